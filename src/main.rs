@@ -1,0 +1,2 @@
+//! The pointsman binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! How requests reach us: sockets, TLS, files, clocks, metrics.
