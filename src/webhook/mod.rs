@@ -1,6 +1,18 @@
 //! What we decide: reviews in, reviews out. Nothing here reads a file, a clock or a socket.
 
+mod convert;
+mod review;
+mod rollout;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
+
+pub use convert::{Change, ConvertError, Converted, Metadata};
+pub use rollout::{HASH_SCHEMA, Preimage};
+
+use crate::definition::Kind;
+use convert::Object;
 
 /// Which of the three webhook calls a request is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -71,6 +83,12 @@ pub struct Reply {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadReview {
+    /// The body is JSON, but no review that could be answered.
+    #[error("{reason}")]
+    NoReview {
+        /// What is missing or other than expected.
+        reason: String,
+    },
     /// The body is not JSON.
     #[error("request body is not JSON: {reason}")]
     NotJson {
@@ -80,17 +98,111 @@ pub enum BadReview {
 }
 
 /// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
-#[derive(Debug, Default)]
-pub struct Webhook {}
+#[derive(Debug)]
+pub struct Webhook {
+    kinds: Vec<Kind>,
+    metadata: Metadata,
+}
+
+/// Two definitions of one kind.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{kind}.{group} is defined twice, as {first:?} and as {second:?}: remove one")]
+pub struct DefinedTwice {
+    /// The kind.
+    pub kind: String,
+    /// Its group.
+    pub group: String,
+    /// The name of the first definition.
+    pub first: String,
+    /// The name of the second one.
+    pub second: String,
+}
 
 impl Webhook {
+    /// A server for these kinds.
+    ///
+    /// # Errors
+    /// A kind, or a name, that stands twice.
+    pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
+        for (index, kind) in kinds.iter().enumerate() {
+            let same = |other: &&Kind| (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name;
+            if let Some(other) = kinds.iter().take(index).find(same) {
+                let (first, second) = (other.name.to_string(), kind.name.to_string());
+                return Err(DefinedTwice { kind: kind.kind.clone(), group: kind.group.clone(), first, second });
+            }
+        }
+        Ok(Self { kinds, metadata })
+    }
+
+    /// The kinds this server knows.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
     /// Answers one request body. Takes time in proportion to the body and does no I/O.
     ///
     /// # Errors
     /// [`BadReview`] where the body has no request uid that an answer could carry.
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
-        let _ = (endpoint, body);
-        Err(BadReview::NotJson { reason: "not built yet".to_owned() })
+        match endpoint {
+            Endpoint::Convert => review::convert(self, body),
+            Endpoint::Mutate | Endpoint::Validate => {
+                Err(BadReview::NoReview { reason: "no admission rules are loaded".to_owned() })
+            }
+        }
+    }
+
+    /// Converts one object to a version of its kind, given by name, with all its metadata.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn convert(&self, object: &str, to: &str, changes: Option<&mut Vec<Change>>) -> Result<Converted, ConvertError> {
+        let object = Object::read(checked(object)?)?;
+        let kind = self.kind_of(&object)?;
+        let to = kind.version(to).ok_or_else(|| ConvertError {
+            path: "apiVersion".to_owned(),
+            reason: format!("{to:?} is no version of {}; it has {}", kind.kind, self.versions_of(kind)),
+        })?;
+        convert::convert(kind, object, to, Metadata::Full, changes)
+    }
+
+    /// What the rollout hash of an object is made of.
+    ///
+    /// # Errors
+    /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
+    pub fn preimage(&self, object: &str) -> Result<Preimage, ConvertError> {
+        let mut object = Object::read(checked(object)?)?;
+        let kind = self.kind_of(&object)?;
+        let Some(rollout) = &kind.rollout else {
+            return Err(ConvertError { path: "kind".to_owned(), reason: format!("{} has no rollout hash", kind.kind) });
+        };
+        object.convert(kind, rollout.at, None)?;
+        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
+        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+    }
+
+    /// The kind of an object.
+    fn kind_of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
+        let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
+        self.kinds.iter().find(|kind| kind.kind == object.kind && kind.group == group).ok_or_else(|| {
+            let known: Vec<String> = self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
+            let (kind, known) = (review::bounded(&object.kind), known.join(", "));
+            let reason = format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
+            ConvertError { path: "kind".to_owned(), reason }
+        })
+    }
+
+    fn versions_of(&self, kind: &Kind) -> String {
+        kind.versions.iter().map(|version| version.api_version.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Text from a person: JSON, or not.
+fn checked(text: &str) -> Result<&str, ConvertError> {
+    match crate::json::Json::parse(text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(ConvertError { path: "object".to_owned(), reason: format!("is not JSON: {error}") }),
     }
 }
 

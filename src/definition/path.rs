@@ -1,0 +1,90 @@
+//! A path to a field: `spec.a.b`, with `["…"]` around a name that has a dot in it.
+
+use std::fmt;
+
+/// The names of a path, outermost first. Empty for an item itself (written `.`).
+#[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Path(Vec<Box<str>>);
+
+impl Path {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "." {
+            return Ok(Self::default());
+        }
+        let mut names: Vec<Box<str>> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some(quoted) = rest.strip_prefix("[\"") {
+                let Some((name, tail)) = quoted.split_once("\"]") else {
+                    return Err(format!("path {text:?}: [\" without \"]"));
+                };
+                names.push(name.into());
+                rest = tail.strip_prefix('.').unwrap_or(tail);
+                continue;
+            }
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let (name, tail) = rest.split_at(end);
+            if name.is_empty() {
+                return Err(format!("path {text:?}: an empty name"));
+            }
+            names.push(name.into());
+            rest = tail.strip_prefix('.').unwrap_or(tail);
+            if tail == "." {
+                return Err(format!("path {text:?}: ends with a dot"));
+            }
+        }
+        if names.is_empty() {
+            return Err("an empty path".to_owned());
+        }
+        Ok(Self(names))
+    }
+
+    pub(crate) fn names(&self) -> &[Box<str>] {
+        &self.0
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn join(&self, name: &str) -> Self {
+        let mut names = self.0.clone();
+        names.push(name.into());
+        Self(names)
+    }
+
+    /// The path of what holds this field. `None` for a path without names.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        self.0.split_last().map(|(_, rest)| Self(rest.to_vec()))
+    }
+
+    /// Whether `self` is `other` or a place inside it.
+    pub(crate) fn starts_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(".");
+        }
+        for (index, name) in self.0.iter().enumerate() {
+            let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$'));
+            match (plain, index) {
+                (true, 0) => f.write_str(name)?,
+                (true, _) => write!(f, ".{name}")?,
+                (false, _) => write!(f, "[{name:?}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! The part of a structural OpenAPI v3 schema that conversion needs: what may stand where, and what is filled in.
+//!
+//! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::path::Path;
+use crate::json::{Canonical, Json};
+
+/// One place of a schema.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schema {
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; or `int-or-string`; or none: anything.
+    pub(crate) kind: Option<String>,
+    pub(crate) format: Option<String>,
+    pub(crate) nullable: bool,
+    pub(crate) preserve: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) options: Option<Vec<Value>>,
+    pub(crate) properties: BTreeMap<String, Self>,
+    pub(crate) required: BTreeSet<String>,
+    /// List items, or the values of a map.
+    pub(crate) each: Option<Box<Self>>,
+    pub(crate) list_keys: Vec<String>,
+    /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, as they are written.
+    pub(crate) bounds: BTreeMap<String, Value>,
+}
+
+/// The keywords that bound a value and are compared between versions.
+const BOUNDS: [&str; 17] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "not",
+];
+
+impl Schema {
+    /// Reads a schema. Keywords that say nothing about conversion are passed over.
+    pub(crate) fn read(value: &Value) -> Self {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
+        let strings = |key: &str| {
+            let list = value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let int_or_string = flag("x-kubernetes-int-or-string");
+        let properties = value.get("properties").and_then(Value::as_object);
+        let additional = value.get("additionalProperties").filter(|value| value.is_object());
+        let each = value.get("items").or(additional).map(|each| Box::new(Self::read(each)));
+        Self {
+            kind: if int_or_string { Some("int-or-string".to_owned()) } else { text("type") },
+            format: text("format"),
+            nullable: flag("nullable"),
+            preserve: flag("x-kubernetes-preserve-unknown-fields")
+                || value.get("additionalProperties").and_then(Value::as_bool).unwrap_or_default(),
+            default: value.get("default").cloned(),
+            options: value.get("enum").and_then(Value::as_array).cloned(),
+            properties: properties
+                .into_iter()
+                .flatten()
+                .map(|(name, property)| (name.clone(), Self::read(property)))
+                .collect(),
+            required: strings("required").into_iter().collect(),
+            each,
+            list_keys: strings("x-kubernetes-list-map-keys"),
+            bounds: BOUNDS
+                .iter()
+                .filter(|key| !(int_or_string && **key == "anyOf"))
+                .filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())))
+                .collect(),
+        }
+    }
+
+    /// The schema at a path, through properties and map values.
+    pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
+        path.names().iter().try_fold(self, |schema, name| schema.step(name))
+    }
+
+    fn step(&self, name: &str) -> Option<&Self> {
+        match self.properties.get(name) {
+            Some(schema) => Some(schema),
+            None if self.kind.as_deref() == Some("object") => self.each.as_deref(),
+            None => None,
+        }
+    }
+
+    /// Whether the parent of a path requires the field.
+    pub(crate) fn requires(&self, path: &Path) -> bool {
+        let Some((name, parent)) = path.names().split_last() else { return false };
+        let parent = parent.iter().try_fold(self, |schema, name| schema.step(name));
+        parent.is_some_and(|parent| parent.required.contains(name.as_ref()))
+    }
+
+    /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API server.
+    pub(crate) fn admits(&self, value: &Json<'_>) -> bool {
+        if value.is_null() {
+            // The API server drops a null where the field has a default, and fills that in.
+            return self.nullable || self.default.is_some() || self.kind.is_none();
+        }
+        let actual = value.type_name();
+        let fits = match self.kind.as_deref() {
+            None => true,
+            Some("int-or-string") => actual == "string" || is_integer(value),
+            Some("integer") => is_integer(value),
+            Some(kind) => kind == actual,
+        };
+        fits && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
+    }
+
+    fn admits_option(&self, value: &Json<'_>) -> bool {
+        self.options.as_ref().is_none_or(|options| {
+            options.iter().any(|option| Json::owned(option.to_string()).same(value))
+        })
+    }
+
+    fn admits_bounds(&self, value: &Json<'_>) -> bool {
+        let number = value.scalar().and_then(|text| text.parse::<f64>().ok());
+        let size = match value.type_name() {
+            "string" => value.as_str().map(|text| text.chars().count()),
+            "array" => Some(value.elements().len()),
+            "object" => Some(value.members().len()),
+            _ => None,
+        };
+        let uuid = self.format.as_deref() != Some("uuid")
+            || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
+        uuid && self.bounds.iter().all(|(key, bound)| {
+            let Some(bound) = bound.as_f64() else { return true };
+            let size = size.map(|size| size as f64);
+            match key.as_str() {
+                "minimum" => number.is_none_or(|number| number >= bound),
+                "maximum" => number.is_none_or(|number| number <= bound),
+                "minLength" | "minItems" | "minProperties" => size.is_none_or(|size| size >= bound),
+                "maxLength" | "maxItems" | "maxProperties" => size.is_none_or(|size| size <= bound),
+                _ => true,
+            }
+        })
+    }
+
+    fn admits_inside(&self, value: &Json<'_>) -> bool {
+        if value.is_array() {
+            return self.each.as_ref().is_none_or(|each| value.elements().iter().all(|item| each.admits(item)));
+        }
+        if !value.is_object() {
+            return true;
+        }
+        let members = value.members();
+        let has = |name: &str| members.iter().any(|(member, _)| member == name);
+        self.required.iter().all(|name| has(name) || self.properties.get(name).is_some_and(|p| p.default.is_some()))
+            && members.iter().all(|(name, member)| self.step(name).is_none_or(|schema| schema.admits(member)))
+    }
+
+    /// Where the strings below this place are UUIDs.
+    pub(crate) fn canonical(&self) -> Canonical {
+        Canonical {
+            uuid: self.format.as_deref() == Some("uuid"),
+            skip: false,
+            members: self.properties.iter().map(|(name, property)| (name.clone(), property.canonical())).collect(),
+            each: self.each.as_ref().map(|each| Box::new(each.canonical())),
+        }
+    }
+
+    /// The property whose name is closest to a misspelt one.
+    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
+        let candidates = self.properties.keys().map(|key| (strsim::damerau_levenshtein(key, name), key.as_str()));
+        candidates.min().filter(|(distance, _)| *distance <= name.len().max(3) / 2 + 1).map(|(_, key)| key)
+    }
+}
+
+fn is_integer(value: &Json<'_>) -> bool {
+    value.type_name() == "number" && value.scalar().is_some_and(|text| !text.contains(['.', 'e', 'E']))
+}

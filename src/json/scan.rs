@@ -1,0 +1,160 @@
+//! Splitting valid JSON text at one level. None of this can fail: on text that is not JSON it stops early.
+
+use std::borrow::Cow;
+
+/// The members of an object's text: unescaped name, raw value.
+pub(super) fn members(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let mut at = 1; // behind the brace
+    std::iter::from_fn(move || {
+        at = skip_separators(text, at);
+        let name = token(text, at)?;
+        at = skip_separators(text, at + name.len());
+        let value = token(text, at)?;
+        at += value.len();
+        Some((unescape(name), value))
+    })
+}
+
+/// The elements of a list's text, raw.
+pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
+    let mut at = 1; // behind the bracket
+    std::iter::from_fn(move || {
+        at = skip_separators(text, at);
+        let element = token(text, at)?;
+        at += element.len();
+        Some(element)
+    })
+}
+
+/// White space, commas and colons: in valid JSON only their order could be wrong, and it is not.
+pub(super) fn skip_separators(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
+}
+
+/// The value that starts at `at`, whole. `None` at a closing bracket or the end.
+pub(super) fn token(text: &str, at: usize) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let end = match bytes.get(at)? {
+        b'"' => string_end(bytes, at),
+        b'{' | b'[' => nested_end(bytes, at),
+        b'}' | b']' => return None,
+        _ => {
+            let rest = bytes.get(at..)?;
+            at + rest
+                .iter()
+                .take_while(|byte| !matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r'))
+                .count()
+        }
+    };
+    text.get(at..end).filter(|token| !token.is_empty())
+}
+
+/// One past the closing quote of the string that opens at `at`.
+fn string_end(bytes: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// One past the bracket that closes the one at `at`. Counts, so depth costs no stack.
+fn nested_end(bytes: &[u8], at: usize) -> usize {
+    let (mut at, mut depth) = (at, 0_usize);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// The characters of a quoted string. A lone surrogate becomes U+FFFD, as in Go's decoder, which the API server uses.
+pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let mut chars = escaped.chars();
+        match chars.next() {
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            Some('u') => {
+                let (character, used) = unicode(escaped);
+                out.push(character);
+                rest = escaped.get(used..).unwrap_or_default();
+                continue;
+            }
+            Some(other) => out.push(other),
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The character of `uXXXX` or `uXXXX\uXXXX`, and how many bytes it took.
+fn unicode(escaped: &str) -> (char, usize) {
+    let unit = |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+    let Some(first) = unit(1) else { return (char::REPLACEMENT_CHARACTER, escaped.len().min(5)) };
+    if (0xD800..0xDC00).contains(&first) && escaped.get(5..7) == Some("\\u") {
+        if let Some(second @ 0xDC00..0xE000) = unit(7) {
+            let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+            return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 11);
+        }
+    }
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
+}
+
+/// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.
+pub(super) fn escape(value: &str, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in value.bytes().enumerate() {
+        let short = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..=0x1f => "",
+            _ => continue,
+        };
+        out.push_str(value.get(plain..at).unwrap_or_default());
+        if short.is_empty() {
+            out.push_str(&format!("\\u{byte:04x}"));
+        } else {
+            out.push_str(short);
+        }
+        plain = at + 1;
+    }
+    out.push_str(value.get(plain..).unwrap_or_default());
+    out.push('"');
+}

@@ -1,0 +1,319 @@
+//! The operations of a step on one object: the spec's, or an item's inside a list.
+//!
+//! An operation never decides for itself what is lossless. Its values are mapped to the other side; if mapping them back
+//! would not give the same values, they are kept, with what they became. That holds for every operation there is.
+
+use std::collections::BTreeSet;
+
+use super::kept::{Items, Kept, same};
+use super::lens::{Fragment, map};
+use super::tree::{self, Was};
+use super::{Change, ConvertError};
+use crate::definition::{Lens, Level, Operation, Path, Side, Sides};
+use crate::json::{Json, normal};
+use crate::webhook::rollout::digest;
+
+/// One conversion of one object.
+pub(super) struct Trip<'t> {
+    /// The side that is written.
+    pub(super) to: Side,
+    /// Whether the object is complete, so that fields are filled as its readers expect.
+    pub(super) complete: bool,
+    /// Where changes are told, if somebody wants to know.
+    pub(super) trace: Option<&'t mut Vec<Change>>,
+}
+
+/// An operation under way.
+struct Running<'l, 'a> {
+    operation: &'l Operation,
+    from: Fragment<'a>,
+    to: Fragment<'a>,
+    given_back: bool,
+    /// What the items keep.
+    items: Option<Json<'a>>,
+}
+
+/// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned.
+pub(super) fn convert<'a>(
+    root: &mut Json<'a>,
+    level: &Level,
+    trip: &mut Trip<'_>,
+    kept: &Kept<'_>,
+    prefix: &str,
+) -> Result<Kept<'a>, ConvertError> {
+    let (to, from) = (trip.to, trip.to.other());
+    let (whole, remainders): (Vec<_>, Vec<_>) = level.operations.iter().partition(|operation| !is_remainder(operation));
+    let mut running = Vec::with_capacity(level.operations.len());
+    for operation in whole {
+        let mut values = Vec::new();
+        for place in operation.places.of(from) {
+            values.push(tree::get(root, prefix, &place.path)?.cloned());
+        }
+        running.push(run(operation, values, trip, kept, prefix)?);
+    }
+    let emptied = remove(root, from, &running, prefix)?;
+    for operation in remainders {
+        let values = match operation.places.of(from).first() {
+            Some(place) => vec![left(root, &place.path, &emptied, prefix)?],
+            None => Vec::new(),
+        };
+        running.insert(0, run(operation, values, trip, kept, prefix)?);
+    }
+    let mut own = Kept::default();
+    put(root, level, &mut running, trip, &emptied, &mut own, prefix)?;
+    restore_emptied(root, level, to, &emptied, kept, prefix)?;
+    for run in running {
+        keep(root, run, trip, &mut own, prefix);
+    }
+    Ok(own)
+}
+
+fn is_remainder(operation: &&Operation) -> bool {
+    let mut places = operation.places.older.iter().chain(&operation.places.newer);
+    places.any(|place| place.remainder)
+}
+
+fn run<'l, 'a>(
+    operation: &'l Operation,
+    from: Fragment<'a>,
+    trip: &mut Trip<'_>,
+    kept: &Kept<'_>,
+    prefix: &str,
+) -> Result<Running<'l, 'a>, ConvertError> {
+    let places = operation.places.of(trip.to);
+    let id = places.first().map(|place| place.id.as_str());
+    if let Lens::Each { level, keys } = &operation.lens {
+        let mut value = from.first().cloned().flatten();
+        let each = id.and_then(|id| kept.get(id, "each"));
+        let items = match &mut value {
+            Some(value) => {
+                let place = operation.places.of(trip.to.other()).first();
+                let prefix = join(prefix, place.map_or("", |place| place.id.as_str()));
+                convert_items(value, level, keys, trip, each, &prefix)?
+            }
+            None => None,
+        };
+        return Ok(Running { operation, from, to: vec![value], given_back: false, items });
+    }
+    if let Some(to) = id.and_then(|id| kept.give_back(id, places, &from)) {
+        return Ok(Running { operation, from, to, given_back: true, items: None });
+    }
+    let to = map(operation, trip.to, &from);
+    Ok(Running { operation, from, to, given_back: false, items: None })
+}
+
+pub(super) fn join(prefix: &str, id: &str) -> String {
+    match prefix.is_empty() {
+        true => id.to_owned(),
+        false => format!("{prefix}.{id}"),
+    }
+}
+
+/// Takes out what was read and does not stay where it is. Returns the objects that something was taken out of.
+fn remove(root: &mut Json<'_>, from: Side, running: &[Running<'_, '_>], prefix: &str) -> Result<BTreeSet<Path>, ConvertError> {
+    let mut emptied = BTreeSet::new();
+    for run in running {
+        for (place, value) in run.operation.places.of(from).iter().zip(&run.from) {
+            let targets = run.operation.places.of(from.other()).iter().zip(&run.to);
+            let stays = targets.into_iter().any(|(target, value)| target.path == place.path && value.is_some());
+            if value.is_none() || stays {
+                continue;
+            }
+            tree::take(root, prefix, &place.path)?;
+            let mut path = place.path.clone();
+            while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
+                emptied.insert(parent.clone());
+                path = parent;
+            }
+        }
+    }
+    Ok(emptied)
+}
+
+/// What is left of an object that the other version does not have. Nothing, if it was emptied just now.
+fn left<'a>(root: &mut Json<'a>, path: &Path, emptied: &BTreeSet<Path>, prefix: &str) -> Result<Option<Json<'a>>, ConvertError> {
+    for inner in emptied.iter().rev().filter(|inner| inner.starts_with(path)) {
+        if tree::is_empty(root, inner) {
+            tree::take(root, prefix, inner)?;
+        }
+    }
+    tree::take(root, prefix, path)
+}
+
+/// Puts what was mapped, then fills what readers of a complete object expect.
+fn put<'a>(
+    root: &mut Json<'a>,
+    level: &Level,
+    running: &mut [Running<'_, 'a>],
+    trip: &Trip<'_>,
+    emptied: &BTreeSet<Path>,
+    own: &mut Kept<'a>,
+    prefix: &str,
+) -> Result<(), ConvertError> {
+    let from = trip.to.other();
+    // On the way home an object that is emptied goes, unless that side requires it. What was otherwise is noted.
+    let mut made = |path: Path, was: Was| {
+        let natural = if level.stays.of(from).contains(&path) { Was::Empty } else { Was::Absent };
+        let id = path.to_string();
+        if was != natural && !emptied.contains(&path) && !own.has(&id) {
+            own.note_was(&id, was);
+        }
+    };
+    for run in running.iter() {
+        for (place, value) in run.operation.places.of(trip.to).iter().zip(&run.to) {
+            if let Some(value) = value {
+                tree::put(root, prefix, &place.path, value.clone(), &mut made)?;
+            }
+        }
+    }
+    if !trip.complete {
+        return Ok(());
+    }
+    for run in running {
+        for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
+            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back) {
+                if place.path.parent().is_some_and(|parent| tree::is_object(root, &parent)) {
+                    tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
+                    *value = Some(fill.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Objects that moving emptied become what they were before it filled them.
+fn restore_emptied(
+    root: &mut Json<'_>,
+    level: &Level,
+    to: Side,
+    emptied: &BTreeSet<Path>,
+    kept: &Kept<'_>,
+    prefix: &str,
+) -> Result<(), ConvertError> {
+    for path in emptied.iter().rev() {
+        if !tree::is_empty(root, path) {
+            continue;
+        }
+        let natural = if level.stays.of(to).contains(path) { Was::Empty } else { Was::Absent };
+        match kept.was(&path.to_string()).unwrap_or(natural) {
+            Was::Absent => {
+                tree::take(root, prefix, path)?;
+            }
+            Was::Empty => {}
+            Was::Null => {
+                if let Some(place) = tree::get(root, prefix, path)? {
+                    *place = Json::NULL;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps what would not come back by itself, and tells what changed.
+fn keep<'a>(root: &mut Json<'a>, run: Running<'_, 'a>, trip: &mut Trip<'_>, own: &mut Kept<'a>, prefix: &str) {
+    let from = trip.to.other();
+    let places = run.operation.places.of(from);
+    let mut keeps = false;
+    if let Some(place) = places.first() {
+        if let Some(items) = run.items {
+            own.add(&place.id, "each", items);
+            keeps = true;
+        } else if !matches!(run.operation.lens, Lens::Each { .. }) {
+            let mut back = map(run.operation, from, &run.to);
+            for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
+                // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
+                let holder = place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));
+                if value.is_none() && was.is_some() && trip.complete && holder {
+                    value.clone_from(&place.fill);
+                }
+            }
+            if !same(&back, &run.from) {
+                own.keep(&place.id, &run.from, &run.to);
+                keeps = true;
+            }
+        }
+    }
+    let Some(trace) = trip.trace.as_deref_mut() else { return };
+    let (before, after) = (run.operation.places.of(from), run.operation.places.of(trip.to));
+    let moved = before.first().map(|place| &place.path) != after.first().map(|place| &place.path);
+    if (moved || !same(&run.from, &run.to) || keeps) && run.from.iter().chain(&run.to).any(Option::is_some) {
+        let show = |places: &[crate::definition::Place], values: &Fragment<'_>| {
+            let present = places.iter().zip(values).filter_map(|(place, value)| Some((place, value.as_ref()?)));
+            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
+        };
+        trace.push(Change {
+            operation: run.operation.name.to_owned(),
+            before: show(before, &run.from),
+            after: show(after, &run.to),
+            kept: keeps,
+            given_back: run.given_back,
+        });
+    }
+}
+
+/// Converts the items of a list or map where they stand. Returns what they keep.
+fn convert_items<'a>(
+    value: &mut Json<'a>,
+    level: &Level,
+    keys: &Sides<Vec<Path>>,
+    trip: &mut Trip<'_>,
+    each: Option<Json<'_>>,
+    prefix: &str,
+) -> Result<Option<Json<'a>>, ConvertError> {
+    let (to, from) = (trip.to, trip.to.other());
+    let mut kept = Items::read(each);
+    let mut own = Items::default();
+    let nothing = Kept::default();
+    if let Some(elements) = value.open_array() {
+        for (index, element) in elements.iter_mut().enumerate() {
+            let entries = match kept.is_empty() {
+                true => None,
+                false => kept.take(&identity(element, keys.of(from))),
+            };
+            let prefix = format!("{prefix}[{index}]");
+            let entries = convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?;
+            if !entries.is_empty() {
+                own.add(identity(element, keys.of(to)), entries);
+            }
+        }
+    } else if value.is_object() {
+        let duplicate = |duplicate: crate::json::Duplicate| ConvertError {
+            path: prefix.to_owned(),
+            reason: format!("names {:?} twice", duplicate.0),
+        };
+        for (key, element) in value.open().map_err(duplicate)?.into_iter().flat_map(|members| members.iter_mut()) {
+            let name = Json::string(key);
+            let entries = kept.take(&name);
+            let prefix = format!("{prefix}[{key:?}]");
+            let entries = convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?;
+            if !entries.is_empty() {
+                own.add(name, entries);
+            }
+        }
+    }
+    Ok((!own.is_empty()).then(|| own.into_json()))
+}
+
+/// What tells an item apart: its keys; without keys, a digest of all of it.
+fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
+    if keys.is_empty() || !item.is_object() {
+        let digest = digest(&[normal(&item.to_text()).as_bytes()]);
+        return Json::string(digest.get(..16).unwrap_or(&digest));
+    }
+    let mut copy = item.clone();
+    let mut values: Vec<Json<'a>> = Vec::new();
+    for key in keys {
+        let value = tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
+        values.push(value.unwrap_or(Json::NULL));
+    }
+    match (values.len(), values.pop()) {
+        (1, Some(one)) => one,
+        (_, Some(last)) => {
+            values.push(last);
+            Json::Array(values)
+        }
+        (_, None) => Json::NULL,
+    }
+}

@@ -1,0 +1,75 @@
+//! The rollout hash: SHA-256 over the canonical form of what calls for a rollout.
+//!
+//! Schema version 1: the hashed field at its version; excluded members left out; null, `{}` and `[]` dropped from
+//! objects; canonical defaults filled; UUIDs lower-case with hyphens; members sorted; compact UTF-8 JSON; then the bytes
+//! of the force annotation, if there is one. Another recipe would be another schema version beside this one, never
+//! instead of it: a hash that moves restarts what it belongs to.
+
+use sha2::{Digest, Sha256};
+
+use crate::definition::Rollout;
+use crate::json::{Json, Members};
+
+/// The version of the recipe, to be written beside a hash.
+pub const HASH_SCHEMA: &str = "1";
+
+/// What a hash is made of.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Preimage {
+    /// Canonical JSON of the hashed field.
+    pub canonical: String,
+    /// The value of the force annotation, if the object has one.
+    pub force: Option<String>,
+}
+
+impl Preimage {
+    /// 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        digest(&[self.canonical.as_bytes(), self.force.as_deref().unwrap_or_default().as_bytes()])
+    }
+
+    /// The hashed members with their canonical values, sorted by name.
+    #[must_use]
+    pub fn members(&self) -> Vec<(String, String)> {
+        let members = Json::borrowed(&self.canonical);
+        members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
+    }
+}
+
+/// What the hash of an object at the hashed version is made of.
+pub(crate) fn preimage(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Option<&str>) -> Preimage {
+    let text = hashed.map(Json::to_text);
+    let canonical = text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
+    let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
+    let mut missing = rollout.defaults.clone();
+    let mut members: Vec<(String, String)> = Vec::new();
+    for (name, value) in Members::split(&canonical).unwrap_or_default().iter() {
+        missing.retain(|(default, _)| default != name);
+        members.push((name.to_owned(), value.to_text()));
+    }
+    if missing.is_empty() {
+        return Preimage { canonical, force: force.map(str::to_owned) };
+    }
+    members.append(&mut missing);
+    members.sort();
+    let mut filled = Members::default();
+    for (name, value) in members {
+        filled.set(&name, Json::owned(value));
+    }
+    Preimage { canonical: Json::Object(filled).to_text(), force: force.map(str::to_owned) }
+}
+
+/// The rollout hash of an object at the hashed version.
+pub(crate) fn hash(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Option<&str>) -> String {
+    preimage(rollout, hashed, force).hash()
+}
+
+/// SHA-256 over several pieces, as lower-case hexadecimal digits.
+pub(crate) fn digest(pieces: &[&[u8]]) -> String {
+    let mut sha = Sha256::new();
+    for piece in pieces {
+        sha.update(piece);
+    }
+    sha.finalize().iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
