@@ -21,7 +21,7 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
     let cases = [
         ("F06", Some(SETTLED), Some(SETTLED)),
         ("F07", absent, Some(SETTLED)),
-        ("F07b", absent, Some(SETTLED)),
+        ("F07b", absent, Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\"")),
         ("F08", absent, absent),
         ("F09", absent, Some(SETTLED)),
         ("F10", Some(SETTLED), Some(SETTLED)),
