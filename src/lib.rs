@@ -7,4 +7,5 @@
 pub mod definition;
 mod json;
 pub mod server;
+mod upgrade;
 pub mod webhook;

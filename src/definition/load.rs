@@ -7,6 +7,7 @@ use serde_saphyr::Spanned;
 
 use super::compile::Compiler;
 use super::document::{self, Document};
+use super::admission::{self, Admission};
 use super::{API_VERSION, BadDefinition, KIND, Kind, Path, Problem, Rollout, Schema, Version};
 use crate::json::Json;
 
@@ -90,6 +91,11 @@ fn compile(
             problems.add(line(written), "rollout.status: no step leads to the version that is hashed");
         }
     }
+    let group = crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default();
+    let admission = match &document.admission {
+        Some(written) => admission::compile(written, group, &versions, problems)?,
+        None => Admission::none(group),
+    };
     let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let kind = text("/spec/names/kind");
     Some(Kind {
@@ -100,6 +106,7 @@ fn compile(
         versions,
         steps,
         rollout,
+        admission,
         crd,
     })
 }

@@ -4,6 +4,7 @@
 //! difference between two versions that no operation explains, two operations on one field are all refused, with the
 //! file, the line and the nearest existing name. So a typo never waits for production.
 
+pub(crate) mod admission;
 mod compare;
 mod compile;
 mod document;
@@ -22,6 +23,8 @@ pub use document::{API_VERSION, KIND};
 pub(crate) use path::Path;
 pub(crate) use schema::Schema;
 
+pub(crate) use admission::Admission;
+
 use crate::json::{Canonical, Json};
 
 /// A kind, compiled: its versions and what happens between them.
@@ -35,6 +38,7 @@ pub struct Kind {
     pub(crate) versions: Vec<Version>,
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout: Option<Rollout>,
+    pub(crate) admission: Admission,
     pub(crate) crd: Value,
 }
 

@@ -1,5 +1,6 @@
 //! What we decide: reviews in, reviews out. Nothing here reads a file, a clock or a socket.
 
+mod admission;
 mod convert;
 mod review;
 mod rollout;
@@ -8,6 +9,9 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use admission::{
+    ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation, Reason, Settings, Verdict,
+};
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use rollout::{HASH_SCHEMA, Preimage};
 
@@ -77,6 +81,10 @@ pub struct Reply {
     pub conversions: Vec<Conversions>,
     /// What else happened.
     pub notices: Vec<Notice>,
+    /// What the rules led to.
+    pub verdicts: Vec<Verdict>,
+    /// What became of a change of the version label.
+    pub flip: Option<Flip>,
 }
 
 /// A body that is no review, or one without a uid to answer to: HTTP 400 with a `v1 Status` (see [`refusal`]).
@@ -102,6 +110,7 @@ pub enum BadReview {
 pub struct Webhook {
     kinds: Vec<Kind>,
     metadata: Metadata,
+    settings: Settings,
 }
 
 /// Two definitions of one kind.
@@ -131,7 +140,14 @@ impl Webhook {
                 return Err(DefinedTwice { kind: kind.kind.clone(), group: kind.group.clone(), first, second });
             }
         }
-        Ok(Self { kinds, metadata })
+        Ok(Self { kinds, metadata, settings: Settings::default() })
+    }
+
+    /// The same server, admitting objects so.
+    #[must_use]
+    pub fn admitting(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
     }
 
     /// The kinds this server knows.
@@ -147,9 +163,7 @@ impl Webhook {
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
         match endpoint {
             Endpoint::Convert => review::convert(self, body),
-            Endpoint::Mutate | Endpoint::Validate => {
-                Err(BadReview::NoReview { reason: "no admission rules are loaded".to_owned() })
-            }
+            Endpoint::Mutate | Endpoint::Validate => admission::handle(self, endpoint, body),
         }
     }
 
@@ -182,12 +196,32 @@ impl Webhook {
         Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
     }
 
+    /// What `/mutate` would change in an object that is created, or updated from `old`.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+        admission::patch_of(self, new, old)
+    }
+
+    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
+    /// a denial as the API server would show it.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
+        admission::judge_of(self, new, old)
+    }
+
     /// The kind of an object.
     fn kind_of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
-        let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
-        self.kinds.iter().find(|kind| kind.kind == object.kind && kind.group == group).ok_or_else(|| {
+        self.kind_named(object.api_version.split_once('/').map_or("", |(group, _)| group), &object.kind)
+    }
+
+    fn kind_named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
+        self.kinds.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
             let known: Vec<String> = self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
-            let (kind, known) = (review::bounded(&object.kind), known.join(", "));
+            let (kind, known) = (review::bounded(name), known.join(", "));
             let reason = format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
             ConvertError { path: "kind".to_owned(), reason }
         })

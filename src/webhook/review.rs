@@ -134,6 +134,8 @@ fn answer(webhook: &Webhook, api_version: &str, request: &Request<'_>) -> Reply 
         message: None,
         conversions,
         notices,
+        verdicts: Vec::new(),
+        flip: None,
     }
 }
 
@@ -212,5 +214,7 @@ fn failure(api_version: &str, uid: &str, message: String) -> Reply {
         message: Some(message),
         conversions: Vec::new(),
         notices: Vec::new(),
+        verdicts: Vec::new(),
+        flip: None,
     }
 }

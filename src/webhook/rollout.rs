@@ -35,6 +35,16 @@ impl Preimage {
         let members = Json::borrowed(&self.canonical);
         members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
     }
+
+    /// The names of members that two preimages do not share.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<String> {
+        let (one, two) = (self.members(), other.members());
+        let mut names: Vec<String> = one.iter().filter(|member| !two.contains(member)).map(|(name, _)| name.clone()).collect();
+        names.extend(two.iter().filter(|(name, _)| !one.iter().any(|(other, _)| other == name)).map(|(name, _)| name.clone()));
+        names.sort();
+        names
+    }
 }
 
 /// What the hash of an object at the hashed version is made of.

@@ -74,6 +74,11 @@ impl<'a> Annotations<'a> {
         value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
     }
 
+    /// Sets an annotation.
+    pub(in crate::webhook) fn set(&mut self, name: &str, value: &str) {
+        self.members.set(name, Json::string(value));
+    }
+
     pub(super) fn remove(&mut self, name: &str) {
         self.members.remove(name);
     }

@@ -5,7 +5,7 @@ mod kept;
 mod lens;
 mod level;
 mod status;
-mod tree;
+pub(super) mod tree;
 
 use std::sync::Arc;
 

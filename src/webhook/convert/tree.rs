@@ -65,7 +65,7 @@ fn holder<'t, 'a>(
 }
 
 /// The value at a path.
-pub(super) fn get<'t, 'a>(root: &'t mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<&'t mut Json<'a>>, ConvertError> {
+pub(in crate::webhook) fn get<'t, 'a>(root: &'t mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<&'t mut Json<'a>>, ConvertError> {
     match path.names().last() {
         None => Ok(Some(root)),
         Some(name) => Ok(holder(root, prefix, path)?.and_then(|members| members.get_mut(name))),
@@ -152,7 +152,7 @@ fn put_new<'a>(
 }
 
 /// Whether there is an object at a path.
-pub(super) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
+pub(in crate::webhook) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
 }
 
