@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pointsman::server::dev::{self, DevPair};
-use pointsman::server::tls::CertPaths;
-use pointsman::server::{BodyLimits, Decide, Options, ServeError, Server, Shutdown};
+use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
 use pointsman::webhook::Webhook;
 use tokio::runtime::{Builder, Runtime};
 
@@ -120,7 +119,7 @@ Convert an example:
   curl --cacert {ca} -H 'Content-Type: application/json' --data @{EXAMPLE} https://{addr}/convert
 
 See how it is doing:
-  curl http://{admin}/readyz?verbose
+  curl 'http://{admin}/readyz?verbose'
   curl http://{admin}/metrics
 
 In a cluster, mount a certificate and set --tls-cert-file and --tls-private-key-file: pointsman serve --help

@@ -11,7 +11,7 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 
-use super::tls::{CertPaths, load_pair};
+use super::pair::{CertPaths, load_pair};
 
 /// A certificate for `localhost`, `127.0.0.1` and `::1`, and the authority to trust.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -14,9 +14,8 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::metrics::Metrics;
-use super::tls::{
-    self, CertPaths, ClientCa, ServingPair, directory, load_client_ca, load_pair, server_config,
-};
+use super::pair::{CertPaths, PairError, ServingPair, directory, load_pair};
+use super::tls::{ClientCa, load_client_ca, server_config};
 use super::{Options, ServeError};
 
 /// The certificate that is served, and the files it came from.
@@ -206,7 +205,7 @@ fn is_change(kind: EventKind) -> bool {
     }
 }
 
-fn chain(error: &tls::PairError) -> String {
+fn chain(error: &PairError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
