@@ -12,6 +12,7 @@ mod body;
 mod connection;
 mod decide;
 pub mod dev;
+mod hints;
 mod lifecycle;
 mod listener;
 mod log;

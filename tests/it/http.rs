@@ -363,7 +363,8 @@ async fn connections_without_requests_end() {
         read.expect("still open").ok();
         assert!(begun.elapsed() >= idle, "{:?}", begun.elapsed());
     }
-    for mut client in both(&server).await {
+    for dial in [server.dial(), server.dial().http2()] {
+        let mut client = dial.connect().await.unwrap();
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
         eventually("an idle connection ends", || async {
             (server.metric("webhook_connections").await == Some(0.0)).then_some(())
