@@ -4,7 +4,9 @@
 
 mod http;
 mod overload;
+mod reload;
 mod serve;
 mod shutdown;
+mod slow;
 mod support;
 mod tls;
