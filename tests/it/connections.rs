@@ -1,4 +1,4 @@
-//! Clients that are slow, silent, gone or merely idle.
+//! Connections whose client is slow, silent, gone or merely idle.
 
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,8 @@ async fn connections_without_requests_end() {
     }
 }
 
-/// Longer than the 90 s for which an API server keeps a connection that it does not use. Runs beside all other tests.
+/// Longer than the 90 s for which an API server keeps a connection that it does not use. Waiting costs nothing but time:
+/// this runs beside all other tests, and begins early because tests begin in the order of their names.
 #[tokio::test]
 async fn idle_connections_still_answer_after_100_seconds() {
     let server = TestServer::echo().await;
