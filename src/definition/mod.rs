@@ -142,7 +142,10 @@ pub(crate) enum Lens {
     /// The older string, or nothing where it is one of these.
     Blank { spellings: Vec<String> },
     /// A list or map at both places, and what happens inside.
-    Each { level: Box<Level>, keys: Sides<Vec<Path>> },
+    Each {
+        level: Box<Level>,
+        keys: Sides<Vec<Path>>,
+    },
     /// The older field becomes the entry, unless there is one.
     IntoMap { unset: Vec<Json<'static>> },
     /// One side only.
@@ -276,7 +279,10 @@ impl Kind {
     /// The version that is stored, as the CRD says.
     #[must_use]
     pub fn storage(&self) -> &str {
-        self.versions.iter().find(|version| version.storage).map_or("", |version| version.name.as_ref())
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .map_or("", |version| version.name.as_ref())
     }
 
     /// The `CustomResourceDefinition` as the definition gives it.
@@ -289,12 +295,16 @@ impl Kind {
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
         let rollout = self.rollout.as_ref()?;
-        self.versions.get(rollout.at).map(|version| version.name.as_ref())
+        self.versions
+            .get(rollout.at)
+            .map(|version| version.name.as_ref())
     }
 
     /// The index of a version, by its name.
     pub(crate) fn version(&self, name: &str) -> Option<usize> {
-        self.versions.iter().position(|version| version.name.as_ref() == name)
+        self.versions
+            .iter()
+            .position(|version| version.name.as_ref() == name)
     }
 }
 

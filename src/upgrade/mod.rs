@@ -68,8 +68,16 @@ pub(crate) struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { running, wanted, next } = self;
-        let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
+        let Self {
+            running,
+            wanted,
+            next,
+        } = self;
+        let what = if wanted.cmp_precedence(running).is_lt() {
+            "downgrade"
+        } else {
+            "upgrade"
+        };
         write!(f, "no {what} from {running} to {wanted} is allowed")?;
         match next {
             Some(next) => write!(f, "; go to {next} first"),
@@ -84,18 +92,28 @@ impl Path {
         if self.hop(running, wanted) {
             return Ok(());
         }
-        Err(Refused { running: running.clone(), wanted: wanted.clone(), next: self.next(running, wanted) })
+        Err(Refused {
+            running: running.clone(),
+            wanted: wanted.clone(),
+            next: self.next(running, wanted),
+        })
     }
 
     /// One step on the way.
     fn hop(&self, from: &Version, to: &Version) -> bool {
         let order = to.cmp_precedence(from);
         let up = || {
-            self.rules.iter().any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
-                || self.exact.iter().any(|exact| same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from)))
+            self.rules
+                .iter()
+                .any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
+                || self.exact.iter().any(|exact| {
+                    same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from))
+                })
         };
         let down = || {
-            self.exact.iter().any(|exact| same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to)))
+            self.exact.iter().any(|exact| {
+                same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to))
+            })
         };
         match order {
             std::cmp::Ordering::Equal => true,
@@ -107,7 +125,8 @@ impl Path {
     /// The first version on the shortest way, over the versions that the rules speak of.
     fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
         let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
-        let mut queue: VecDeque<(Version, Option<Version>)> = VecDeque::from([(running.clone(), None)]);
+        let mut queue: VecDeque<(Version, Option<Version>)> =
+            VecDeque::from([(running.clone(), None)]);
         while let Some((at, first)) = queue.pop_front() {
             if first.is_some() && self.hop(&at, wanted) {
                 return first;
@@ -146,22 +165,39 @@ impl Path {
 
     /// Exact versions that no upgrade leads to, although they name versions to come from, or that are not the oldest.
     pub(crate) fn unreachable(&self) -> Vec<&Version> {
-        let oldest = self.exact.iter().map(|exact| &exact.version).min_by(|one, two| one.cmp_precedence(two));
+        let oldest = self
+            .exact
+            .iter()
+            .map(|exact| &exact.version)
+            .min_by(|one, two| one.cmp_precedence(two));
         let reached = |version: &Version| {
-            let from = self.exact.iter().filter(|exact| exact.version.cmp_precedence(version).is_lt());
-            from.into_iter().any(|exact| self.hop(&exact.version, version))
+            let from = self
+                .exact
+                .iter()
+                .filter(|exact| exact.version.cmp_precedence(version).is_lt());
+            from.into_iter()
+                .any(|exact| self.hop(&exact.version, version))
                 || self.rules.iter().any(|rule| match &rule.to {
                     Target::Range(range) => range.contains(version),
                     Target::Step(_) => true,
                 })
         };
-        self.exact.iter().map(|exact| &exact.version).filter(|version| Some(*version) != oldest && !reached(version)).collect()
+        self.exact
+            .iter()
+            .map(|exact| &exact.version)
+            .filter(|version| Some(*version) != oldest && !reached(version))
+            .collect()
     }
 
     /// Versions that are named as neighbours, but have no entry of their own.
     pub(crate) fn unknown(&self) -> Vec<&Version> {
-        let named = self.exact.iter().flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
-        named.filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version))).collect()
+        let named = self
+            .exact
+            .iter()
+            .flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
+        named
+            .filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version)))
+            .collect()
     }
 }
 
@@ -171,7 +207,9 @@ impl Target {
         match self {
             Self::Range(range) => range.contains(to),
             Self::Step(Step::Major) => to.major <= from.major.saturating_add(1),
-            Self::Step(Step::Minor) => to.major == from.major && to.minor <= from.minor.saturating_add(1),
+            Self::Step(Step::Minor) => {
+                to.major == from.major && to.minor <= from.minor.saturating_add(1)
+            }
             Self::Step(Step::Patch) => to.major == from.major && to.minor == from.minor,
         }
     }

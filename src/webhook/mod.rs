@@ -10,7 +10,8 @@ mod tests;
 use std::sync::Arc;
 
 pub use admission::{
-    ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation, Reason, Settings, Verdict,
+    ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation,
+    Reason, Settings, Verdict,
 };
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use rollout::{HASH_SCHEMA, Preimage};
@@ -134,13 +135,24 @@ impl Webhook {
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         for (index, kind) in kinds.iter().enumerate() {
-            let same = |other: &&Kind| (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name;
+            let same = |other: &&Kind| {
+                (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name
+            };
             if let Some(other) = kinds.iter().take(index).find(same) {
                 let (first, second) = (other.name.to_string(), kind.name.to_string());
-                return Err(DefinedTwice { kind: kind.kind.clone(), group: kind.group.clone(), first, second });
+                return Err(DefinedTwice {
+                    kind: kind.kind.clone(),
+                    group: kind.group.clone(),
+                    first,
+                    second,
+                });
             }
         }
-        Ok(Self { kinds, metadata, settings: Settings::default() })
+        Ok(Self {
+            kinds,
+            metadata,
+            settings: Settings::default(),
+        })
     }
 
     /// The same server, admitting objects so.
@@ -171,12 +183,21 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
-    pub fn convert(&self, object: &str, to: &str, changes: Option<&mut Vec<Change>>) -> Result<Converted, ConvertError> {
+    pub fn convert(
+        &self,
+        object: &str,
+        to: &str,
+        changes: Option<&mut Vec<Change>>,
+    ) -> Result<Converted, ConvertError> {
         let object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
         let to = kind.version(to).ok_or_else(|| ConvertError {
             path: "apiVersion".to_owned(),
-            reason: format!("{to:?} is no version of {}; it has {}", kind.kind, self.versions_of(kind)),
+            reason: format!(
+                "{to:?} is no version of {}; it has {}",
+                kind.kind,
+                self.versions_of(kind)
+            ),
         })?;
         convert::convert(kind, object, to, Metadata::Full, changes)
     }
@@ -189,11 +210,21 @@ impl Webhook {
         let mut object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
         let Some(rollout) = &kind.rollout else {
-            return Err(ConvertError { path: "kind".to_owned(), reason: format!("{} has no rollout hash", kind.kind) });
+            return Err(ConvertError {
+                path: "kind".to_owned(),
+                reason: format!("{} has no rollout hash", kind.kind),
+            });
         };
         object.convert(kind, rollout.at, None)?;
-        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+        let force = rollout
+            .force
+            .as_deref()
+            .and_then(|force| object.annotations.text(force));
+        Ok(rollout::preimage(
+            rollout,
+            object.root.get(&rollout.of).as_ref(),
+            force.as_deref(),
+        ))
     }
 
     /// What `/mutate` would change in an object that is created, or updated from `old`.
@@ -209,26 +240,53 @@ impl Webhook {
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.
-    pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
+    pub fn judge(
+        &self,
+        new: &str,
+        old: Option<&str>,
+    ) -> Result<(Judgement, Option<String>), ConvertError> {
         admission::judge_of(self, new, old)
     }
 
     /// The kind of an object.
     fn kind_of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
-        self.kind_named(object.api_version.split_once('/').map_or("", |(group, _)| group), &object.kind)
+        self.kind_named(
+            object
+                .api_version
+                .split_once('/')
+                .map_or("", |(group, _)| group),
+            &object.kind,
+        )
     }
 
     fn kind_named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
-        self.kinds.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
-            let known: Vec<String> = self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
-            let (kind, known) = (review::bounded(name), known.join(", "));
-            let reason = format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
-            ConvertError { path: "kind".to_owned(), reason }
-        })
+        self.kinds
+            .iter()
+            .find(|kind| kind.kind == name && kind.group == group)
+            .ok_or_else(|| {
+                let known: Vec<String> = self
+                    .kinds
+                    .iter()
+                    .map(|kind| format!("{}.{}", kind.kind, kind.group))
+                    .collect();
+                let (kind, known) = (review::bounded(name), known.join(", "));
+                let reason = format!(
+                    "{kind}.{} is not served here; known are {known}",
+                    review::bounded(group)
+                );
+                ConvertError {
+                    path: "kind".to_owned(),
+                    reason,
+                }
+            })
     }
 
     fn versions_of(&self, kind: &Kind) -> String {
-        kind.versions.iter().map(|version| version.api_version.as_str()).collect::<Vec<_>>().join(", ")
+        kind.versions
+            .iter()
+            .map(|version| version.api_version.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -236,7 +294,10 @@ impl Webhook {
 fn checked(text: &str) -> Result<&str, ConvertError> {
     match crate::json::Json::parse(text) {
         Ok(_) => Ok(text),
-        Err(error) => Err(ConvertError { path: "object".to_owned(), reason: format!("is not JSON: {error}") }),
+        Err(error) => Err(ConvertError {
+            path: "object".to_owned(),
+            reason: format!("is not JSON: {error}"),
+        }),
     }
 }
 

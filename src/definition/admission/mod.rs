@@ -22,7 +22,11 @@ pub(crate) struct Admission {
 impl Admission {
     /// What holds for a kind whose definition says nothing of admission.
     pub(super) fn none(group: &str) -> Self {
-        Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
+        Self {
+            version_label: default_label(group),
+            version_path: None,
+            rules: Vec::new(),
+        }
     }
 }
 
@@ -49,11 +53,30 @@ pub(crate) struct Rule {
 /// What a rule checks.
 #[derive(Debug)]
 pub(crate) enum Check {
-    Deprecated { successor: String, unless: Vec<Json<'static>> },
+    Deprecated {
+        successor: String,
+        unless: Vec<Json<'static>>,
+    },
     Duration,
-    Immutable { unset: Vec<Json<'static>> },
-    Range { min: Option<i64>, max: Option<i64> },
-    Requires { needs: Vec<Path> },
-    Upgrade { running: Option<Path>, reading: Reading, path: UpgradePath, no_downgrade: bool },
-    Warn { is: Option<Json<'static>>, unlike: Option<Path>, message: String },
+    Immutable {
+        unset: Vec<Json<'static>>,
+    },
+    Range {
+        min: Option<i64>,
+        max: Option<i64>,
+    },
+    Requires {
+        needs: Vec<Path>,
+    },
+    Upgrade {
+        running: Option<Path>,
+        reading: Reading,
+        path: UpgradePath,
+        no_downgrade: bool,
+    },
+    Warn {
+        is: Option<Json<'static>>,
+        unlike: Option<Path>,
+        message: String,
+    },
 }

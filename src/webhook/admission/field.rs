@@ -43,15 +43,34 @@ impl Reason {
 
 impl FieldError {
     pub(super) fn forbidden(path: impl ToString, detail: impl Into<String>) -> Self {
-        Self { path: path.to_string(), reason: Reason::Forbidden, value: None, detail: detail.into() }
+        Self {
+            path: path.to_string(),
+            reason: Reason::Forbidden,
+            value: None,
+            detail: detail.into(),
+        }
     }
 
-    pub(super) fn invalid(path: impl ToString, value: &Json<'_>, detail: impl Into<String>) -> Self {
-        Self { path: path.to_string(), reason: Reason::Invalid, value: Some(bounded(&value.to_text())), detail: detail.into() }
+    pub(super) fn invalid(
+        path: impl ToString,
+        value: &Json<'_>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.to_string(),
+            reason: Reason::Invalid,
+            value: Some(bounded(&value.to_text())),
+            detail: detail.into(),
+        }
     }
 
     pub(super) fn required(path: impl ToString, detail: impl Into<String>) -> Self {
-        Self { path: path.to_string(), reason: Reason::Required, value: None, detail: detail.into() }
+        Self {
+            path: path.to_string(),
+            reason: Reason::Required,
+            value: None,
+            detail: detail.into(),
+        }
     }
 
     /// The error without the field, as it stands in a status' causes.

@@ -24,7 +24,11 @@ enum Part {
 
 /// Judges a create or an update.
 pub(super) fn judge(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Judgement {
-    let mut judging = Judging { kind, settings, judgement: Judgement::default() };
+    let mut judging = Judging {
+        kind,
+        settings,
+        judgement: Judgement::default(),
+    };
     let part = part(kind, settings, written);
     match &part {
         Part::Nothing => {}
@@ -67,18 +71,29 @@ struct Judging<'a> {
 
 impl Judging<'_> {
     fn controller(&self) -> Option<&semver::Version> {
-        self.settings.controller.as_ref().map(|controller| &controller.version)
+        self.settings
+            .controller
+            .as_ref()
+            .map(|controller| &controller.version)
     }
 
     /// Applies all rules of this controller version.
     fn own(&mut self, written: &Written<'_>, ratchet: bool) {
-        let request = match written.read_new().and_then(|object| object.version(self.kind)) {
+        let request = match written
+            .read_new()
+            .and_then(|object| object.version(self.kind))
+        {
             Ok(version) => version,
             Err(error) => return self.unreadable(written, &error, ratchet),
         };
         let kind = self.kind;
         for at in 0..kind.versions.len() {
-            let rules: Vec<_> = kind.admission.rules.iter().filter(|rule| rule.at == at && applies(rule, self.controller())).collect();
+            let rules: Vec<_> = kind
+                .admission
+                .rules
+                .iter()
+                .filter(|rule| rule.at == at && applies(rule, self.controller()))
+                .collect();
             let newest = at + 1 == kind.versions.len();
             if rules.is_empty() || !(newest || at == request) {
                 continue;
@@ -98,15 +113,28 @@ impl Judging<'_> {
 
     /// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.
     fn unreadable(&mut self, written: &Written<'_>, error: &ConvertError, ratchet: bool) {
-        let same = |name: &str| match (written.object.get(name), written.old.as_ref().and_then(|old| old.get(name).map(|v| v.into_owned()))) {
+        let same = |name: &str| match (
+            written.object.get(name),
+            written
+                .old
+                .as_ref()
+                .and_then(|old| old.get(name).map(|v| v.into_owned())),
+        ) {
             (None, None) => true,
             (Some(new), Some(old)) => new.same(&old),
             _ => false,
         };
-        let found = FieldError { path: error.path.clone(), reason: super::Reason::Invalid, value: None, detail: error.reason.clone() };
+        let found = FieldError {
+            path: error.path.clone(),
+            reason: super::Reason::Invalid,
+            value: None,
+            detail: error.reason.clone(),
+        };
         let mut result = Found::default();
         if ratchet && same("spec") {
-            result.warnings.push(format!("{found} (it was so before, so it may stay)"));
+            result
+                .warnings
+                .push(format!("{found} (it was so before, so it may stay)"));
         } else {
             result.errors.push(found);
         }
@@ -118,7 +146,14 @@ impl Judging<'_> {
         let spell = |path: &str| spelled(self.kind, path, at, request);
         for mut error in found.errors {
             error.path = spell(&error.path);
-            self.count(rule, if self.settings.enforcement == Enforcement::Enforce { "deny" } else { "would_deny" });
+            self.count(
+                rule,
+                if self.settings.enforcement == Enforcement::Enforce {
+                    "deny"
+                } else {
+                    "would_deny"
+                },
+            );
             self.judgement.errors.push(error);
         }
         for warning in found.warnings {
@@ -128,7 +163,11 @@ impl Judging<'_> {
     }
 
     fn count(&mut self, rule: &str, effect: &'static str) {
-        let verdict = Verdict { kind: self.kind.name.clone(), rule: rule.to_owned(), effect };
+        let verdict = Verdict {
+            kind: self.kind.name.clone(),
+            rule: rule.to_owned(),
+            effect,
+        };
         self.judgement.verdicts.push(verdict);
     }
 
@@ -141,15 +180,33 @@ impl Judging<'_> {
 
     /// The way into this version.
     fn enter(&mut self, written: &Written<'_>, from: Option<&str>) {
-        let (Some(path), Some(own)) = (&self.kind.admission.version_path, &self.settings.controller) else { return };
-        let Some(refused) = from.and_then(upgrade::version).and_then(|from| path.path.allow(&from, &own.version).err()) else { return };
+        let (Some(path), Some(own)) =
+            (&self.kind.admission.version_path, &self.settings.controller)
+        else {
+            return;
+        };
+        let Some(refused) = from
+            .and_then(upgrade::version)
+            .and_then(|from| path.path.allow(&from, &own.version).err())
+        else {
+            return;
+        };
         let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
         let mut found = Found::default();
-        if written.read_new().is_ok_and(|object| opted_out(&object, path)) {
+        if written
+            .read_new()
+            .is_ok_and(|object| opted_out(&object, path))
+        {
             let annotation = path.opt_out.as_deref().unwrap_or_default();
-            found.warnings.push(format!("{field}: {refused}; not enforced because of annotation {annotation}"));
+            found.warnings.push(format!(
+                "{field}: {refused}; not enforced because of annotation {annotation}"
+            ));
         } else {
-            found.errors.push(FieldError::invalid(field, &Json::string(&own.text), refused.to_string()));
+            found.errors.push(FieldError::invalid(
+                field,
+                &Json::string(&own.text),
+                refused.to_string(),
+            ));
         }
         self.add("version-path", found, 0, 0);
     }
@@ -159,68 +216,136 @@ impl Judging<'_> {
         let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
         let mut found = Found::default();
         if self.is_promoting(written) {
-            let own = self.settings.controller.as_ref().map(|own| own.text.as_str()).unwrap_or_default();
-            found.errors.push(FieldError::forbidden(&field, format!("{own} is promoting this object: wait until the rollout is completed")));
+            let own = self
+                .settings
+                .controller
+                .as_ref()
+                .map(|own| own.text.as_str())
+                .unwrap_or_default();
+            found.errors.push(FieldError::forbidden(
+                &field,
+                format!("{own} is promoting this object: wait until the rollout is completed"),
+            ));
         }
         let served = &self.settings.served;
         if !served.is_empty() && !served.iter().any(|version| version.text == to) {
             let known: Vec<&str> = served.iter().map(|version| version.text.as_str()).collect();
-            found.warnings.push(format!("{field}: no server serves {to:?}; served are {}", known.join(", ")));
+            found.warnings.push(format!(
+                "{field}: no server serves {to:?}; served are {}",
+                known.join(", ")
+            ));
         }
         self.add("handover", found, 0, 0);
     }
 
     fn is_promoting(&self, written: &Written<'_>) -> bool {
-        let Some(status) = self.kind.steps.iter().find_map(|step| step.status.as_ref()) else { return false };
-        let Some(Ok(mut old)) = written.read_old() else { return false };
+        let Some(status) = self.kind.steps.iter().find_map(|step| step.status.as_ref()) else {
+            return false;
+        };
+        let Some(Ok(mut old)) = written.read_old() else {
+            return false;
+        };
         let conditions = tree::get(&mut old.root, "", &status.reasons).ok().flatten();
-        let reasons = conditions.into_iter().flat_map(|conditions| conditions.elements()).filter_map(|condition| {
-            condition.get("reason").and_then(|reason| reason.as_str().map(|text| text.into_owned()))
-        });
+        let reasons = conditions
+            .into_iter()
+            .flat_map(|conditions| conditions.elements())
+            .filter_map(|condition| {
+                condition
+                    .get("reason")
+                    .and_then(|reason| reason.as_str().map(|text| text.into_owned()))
+            });
         reasons.into_iter().any(|reason| reason == status.promoting)
     }
 
     /// Tells what an update will roll out, and why.
     fn rollout(&mut self, written: &Written<'_>) {
-        let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) = (&self.kind.rollout, written.read_old(), written.read_new()) else {
+        let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) =
+            (&self.kind.rollout, written.read_old(), written.read_new())
+        else {
             return;
         };
         let preimage = |object: &mut crate::webhook::convert::Object<'_>| {
             object.convert(self.kind, rollout.at, None).ok()?;
-            let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-            Some(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+            let force = rollout
+                .force
+                .as_deref()
+                .and_then(|force| object.annotations.text(force));
+            Some(rollout::preimage(
+                rollout,
+                object.root.get(&rollout.of).as_ref(),
+                force.as_deref(),
+            ))
         };
-        let (Some(before), Some(after)) = (preimage(&mut old), preimage(&mut new)) else { return };
+        let (Some(before), Some(after)) = (preimage(&mut old), preimage(&mut new)) else {
+            return;
+        };
         let (old_hash, new_hash) = (before.hash(), after.hash());
         if old_hash == new_hash {
             return;
         }
         let mut fields = before.differing(&after);
         if before.force != after.force {
-            fields.push(format!("annotation {}", rollout.force.as_deref().unwrap_or_default()));
+            fields.push(format!(
+                "annotation {}",
+                rollout.force.as_deref().unwrap_or_default()
+            ));
         }
         let short = |hash: &str| hash.get(..8).unwrap_or_default().to_owned();
-        self.warn(format!("this change starts a rollout: {} ({} to {})", fields.join(", "), short(&old_hash), short(&new_hash)));
+        self.warn(format!(
+            "this change starts a rollout: {} ({} to {})",
+            fields.join(", "),
+            short(&old_hash),
+            short(&new_hash)
+        ));
         self.count("rollout", "warn");
     }
 
     /// Tells of fields that a manifest still has, but the version of the request has not: the API server drops them.
     fn gone(&mut self, written: &Written<'_>, request: usize) {
-        let Some(step) = request.checked_sub(1).and_then(|index| self.kind.steps.get(index)) else { return };
-        let Ok(mut object) = written.read_new() else { return };
-        let applied = object.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
-        let mut applied = applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
-            applied.get("apiVersion").and_then(|version| version.as_str().map(|text| text.into_owned())) == Some(object.api_version.clone())
-        });
-        let operations = step.level.operations.iter().filter(|operation| matches!(operation.lens, Lens::OneSided | Lens::IntoMap { .. }));
+        let Some(step) = request
+            .checked_sub(1)
+            .and_then(|index| self.kind.steps.get(index))
+        else {
+            return;
+        };
+        let Ok(mut object) = written.read_new() else {
+            return;
+        };
+        let applied = object
+            .annotations
+            .text("kubectl.kubernetes.io/last-applied-configuration");
+        let mut applied = applied
+            .as_deref()
+            .and_then(|text| Json::parse(text).ok())
+            .filter(|applied| {
+                applied
+                    .get("apiVersion")
+                    .and_then(|version| version.as_str().map(|text| text.into_owned()))
+                    == Some(object.api_version.clone())
+            });
+        let operations =
+            step.level.operations.iter().filter(|operation| {
+                matches!(operation.lens, Lens::OneSided | Lens::IntoMap { .. })
+            });
         let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
-        let requests = step.status.iter().flat_map(|status| [&status.requests.requested, &status.requests.completed]);
+        let requests = step
+            .status
+            .iter()
+            .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
         for place in dropped.chain(requests).filter(|place| !place.remainder) {
-            let mut has = |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
+            let mut has =
+                |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
             if has(&mut object.root) || applied.as_mut().is_some_and(&mut has) {
-                let version = self.kind.versions.get(request).map_or("", |version| version.name.as_ref());
+                let version = self
+                    .kind
+                    .versions
+                    .get(request)
+                    .map_or("", |version| version.name.as_ref());
                 let older = step.versions.of(Side::Older);
-                self.warn(format!("{} has no effect: {version} does not have it, only {older} does", place.path));
+                self.warn(format!(
+                    "{} has no effect: {version} does not have it, only {older} does",
+                    place.path
+                ));
                 self.count("gone", "warn");
             }
         }
@@ -232,7 +357,9 @@ impl Judging<'_> {
         }
         let errors = std::mem::take(&mut self.judgement.errors);
         let text: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        self.judgement.audit.push(("would-deny".to_owned(), bounded(&text.join("; "))));
+        self.judgement
+            .audit
+            .push(("would-deny".to_owned(), bounded(&text.join("; "))));
         if self.settings.enforcement == Enforcement::Warn {
             for error in text {
                 self.warn(format!("not enforced yet: {error}"));
@@ -243,7 +370,11 @@ impl Judging<'_> {
 }
 
 /// The object before and after, in the version that a rule speaks of.
-fn subject<'w>(kind: &Kind, written: &'w Written<'_>, at: usize) -> Result<Subject<'w>, ConvertError> {
+fn subject<'w>(
+    kind: &Kind,
+    written: &'w Written<'_>,
+    at: usize,
+) -> Result<Subject<'w>, ConvertError> {
     let mut new = written.read_new()?;
     new.convert(kind, at, None)?;
     let old = written.read_old().and_then(|old| {

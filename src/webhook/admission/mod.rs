@@ -66,11 +66,16 @@ impl std::str::FromStr for ControllerVersion {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let label = text.len() <= 63
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.ends_with(|c: char| c.is_ascii_alphanumeric());
         match upgrade::version(text).filter(|_| label) {
-            Some(version) => Ok(Self { text: text.to_owned(), version }),
+            Some(version) => Ok(Self {
+                text: text.to_owned(),
+                version,
+            }),
             None => Err(NotAVersion(text.to_owned())),
         }
     }
@@ -117,8 +122,14 @@ impl Settings {
     }
 
     fn label(&self, object: &Json<'_>, key: &str) -> Label {
-        let labels = object.get("metadata").and_then(|metadata| metadata.get("labels").map(|l| l.view().into_owned()));
-        let value = labels.and_then(|labels| labels.get(key).and_then(|value| value.as_str().map(|text| text.into_owned())));
+        let labels = object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("labels").map(|l| l.view().into_owned()));
+        let value = labels.and_then(|labels| {
+            labels
+                .get(key)
+                .and_then(|value| value.as_str().map(|text| text.into_owned()))
+        });
         match value {
             Some(text) => self.class(&text),
             None if self.controller.is_none() => Label::Own(String::new()),
@@ -138,7 +149,12 @@ struct Written<'a> {
 impl<'a> Written<'a> {
     fn new(object: Json<'a>, old: Option<Json<'a>>) -> Self {
         let (new_text, old_text) = (object.to_text(), old.as_ref().map(Json::to_text));
-        Self { object, old, new_text, old_text }
+        Self {
+            object,
+            old,
+            new_text,
+            old_text,
+        }
     }
 
     fn label(&self, settings: &Settings, kind: &Kind) -> Label {
@@ -146,7 +162,9 @@ impl<'a> Written<'a> {
     }
 
     fn old_label(&self, settings: &Settings, kind: &Kind) -> Option<Label> {
-        self.old.as_ref().map(|old| settings.label(old, &kind.admission.version_label))
+        self.old
+            .as_ref()
+            .map(|old| settings.label(old, &kind.admission.version_label))
     }
 
     fn read_new(&self) -> Result<Object<'_>, ConvertError> {
@@ -211,20 +229,33 @@ pub struct Judgement {
 }
 
 /// The patch for an object outside a review.
-pub(super) fn patch_of(webhook: &Webhook, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+pub(super) fn patch_of(
+    webhook: &Webhook,
+    new: &str,
+    old: Option<&str>,
+) -> Result<Vec<PatchOperation>, ConvertError> {
     let (kind, written) = written(webhook, new, old)?;
     Ok(mutate::patch(kind, &webhook.settings, &written))
 }
 
 /// The judgement of an object outside a review.
-pub(super) fn judge_of(webhook: &Webhook, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
+pub(super) fn judge_of(
+    webhook: &Webhook,
+    new: &str,
+    old: Option<&str>,
+) -> Result<(Judgement, Option<String>), ConvertError> {
     let (kind, written) = written(webhook, new, old)?;
     let judgement = judge::judge(kind, &webhook.settings, &written);
-    let message = (!judgement.errors.is_empty()).then(|| review::invalid(kind, &written.object, &judgement.errors));
+    let message = (!judgement.errors.is_empty())
+        .then(|| review::invalid(kind, &written.object, &judgement.errors));
     Ok((judgement, message))
 }
 
-fn written<'w, 'a>(webhook: &'w Webhook, new: &'a str, old: Option<&'a str>) -> Result<(&'w Kind, Written<'a>), ConvertError> {
+fn written<'w, 'a>(
+    webhook: &'w Webhook,
+    new: &'a str,
+    old: Option<&'a str>,
+) -> Result<(&'w Kind, Written<'a>), ConvertError> {
     let parse = |text: &'a str| {
         let text = super::checked(text)?;
         Ok(Json::borrowed(text))

@@ -16,35 +16,63 @@ use crate::webhook::{BadReview, Endpoint, Outcome, Reply, Webhook};
 const GROUP: &str = "admission.k8s.io";
 
 /// Answers an `AdmissionReview` for one of the two admission endpoints.
-pub(in crate::webhook) fn handle(webhook: &Webhook, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
+pub(in crate::webhook) fn handle(
+    webhook: &Webhook,
+    endpoint: Endpoint,
+    body: &[u8],
+) -> Result<Reply, BadReview> {
     let json = parse(body)?;
-    let Envelope { api_version, uid, request, problem } = envelope(&json, GROUP, "AdmissionReview")?;
+    let Envelope {
+        api_version,
+        uid,
+        request,
+        problem,
+    } = envelope(&json, GROUP, "AdmissionReview")?;
     let answer = Answer { api_version, uid };
     if let Some(problem) = problem {
         return Ok(answer.refuse(problem));
     }
-    let string = |json: &Json<'_>, name: &str| json.get(name).and_then(|value| value.as_str().map(|text| text.into_owned())).unwrap_or_default();
+    let string = |json: &Json<'_>, name: &str| {
+        json.get(name)
+            .and_then(|value| value.as_str().map(|text| text.into_owned()))
+            .unwrap_or_default()
+    };
     let operation = string(&request, "operation");
     // Subresources and deletions are nobody's to refuse: finalizers, status writes and clean-ups must always get through.
-    if !string(&request, "subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
+    if !string(&request, "subResource").is_empty()
+        || matches!(operation.as_str(), "CONNECT" | "DELETE")
+    {
         return Ok(answer.allow(Judgement::default(), &[]));
     }
     if !matches!(operation.as_str(), "CREATE" | "UPDATE") {
-        return Ok(answer.refuse(format!("request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT")));
+        return Ok(answer.refuse(format!(
+            "request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT"
+        )));
     }
     let object = |name: &str| request.get(name).filter(|value| !value.is_null());
-    let Some(new) = object("object") else { return Ok(answer.refuse(format!("request.object is missing in a {operation}"))) };
-    let (group, kind_name) = request.get("kind").map_or_else(Default::default, |kind| (string(&kind, "group"), string(&kind, "kind")));
+    let Some(new) = object("object") else {
+        return Ok(answer.refuse(format!("request.object is missing in a {operation}")));
+    };
+    let (group, kind_name) = request.get("kind").map_or_else(Default::default, |kind| {
+        (string(&kind, "group"), string(&kind, "kind"))
+    });
     let kind = match webhook.kind_named(&group, &kind_name) {
         Ok(kind) => kind,
         Err(error) => return Ok(answer.refuse(error.to_string())),
     };
     let written = Written::new(new, object("oldObject").filter(|_| operation == "UPDATE"));
     Ok(match endpoint {
-        Endpoint::Mutate => answer.allow(Judgement::default(), &patch(kind, &webhook.settings, &written)),
+        Endpoint::Mutate => answer.allow(
+            Judgement::default(),
+            &patch(kind, &webhook.settings, &written),
+        ),
         _ => {
             let judgement = judge(kind, &webhook.settings, &written);
-            if judgement.errors.is_empty() { answer.allow(judgement, &[]) } else { answer.deny(judgement, kind, &written) }
+            if judgement.errors.is_empty() {
+                answer.allow(judgement, &[])
+            } else {
+                answer.deny(judgement, kind, &written)
+            }
         }
     })
 }
@@ -55,15 +83,37 @@ struct Answer {
 }
 
 impl Answer {
-    fn reply(self, outcome: Outcome, message: Option<String>, judgement: Judgement, more: Vec<(&str, Json<'_>)>) -> Reply {
+    fn reply(
+        self,
+        outcome: Outcome,
+        message: Option<String>,
+        judgement: Judgement,
+        more: Vec<(&str, Json<'_>)>,
+    ) -> Reply {
         let mut response = Members::default();
         response.set("uid", Json::string(&self.uid));
-        response.set("allowed", Json::borrowed(if outcome == Outcome::Deny { "false" } else { "true" }));
+        response.set(
+            "allowed",
+            Json::borrowed(if outcome == Outcome::Deny {
+                "false"
+            } else {
+                "true"
+            }),
+        );
         for (name, value) in more {
             response.set(name, value);
         }
         if !judgement.warnings.is_empty() {
-            response.set("warnings", Json::Array(judgement.warnings.iter().map(|text| Json::string(text)).collect()));
+            response.set(
+                "warnings",
+                Json::Array(
+                    judgement
+                        .warnings
+                        .iter()
+                        .map(|text| Json::string(text))
+                        .collect(),
+                ),
+            );
         }
         if !judgement.audit.is_empty() {
             let mut audit = Members::default();
@@ -93,7 +143,10 @@ impl Answer {
             return self.reply(Outcome::Allow, None, judgement, Vec::new());
         }
         let patch = STANDARD.encode(document(patch));
-        let more = vec![("patchType", Json::string("JSONPatch")), ("patch", Json::string(&patch))];
+        let more = vec![
+            ("patchType", Json::string("JSONPatch")),
+            ("patch", Json::string(&patch)),
+        ];
         self.reply(Outcome::Patch, None, judgement, more)
     }
 
@@ -102,7 +155,10 @@ impl Answer {
         let message = invalid(kind, &written.object, &judgement.errors);
         let mut details = Members::default();
         let full = name(&written.object);
-        details.set("name", Json::string(full.rsplit_once('/').map_or(&full, |(_, name)| name)));
+        details.set(
+            "name",
+            Json::string(full.rsplit_once('/').map_or(&full, |(_, name)| name)),
+        );
         details.set("group", Json::string(&kind.group));
         details.set("kind", Json::string(&kind.kind));
         let cause = |error: &FieldError| {
@@ -112,16 +168,29 @@ impl Answer {
             cause.set("field", Json::string(&error.path));
             Json::Object(cause)
         };
-        details.set("causes", Json::Array(judgement.errors.iter().map(cause).collect()));
+        details.set(
+            "causes",
+            Json::Array(judgement.errors.iter().map(cause).collect()),
+        );
         let status = status(422, "Invalid", &message, Some(details));
-        self.reply(Outcome::Deny, Some(message), judgement, vec![("status", status)])
+        self.reply(
+            Outcome::Deny,
+            Some(message),
+            judgement,
+            vec![("status", status)],
+        )
     }
 
     /// Refuses a request that nobody could judge: wrong configuration, not a wrong object.
     fn refuse(self, problem: String) -> Reply {
         let problem = bounded(&problem);
         let status = status(400, "BadRequest", &problem, None);
-        self.reply(Outcome::Deny, Some(problem), Judgement::default(), vec![("status", status)])
+        self.reply(
+            Outcome::Deny,
+            Some(problem),
+            Judgement::default(),
+            vec![("status", status)],
+        )
     }
 }
 
@@ -140,7 +209,9 @@ fn status<'a>(code: u16, reason: &str, message: &str, details: Option<Members<'a
 /// The message of a denial, as the API server words its own.
 pub(in crate::webhook) fn invalid(kind: &Kind, object: &Json<'_>, errors: &[FieldError]) -> String {
     let full = name(object);
-    let name = full.rsplit_once('/').map_or(full.as_str(), |(_, name)| name);
+    let name = full
+        .rsplit_once('/')
+        .map_or(full.as_str(), |(_, name)| name);
     let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let list = match list.as_slice() {
         [one] => one.clone(),

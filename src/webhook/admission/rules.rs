@@ -58,7 +58,10 @@ impl<'a> Subject<'a> {
     pub(super) fn apply(&mut self, rule: &Rule, ratchet: bool) -> Found {
         let mut found = self.check(rule);
         if ratchet && self.untouched(&rule.field) {
-            let known = found.errors.drain(..).map(|error| format!("{error} (it was so before, so it may stay)"));
+            let known = found
+                .errors
+                .drain(..)
+                .map(|error| format!("{error} (it was so before, so it may stay)"));
             found.warnings.extend(known.collect::<Vec<_>>());
         }
         found
@@ -71,12 +74,18 @@ impl<'a> Subject<'a> {
         match (&rule.check, new) {
             (Check::Deprecated { successor, unless }, Some(new)) => {
                 if !unless.iter().any(|value| value.same(&new)) {
-                    found.warnings.push(format!("{field} is deprecated: use {successor}"));
+                    found
+                        .warnings
+                        .push(format!("{field} is deprecated: use {successor}"));
                 }
             }
             (Check::Duration, Some(new)) => {
                 if new.as_str().is_none_or(|text| !is_duration(&text)) {
-                    found.errors.push(FieldError::invalid(field, &new, "must be a duration such as 2160h or 1h30m"));
+                    found.errors.push(FieldError::invalid(
+                        field,
+                        &new,
+                        "must be a duration such as 2160h or 1h30m",
+                    ));
                 }
             }
             (Check::Immutable { unset }, new) => {
@@ -84,8 +93,15 @@ impl<'a> Subject<'a> {
                 if let Some(old) = self.old_value(field).filter(is_set) {
                     match new {
                         Some(new) if same_value(&new, &old) => {}
-                        Some(new) => found.errors.push(FieldError::invalid(field, &new, "field is immutable")),
-                        None => found.errors.push(FieldError::required(field, "field is immutable, it cannot be removed")),
+                        Some(new) => found.errors.push(FieldError::invalid(
+                            field,
+                            &new,
+                            "field is immutable",
+                        )),
+                        None => found.errors.push(FieldError::required(
+                            field,
+                            "field is immutable, it cannot be removed",
+                        )),
                     }
                 }
             }
@@ -94,26 +110,62 @@ impl<'a> Subject<'a> {
                 let low = min.filter(|min| number.is_some_and(|number| number < i128::from(*min)));
                 let high = max.filter(|max| number.is_some_and(|number| number > i128::from(*max)));
                 if let Some(min) = low {
-                    found.errors.push(FieldError::invalid(field, &new, format!("must be greater than or equal to {min}")));
+                    found.errors.push(FieldError::invalid(
+                        field,
+                        &new,
+                        format!("must be greater than or equal to {min}"),
+                    ));
                 }
                 if let Some(max) = high {
-                    found.errors.push(FieldError::invalid(field, &new, format!("must be less than or equal to {max}")));
+                    found.errors.push(FieldError::invalid(
+                        field,
+                        &new,
+                        format!("must be less than or equal to {max}"),
+                    ));
                 }
             }
             (Check::Requires { needs }, Some(_)) => {
                 for need in needs {
                     if self.new_value(need).is_none_or(|value| is_empty(&value)) {
-                        found.errors.push(FieldError::required(need, format!("must be set where {field} is")));
+                        found.errors.push(FieldError::required(
+                            need,
+                            format!("must be set where {field} is"),
+                        ));
                     }
                 }
             }
-            (Check::Upgrade { running, reading, path, no_downgrade }, Some(new)) => {
-                found = self.check_upgrade(field, &new, running.as_ref(), *reading, path, *no_downgrade);
+            (
+                Check::Upgrade {
+                    running,
+                    reading,
+                    path,
+                    no_downgrade,
+                },
+                Some(new),
+            ) => {
+                found = self.check_upgrade(
+                    field,
+                    &new,
+                    running.as_ref(),
+                    *reading,
+                    path,
+                    *no_downgrade,
+                );
             }
-            (Check::Warn { is, unlike, message }, Some(new)) => {
+            (
+                Check::Warn {
+                    is,
+                    unlike,
+                    message,
+                },
+                Some(new),
+            ) => {
                 let is = is.as_ref().is_none_or(|value| value.same(&new));
                 let unlike = match unlike {
-                    Some(other) => self.new_value(other).is_none_or(|other| !other.same(&new)) && !is_empty(&new),
+                    Some(other) => {
+                        self.new_value(other).is_none_or(|other| !other.same(&new))
+                            && !is_empty(&new)
+                    }
                     None => true,
                 };
                 if is && unlike {
@@ -136,18 +188,33 @@ impl<'a> Subject<'a> {
     ) -> Found {
         let mut found = Found::default();
         let before = self.old_value(field);
-        let runs = running.and_then(|running| self.new_value(running)).or_else(|| before.clone());
+        let runs = running
+            .and_then(|running| self.new_value(running))
+            .or_else(|| before.clone());
         let version = |value: &Json<'_>| value.as_str().and_then(|text| read(&text, reading));
-        let Some(wanted) = version(new) else { return found };
-        let mut refused = runs.as_ref().and_then(version).and_then(|running| path.path.allow(&running, &wanted).err());
-        let before = before.as_ref().and_then(version).filter(|before| no_downgrade && wanted.cmp_precedence(before).is_lt());
-        refused = refused.or_else(|| before.and_then(|before| path.path.allow(&before, &wanted).err()));
+        let Some(wanted) = version(new) else {
+            return found;
+        };
+        let mut refused = runs
+            .as_ref()
+            .and_then(version)
+            .and_then(|running| path.path.allow(&running, &wanted).err());
+        let before = before
+            .as_ref()
+            .and_then(version)
+            .filter(|before| no_downgrade && wanted.cmp_precedence(before).is_lt());
+        refused =
+            refused.or_else(|| before.and_then(|before| path.path.allow(&before, &wanted).err()));
         if let Some(refused) = refused {
             if opted_out(&self.new, path) {
                 let annotation = path.opt_out.as_deref().unwrap_or_default();
-                found.warnings.push(format!("{field}: {refused}; not enforced because of annotation {annotation}"));
+                found.warnings.push(format!(
+                    "{field}: {refused}; not enforced because of annotation {annotation}"
+                ));
             } else {
-                found.errors.push(FieldError::invalid(field, new, refused.to_string()));
+                found
+                    .errors
+                    .push(FieldError::invalid(field, new, refused.to_string()));
             }
         }
         found
@@ -156,7 +223,10 @@ impl<'a> Subject<'a> {
 
 /// Whether an object's annotation turns an upgrade path off.
 pub(super) fn opted_out(object: &Object<'_>, path: &UpgradePath) -> bool {
-    let annotation = path.opt_out.as_deref().and_then(|name| object.annotations.text(name));
+    let annotation = path
+        .opt_out
+        .as_deref()
+        .and_then(|name| object.annotations.text(name));
     annotation.is_some_and(|value| value != "false")
 }
 
@@ -173,7 +243,11 @@ fn is_empty(value: &Json<'_>) -> bool {
 
 /// The same value, or two spellings of one UUID.
 fn same_value(one: &Json<'_>, two: &Json<'_>) -> bool {
-    let uuid = |value: &Json<'_>| value.as_str().and_then(|text| uuid::Uuid::try_parse(&text).ok());
+    let uuid = |value: &Json<'_>| {
+        value
+            .as_str()
+            .and_then(|text| uuid::Uuid::try_parse(&text).ok())
+    };
     one.same(two) || matches!((uuid(one), uuid(two)), (Some(one), Some(two)) if one == two)
 }
 
@@ -187,12 +261,18 @@ fn is_duration(text: &str) -> bool {
         return false;
     }
     while !rest.is_empty() {
-        let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+        let number = rest.len()
+            - rest
+                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+                .len();
         let (digits, unit) = rest.split_at(number);
         if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
             return false;
         }
-        let Some(tail) = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"].iter().find_map(|known| unit.strip_prefix(known)) else {
+        let Some(tail) = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"]
+            .iter()
+            .find_map(|known| unit.strip_prefix(known))
+        else {
             return false;
         };
         rest = tail;
@@ -202,11 +282,19 @@ fn is_duration(text: &str) -> bool {
 
 /// How a field of the rules' version is spelled in the version of the request.
 pub(super) fn spelled(kind: &Kind, path: &str, from: usize, to: usize) -> String {
-    let Ok(mut path) = Path::parse(path) else { return path.to_owned() };
+    let Ok(mut path) = Path::parse(path) else {
+        return path.to_owned();
+    };
     let mut at = from;
     while at != to {
-        let (side, next) = if at < to { (crate::definition::Side::Newer, at + 1) } else { (crate::definition::Side::Older, at - 1) };
-        let Some(step) = kind.steps.get(at.min(next)) else { break };
+        let (side, next) = if at < to {
+            (crate::definition::Side::Newer, at + 1)
+        } else {
+            (crate::definition::Side::Older, at - 1)
+        };
+        let Some(step) = kind.steps.get(at.min(next)) else {
+            break;
+        };
         let moved = step.level.operations.iter().find_map(|operation| {
             let from = operation.places.of(side.other()).first()?;
             let to = operation.places.of(side).first()?;
