@@ -314,8 +314,15 @@ pub fn json_schema() -> Value {
     schemars::schema_for!(document::Document).into()
 }
 
-const EMBEDDED: [(&str, &str, &str); 1] = [(
-    "materialize.yaml",
-    include_str!("../kinds/materialize/materialize.yaml"),
-    include_str!("../kinds/materialize/materializes.crd.yaml"),
-)];
+const EMBEDDED: [(&str, &str, &str); 2] = [
+    (
+        "elasticsearch.yaml",
+        include_str!("../kinds/elasticsearch/elasticsearch.yaml"),
+        include_str!("../kinds/elasticsearch/elasticsearches.crd.yaml"),
+    ),
+    (
+        "materialize.yaml",
+        include_str!("../kinds/materialize/materialize.yaml"),
+        include_str!("../kinds/materialize/materializes.crd.yaml"),
+    ),
+];

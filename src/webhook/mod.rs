@@ -9,6 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub(crate) use admission::spelled;
 pub use admission::{
     ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation,
     Reason, Settings, Verdict,

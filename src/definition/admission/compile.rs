@@ -169,6 +169,7 @@ fn path(
     good.then(|| UpgradePath {
         path,
         opt_out: written.value.opt_out.clone(),
+        downgrade_opt_out: written.value.downgrade_opt_out.clone(),
     })
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct UpgradePath {
     pub(crate) versions: Vec<Neighbours>,
     /// An annotation that turns the check off for an object, unless its value is `false`.
     pub(crate) opt_out: Option<String>,
+    /// An annotation that allows going back, unless its value is `false`. Upgrades stay checked.
+    pub(crate) downgrade_opt_out: Option<String>,
 }
 
 /// A rule of an upgrade path.

@@ -35,6 +35,7 @@ impl Admission {
 pub(crate) struct UpgradePath {
     pub(crate) path: upgrade::Path,
     pub(crate) opt_out: Option<String>,
+    pub(crate) downgrade_opt_out: Option<String>,
 }
 
 /// One rule.

@@ -193,20 +193,16 @@ impl Judging<'_> {
         };
         let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
         let mut found = Found::default();
-        if written
-            .read_new()
-            .is_ok_and(|object| opted_out(&object, path))
-        {
-            let annotation = path.opt_out.as_deref().unwrap_or_default();
-            found.warnings.push(format!(
+        let object = written.read_new().ok();
+        match object.and_then(|object| opted_out(&object, path, &refused)) {
+            Some(annotation) => found.warnings.push(format!(
                 "{field}: {refused}; not enforced because of annotation {annotation}"
-            ));
-        } else {
-            found.errors.push(FieldError::invalid(
+            )),
+            None => found.errors.push(FieldError::invalid(
                 field,
                 &Json::string(&own.text),
                 refused.to_string(),
-            ));
+            )),
         }
         self.add("version-path", found, 0, 0);
     }

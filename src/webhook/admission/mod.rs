@@ -18,6 +18,7 @@ use semver::Version;
 pub use field::{FieldError, Reason};
 pub use mutate::PatchOperation;
 pub(super) use review::handle;
+pub(crate) use rules::spelled;
 
 use super::Webhook;
 use super::convert::{ConvertError, Object};

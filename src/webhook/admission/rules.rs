@@ -6,7 +6,7 @@ use super::field::FieldError;
 use crate::definition::admission::{Check, Reading, Rule, UpgradePath};
 use crate::definition::{Kind, Path};
 use crate::json::Json;
-use crate::upgrade;
+use crate::upgrade::{self, Refused};
 use crate::webhook::convert::{Object, tree};
 
 /// An object in the version that a rule speaks of.
@@ -206,28 +206,37 @@ impl<'a> Subject<'a> {
         refused =
             refused.or_else(|| before.and_then(|before| path.path.allow(&before, &wanted).err()));
         if let Some(refused) = refused {
-            if opted_out(&self.new, path) {
-                let annotation = path.opt_out.as_deref().unwrap_or_default();
-                found.warnings.push(format!(
+            match opted_out(&self.new, path, &refused) {
+                Some(annotation) => found.warnings.push(format!(
                     "{field}: {refused}; not enforced because of annotation {annotation}"
-                ));
-            } else {
-                found
+                )),
+                None => found
                     .errors
-                    .push(FieldError::invalid(field, new, refused.to_string()));
+                    .push(FieldError::invalid(field, new, refused.to_string())),
             }
         }
         found
     }
 }
 
-/// Whether an object's annotation turns an upgrade path off.
-pub(super) fn opted_out(object: &Object<'_>, path: &UpgradePath) -> bool {
-    let annotation = path
-        .opt_out
-        .as_deref()
-        .and_then(|name| object.annotations.text(name));
-    annotation.is_some_and(|value| value != "false")
+/// The annotation of an object that turns a check of an upgrade path off.
+pub(super) fn opted_out<'p>(
+    object: &Object<'_>,
+    path: &'p UpgradePath,
+    refused: &Refused,
+) -> Option<&'p str> {
+    let downgrade = refused.wanted.cmp_precedence(&refused.running).is_lt();
+    let names = [
+        path.opt_out.as_deref(),
+        path.downgrade_opt_out.as_deref().filter(|_| downgrade),
+    ];
+    let mut names = names.into_iter().flatten();
+    names.find(|name| {
+        object
+            .annotations
+            .text(name)
+            .is_some_and(|value| value != "false")
+    })
 }
 
 fn read(text: &str, reading: Reading) -> Option<Version> {
@@ -281,7 +290,7 @@ fn is_duration(text: &str) -> bool {
 }
 
 /// How a field of the rules' version is spelled in the version of the request.
-pub(super) fn spelled(kind: &Kind, path: &str, from: usize, to: usize) -> String {
+pub(crate) fn spelled(kind: &Kind, path: &str, from: usize, to: usize) -> String {
     let Ok(mut path) = Path::parse(path) else {
         return path.to_owned();
     };
