@@ -3,9 +3,11 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod admission;
 mod connections;
 mod http;
 mod overload;
+mod registration;
 mod reload;
 mod serve;
 mod shutdown;
