@@ -9,6 +9,7 @@ mod http;
 mod overload;
 mod registration;
 mod reload;
+mod schemas;
 mod serve;
 mod shutdown;
 mod support;
