@@ -216,6 +216,14 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The text of this value, without a copy where nothing was opened.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Json::Text(text) => Cow::Borrowed(text),
+            Json::Object(_) | Json::Array(_) => Cow::Owned(self.to_text()),
+        }
+    }
+
     pub(crate) fn to_text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
