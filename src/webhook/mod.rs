@@ -90,9 +90,7 @@ impl Webhook {
     /// [`BadReview`] where the body has no request uid that an answer could carry.
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
         let _ = (endpoint, body);
-        Err(BadReview::NotJson {
-            reason: "not built yet".to_owned(),
-        })
+        Err(BadReview::NotJson { reason: "not built yet".to_owned() })
     }
 }
 
