@@ -32,6 +32,8 @@ struct Trip {
     to: &'static str,
     /// The trip starts at the newer version.
     down: bool,
+    /// The schema of the version where it starts, with nothing required.
+    relaxed: &'static serde_json::Value,
 }
 
 impl Trip {
@@ -67,8 +69,10 @@ fn trips() -> Vec<Trip> {
         let versions: Vec<&'static str> = kind.versions().collect();
         for (i, older) in versions.iter().enumerate() {
             for newer in &versions[i + 1..] {
-                trips.push(Trip { kind, from: older, to: newer, down: false });
-                trips.push(Trip { kind, from: newer, to: older, down: true });
+                for (from, to, down) in [(*older, *newer, false), (*newer, *older, true)] {
+                    let relaxed = Box::leak(Box::new(schema::relaxed(kinds::schema(kind, from))));
+                    trips.push(Trip { kind, from, to, down, relaxed });
+                }
             }
         }
     }

@@ -93,8 +93,13 @@ pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
     object
 }
 
+/// Whether what is there of an object is valid, and something that makes it a whole one is missing.
+pub(super) fn is_sparse(trip: &Trip, object: &Value) -> bool {
+    invalid(trip.relaxed, object, "").is_none() && !has_required(trip.from_schema(), object)
+}
+
 /// Whether an object has what its spec requires.
-pub(super) fn has_required(schema: &serde_json::Value, object: &Value) -> bool {
+fn has_required(schema: &serde_json::Value, object: &Value) -> bool {
     let required = schema.pointer("/properties/spec/required").and_then(serde_json::Value::as_array);
     let has = |name: &str| object.field(&format!("spec.{name}")).is_some_and(|value| *value != Value::Null);
     matches!(object.get("spec"), Some(Value::Object(_)))

@@ -156,6 +156,18 @@ pub(crate) fn anything(random: &mut Random, depth: usize) -> Value {
     }
 }
 
+/// The schema of what one field manager owns of an object: nothing is required.
+pub(crate) fn relaxed(schema: &Schema) -> Schema {
+    match schema {
+        Schema::Object(members) => {
+            let required = |name: &str, value: &Schema| name == "required" && value.is_array();
+            members.iter().filter(|(name, value)| !required(name, value)).map(|(name, value)| (name.clone(), relaxed(value))).collect()
+        }
+        Schema::Array(elements) => elements.iter().map(relaxed).collect(),
+        other => other.clone(),
+    }
+}
+
 /// Fills defaults and drops nulls where the schema has no room for one, as the API server does before it validates.
 pub(crate) fn fill(schema: &Schema, value: &mut Value) {
     match value {
