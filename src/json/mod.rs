@@ -11,7 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub(crate) use normal::{Canonical, normal};
+pub(crate) use normal::{Canonical, normal, spelled};
 pub(crate) use scan::unescape;
 
 /// A JSON value: text nobody looked into, or one level opened.
