@@ -181,7 +181,7 @@ pub(crate) struct Rollout {
     pub(crate) of: String,
     /// The index of the version whose shape is hashed.
     pub(crate) at: usize,
-    /// Members that count where they are absent, in canonical form.
+    /// Members that count where they are absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
     /// Which strings are UUIDs, and which members do not count.

@@ -322,7 +322,7 @@ impl<'a> Members<'a> {
 
 /// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-    const FEW: usize = 24;
+    const FEW: usize = 48;
     if members.len() <= FEW {
         let mut rest = members;
         while let Some(((name, _), tail)) = rest.split_first() {
