@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pointsman::server::units::{parse_duration, parse_size};
+use pointsman::webhook::{ControllerVersion, Enforcement};
 
 use crate::commands::{completion, convert, crd, hash, kinds};
 
@@ -67,6 +68,27 @@ pub(crate) enum LogFormat {
     Text,
 }
 
+/// What is done with a violation of a rule.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EnforcementMode {
+    /// Count it where it would have been denied, and tell the audit log.
+    Audit,
+    /// Deny.
+    Enforce,
+    /// Let it pass with a warning.
+    Warn,
+}
+
+impl From<EnforcementMode> for Enforcement {
+    fn from(mode: EnforcementMode) -> Self {
+        match mode {
+            EnforcementMode::Audit => Self::Audit,
+            EnforcementMode::Enforce => Self::Enforce,
+            EnforcementMode::Warn => Self::Warn,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// Serve on the loopback address with a throw-away certificate, kept under certs/dev. For a first try and for
@@ -120,6 +142,37 @@ pub(crate) struct ServeArgs {
         help_heading = "Certificates"
     )]
     pub(crate) client_ca_file: Option<PathBuf>,
+
+    /// The controller version whose objects this server judges and stamps, as the version label has it, such as 2.17.0.
+    /// Without it every object is its own, and no label counts.
+    #[arg(
+        long,
+        value_name = "X.Y.Z",
+        env = "POINTSMAN_CONTROLLER_VERSION",
+        help_heading = "Admission"
+    )]
+    pub(crate) controller_version: Option<ControllerVersion>,
+    /// Also take objects without a version label, and give new ones this server's version. For one server at a time.
+    #[arg(
+        long,
+        env = "POINTSMAN_DEFAULT_VERSION",
+        requires = "controller_version",
+        help_heading = "Admission"
+    )]
+    pub(crate) default_version: bool,
+    /// All controller versions that are served, so that a label with another one is worth a warning.
+    #[arg(
+        long,
+        value_name = "X.Y.Z,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_SERVED_VERSIONS",
+        help_heading = "Admission"
+    )]
+    pub(crate) served_versions: Vec<ControllerVersion>,
+    /// What to do with a violation: deny it, let it pass with a warning, or only count it and tell the audit log.
+    #[arg(long, value_enum, default_value_t = EnforcementMode::Enforce, env = "POINTSMAN_ENFORCEMENT",
+          help_heading = "Admission")]
+    pub(crate) enforcement: EnforcementMode,
 
     /// Largest request body, such as 64Mi. Admission reviews keep their own limit of 8Mi where this is larger.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64Mi", env = "POINTSMAN_MAX_BODY",

@@ -115,4 +115,4 @@ pub(crate) fn short(text: &str) -> String {
     short
 }
 
-const CELL: usize = 64;
+const CELL: usize = 48;

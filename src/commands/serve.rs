@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman::server::dev::{self, DevPair};
 use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
-use pointsman::webhook::Metadata;
+use pointsman::webhook::{Metadata, Settings, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Usage, kinds_dir};
@@ -19,7 +19,7 @@ use crate::cli::ServeArgs;
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     let (options, dev) = options(&args)?;
-    let webhook = kinds_dir::webhook(args.kinds.as_deref(), Metadata::Identity)?;
+    let webhook = webhook(&args)?;
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals().context("failed to catch signals")?;
@@ -36,6 +36,17 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     // A decision that still runs has nobody left to answer to.
     runtime.shutdown_background();
     result
+}
+
+fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
+    let settings = Settings {
+        controller: args.controller_version.clone(),
+        default: args.default_version,
+        served: args.served_versions.clone(),
+        enforcement: args.enforcement.into(),
+    };
+    let webhook = kinds_dir::webhook(args.kinds.as_deref(), Metadata::Identity)?;
+    Ok(webhook.admitting(settings))
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {

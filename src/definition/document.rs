@@ -35,6 +35,9 @@ pub(crate) struct Document {
     /// What calls for a rollout, and how the status speaks of it.
     #[schemars(with = "Option<Rollout>")]
     pub(crate) rollout: Option<Spanned<Rollout>>,
+    /// What is checked when an object is written.
+    #[schemars(with = "Option<super::admission::document::Document>")]
+    pub(crate) admission: Option<Spanned<super::admission::document::Document>>,
 }
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.

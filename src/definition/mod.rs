@@ -4,6 +4,7 @@
 //! difference between two versions that no operation explains, two operations on one field are all refused, with the
 //! file, the line and the nearest existing name. So a typo never waits for production.
 
+pub(crate) mod admission;
 mod compare;
 mod compile;
 mod describe;
@@ -24,6 +25,8 @@ pub use document::{API_VERSION, KIND};
 pub(crate) use path::Path;
 pub(crate) use schema::Schema;
 
+pub(crate) use admission::Admission;
+
 use crate::json::{Canonical, Json};
 
 /// A kind, compiled: its versions and what happens between them.
@@ -37,6 +40,7 @@ pub struct Kind {
     pub(crate) versions: Vec<Version>,
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout: Option<Rollout>,
+    pub(crate) admission: Admission,
     pub(crate) crd: Value,
 }
 
@@ -140,7 +144,10 @@ pub(crate) enum Lens {
     /// The older string, or nothing where it is one of these.
     Blank { spellings: Vec<String> },
     /// A list or map at both places, and what happens inside.
-    Each { level: Box<Level>, keys: Sides<Vec<Path>> },
+    Each {
+        level: Box<Level>,
+        keys: Sides<Vec<Path>>,
+    },
     /// The older field becomes the entry, unless there is one.
     IntoMap { unset: Vec<Json<'static>> },
     /// One side only.
@@ -274,7 +281,10 @@ impl Kind {
     /// The version that is stored, as the CRD says.
     #[must_use]
     pub fn storage(&self) -> &str {
-        self.versions.iter().find(|version| version.storage).map_or("", |version| version.name.as_ref())
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .map_or("", |version| version.name.as_ref())
     }
 
     /// The `CustomResourceDefinition` as the definition gives it.
@@ -287,12 +297,16 @@ impl Kind {
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
         let rollout = self.rollout.as_ref()?;
-        self.versions.get(rollout.at).map(|version| version.name.as_ref())
+        self.versions
+            .get(rollout.at)
+            .map(|version| version.name.as_ref())
     }
 
     /// The index of a version, by its name.
     pub(crate) fn version(&self, name: &str) -> Option<usize> {
-        self.versions.iter().position(|version| version.name.as_ref() == name)
+        self.versions
+            .iter()
+            .position(|version| version.name.as_ref() == name)
     }
 }
 
@@ -302,8 +316,15 @@ pub fn json_schema() -> Value {
     schemars::schema_for!(document::Document).into()
 }
 
-const EMBEDDED: [(&str, &str, &str); 1] = [(
-    "materialize.yaml",
-    include_str!("../kinds/materialize/materialize.yaml"),
-    include_str!("../kinds/materialize/materializes.crd.yaml"),
-)];
+const EMBEDDED: [(&str, &str, &str); 2] = [
+    (
+        "elasticsearch.yaml",
+        include_str!("../kinds/elasticsearch/elasticsearch.yaml"),
+        include_str!("../kinds/elasticsearch/elasticsearches.crd.yaml"),
+    ),
+    (
+        "materialize.yaml",
+        include_str!("../kinds/materialize/materialize.yaml"),
+        include_str!("../kinds/materialize/materializes.crd.yaml"),
+    ),
+];

@@ -58,14 +58,27 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
     let mut at = 0;
     loop {
         at = scan::skip_separators(text, at);
-        let Some(byte) = text.as_bytes().get(at) else { return out };
+        let Some(byte) = text.as_bytes().get(at) else {
+            return out;
+        };
         let mut start = out.len();
         match byte {
             b'{' | b'[' => {
-                let places = if stack.is_empty() { places } else { place(&stack) };
+                let places = if stack.is_empty() {
+                    places
+                } else {
+                    place(&stack)
+                };
                 out.push(char::from(*byte));
                 let object = *byte == b'{';
-                stack.push(Frame { object, start, sorted: true, entries: Vec::new(), open: None, places });
+                stack.push(Frame {
+                    object,
+                    start,
+                    sorted: true,
+                    entries: Vec::new(),
+                    open: None,
+                    places,
+                });
                 at += 1;
                 continue;
             }
@@ -76,12 +89,18 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                 at += 1;
             }
             _ => {
-                let Some(token) = scan::token(text, at) else { return out };
+                let Some(token) = scan::token(text, at) else {
+                    return out;
+                };
                 at += token.len();
                 if let Some(frame) = stack.last_mut() {
                     if frame.object && frame.open.is_none() {
                         let name = scan::unescape(token);
-                        if frame.places.and_then(|places| places.member(&name)).is_some_and(|place| place.skip) {
+                        if frame
+                            .places
+                            .and_then(|places| places.member(&name))
+                            .is_some_and(|place| place.skip)
+                        {
                             at = scan::skip_separators(text, at);
                             at += scan::token(text, at).map_or(0, str::len);
                             continue;
@@ -92,12 +111,23 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                         continue;
                     }
                 }
-                let places = if stack.is_empty() { places } else { place(&stack) };
-                scalar(token, places.is_some_and(|places| places.uuid), canonical, &mut out);
+                let places = if stack.is_empty() {
+                    places
+                } else {
+                    place(&stack)
+                };
+                scalar(
+                    token,
+                    places.is_some_and(|places| places.uuid),
+                    canonical,
+                    &mut out,
+                );
             }
         }
         // A value is complete and stands at `start..` in the output.
-        let Some(frame) = stack.last_mut() else { return out };
+        let Some(frame) = stack.last_mut() else {
+            return out;
+        };
         if let Some((name, entry)) = frame.open.take() {
             if canonical && is_nothing(out.get(start..).unwrap_or_default()) {
                 out.truncate(entry);
@@ -159,7 +189,9 @@ fn decimal(token: &str, out: &mut String) {
         out.push_str(token);
         return;
     };
-    let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+    let (negative, mantissa) = mantissa
+        .strip_prefix('-')
+        .map_or((false, mantissa), |rest| (true, rest));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_end_matches('0');
@@ -175,5 +207,10 @@ fn decimal(token: &str, out: &mut String) {
     }
     out.push_str(significant);
     out.push('e');
-    out.push_str(&exponent.saturating_sub(places).saturating_add(dropped).to_string());
+    out.push_str(
+        &exponent
+            .saturating_sub(places)
+            .saturating_add(dropped)
+            .to_string(),
+    );
 }

@@ -26,21 +26,52 @@ impl Preimage {
     /// 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
     #[must_use]
     pub fn hash(&self) -> String {
-        digest(&[self.canonical.as_bytes(), self.force.as_deref().unwrap_or_default().as_bytes()])
+        digest(&[
+            self.canonical.as_bytes(),
+            self.force.as_deref().unwrap_or_default().as_bytes(),
+        ])
     }
 
     /// The hashed members with their canonical values, sorted by name.
     #[must_use]
     pub fn members(&self) -> Vec<(String, String)> {
         let members = Json::borrowed(&self.canonical);
-        members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
+        members
+            .members()
+            .into_iter()
+            .map(|(name, value)| (name.into_owned(), value.to_text()))
+            .collect()
+    }
+
+    /// The names of members that two preimages do not share.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<String> {
+        let (one, two) = (self.members(), other.members());
+        let mut names: Vec<String> = one
+            .iter()
+            .filter(|member| !two.contains(member))
+            .map(|(name, _)| name.clone())
+            .collect();
+        names.extend(
+            two.iter()
+                .filter(|(name, _)| !one.iter().any(|(other, _)| other == name))
+                .map(|(name, _)| name.clone()),
+        );
+        names.sort();
+        names
     }
 }
 
 /// What the hash of an object at the hashed version is made of.
-pub(crate) fn preimage(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Option<&str>) -> Preimage {
+pub(crate) fn preimage(
+    rollout: &Rollout,
+    hashed: Option<&Json<'_>>,
+    force: Option<&str>,
+) -> Preimage {
     let text = hashed.map(Json::to_text);
-    let canonical = text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
+    let canonical = text
+        .and_then(|text| rollout.canonical.text(&text))
+        .filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
     let mut missing = rollout.defaults.clone();
     let mut members: Vec<(String, String)> = Vec::new();
@@ -49,7 +80,10 @@ pub(crate) fn preimage(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Opti
         members.push((name.to_owned(), value.to_text()));
     }
     if missing.is_empty() {
-        return Preimage { canonical, force: force.map(str::to_owned) };
+        return Preimage {
+            canonical,
+            force: force.map(str::to_owned),
+        };
     }
     members.append(&mut missing);
     members.sort();
@@ -57,7 +91,10 @@ pub(crate) fn preimage(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Opti
     for (name, value) in members {
         filled.set(&name, Json::owned(value));
     }
-    Preimage { canonical: Json::Object(filled).to_text(), force: force.map(str::to_owned) }
+    Preimage {
+        canonical: Json::Object(filled).to_text(),
+        force: force.map(str::to_owned),
+    }
 }
 
 /// The rollout hash of an object at the hashed version.
@@ -71,5 +108,9 @@ pub(crate) fn digest(pieces: &[&[u8]]) -> String {
     for piece in pieces {
         sha.update(piece);
     }
-    sha.finalize().iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    sha.finalize()
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }

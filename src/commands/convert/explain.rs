@@ -79,6 +79,8 @@ fn row(change: &Change) -> [String; 4] {
         (true, true) => "given back, and kept for the way back",
         (true, false) => "kept for the way back",
         (false, true) => "given back",
+        (false, false) if change.after.is_empty() => "the default: filled in again on the way back",
+        (false, false) if change.before.is_empty() => "filled in",
         (false, false) => "",
     };
     [

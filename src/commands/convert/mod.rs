@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     }
     if refused > 0 {
         talk(&format!(
-            "{refused} of {all} objects cannot be converted; nothing was written"
+            "{refused} of {all} objects refused; nothing was written"
         ));
         return Ok(ExitCode::FAILURE);
     }

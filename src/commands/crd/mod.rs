@@ -20,7 +20,7 @@ use super::output::{self, Format, talk};
 
 #[derive(Args, Debug)]
 pub(crate) struct CrdArgs {
-    /// Kind to print, by its name, kind or plural. Without it, all of them are printed.
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between.
     #[arg(long, value_name = "NAME")]
     kind: Option<String>,
     /// Version to store, instead of the one that the CRD of the definition names.
@@ -113,10 +113,18 @@ fn url(text: &str) -> Result<String, String> {
 /// Prints CRDs, ready to be applied.
 pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let chosen = match &args.kind {
+    let chosen: Vec<&Known> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
-        None => all.iter().collect(),
+        None => all.iter().filter(|known| converts(&known.kind)).collect(),
     };
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        let message = format!(
+            "no kind has versions to convert between: choose with --kind {}",
+            names.join("|")
+        );
+        return Err(Usage(message).into());
+    }
     if let (Some(_), true) = (&args.storage, chosen.len() > 1) {
         let names: Vec<&str> = chosen.iter().map(|known| known.kind.name()).collect();
         return Err(Usage(format!(
@@ -140,6 +148,12 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     }
     output::data(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there is something to convert. A definition without conversion need not have the whole schema, so that its
+/// CRD is printed only where somebody asks for it by name: applied, it would stand in the way of the real one.
+fn converts(kind: &Kind) -> bool {
+    kind.versions().count() > 1
 }
 
 /// A kind by any of its names.
@@ -189,7 +203,7 @@ fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Valu
         }
     }
     let Some(client) = client(args, bundle) else {
-        if kind.versions().count() > 1 && !args.no_conversion {
+        if converts(kind) && !args.no_conversion {
             let versions: Vec<&str> = kind.versions().collect();
             return Err(Usage(format!(
                 "{} has {}: say where the API server finds the webhook that converts them, with --service \

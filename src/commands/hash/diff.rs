@@ -177,7 +177,7 @@ fn node(a: &Hashed, b: &Hashed, changes: &[Change]) -> Node {
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  Will this edit start a rollout?
+  Does moving a manifest to another version start a rollout?
     pointsman hash diff manifests/examples/v1alpha1.yaml manifests/examples/v1alpha2.yaml
 
   Against the object in the cluster:

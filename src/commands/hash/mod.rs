@@ -84,7 +84,7 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
     }
     if refused > 0 {
         talk(&format!(
-            "{refused} of {} objects have no hash; nothing was written",
+            "{refused} of {} objects refused; nothing was written",
             refused + hashed.len()
         ));
         return Ok(ExitCode::FAILURE);

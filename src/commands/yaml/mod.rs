@@ -29,9 +29,18 @@ pub(crate) fn read(text: &str) -> Result<Node, BadYaml> {
     let scanned: Spanned<Scanned> =
         serde_saphyr::from_str_with_options(text, options()).map_err(|error| BadYaml {
             line: error.location().map(|location| location.line()),
-            message: error.without_snippet().to_string(),
+            message: plain(&error),
         })?;
     Ok(scanned.value.at(&scanned.defined).resolve(text))
+}
+
+/// What is wrong without where: lines count from where the document begins, and the caller says where that is.
+fn plain(error: &serde_saphyr::Error) -> String {
+    let message = error.without_snippet().to_string();
+    match message.rsplit_once(" at line ") {
+        Some((what, place)) if place.contains("column") => what.to_owned(),
+        _ => message,
+    }
 }
 
 fn options() -> Options {

@@ -106,7 +106,7 @@ fn what_json_cannot_say_is_refused_with_its_line() {
     for (yaml, line) in [
         ("a: 1\nb: .inf\n", 2),
         ("a: 1\na: 2\n", 2),
-        ("a: [\n", 2),
+        ("a: [\n", 1),
         ("a: 1\n b: 2\n", 2),
     ] {
         let error = read(yaml).unwrap_err();

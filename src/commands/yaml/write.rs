@@ -69,6 +69,12 @@ fn write_scalar(out: &mut String, node: &Node, indent: usize) {
     match node {
         Node::Text(text) if is_plain(text) => out.push_str(text),
         Node::Text(text) if is_literal(text) => write_literal(out, text, indent),
+        // JSON in a string, as annotations hold it, is readable in these quotes only.
+        Node::Text(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
+            out.push('\'');
+            out.push_str(&text.replace('\'', "''"));
+            out.push('\'');
+        }
         Node::Text(text) => out.push_str(&escaped(text)),
         // Empty lists and maps are the same in JSON.
         other => out.push_str(&other.to_json()),

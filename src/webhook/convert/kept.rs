@@ -42,7 +42,10 @@ impl<'a> Kept<'a> {
 
     /// A member of a field's entry.
     pub(super) fn get<'b>(&self, id: &str, member: &str) -> Option<Json<'b>> {
-        self.0.get(id).and_then(|entry| entry.get(member)).map(|value| value.view().into_owned())
+        self.0
+            .get(id)
+            .and_then(|entry| entry.get(member))
+            .map(|value| value.view().into_owned())
     }
 
     pub(super) fn has(&self, id: &str) -> bool {
@@ -77,15 +80,27 @@ impl<'a> Kept<'a> {
     }
 
     /// Gives a fragment back if what it became is untouched and the schema admits it.
-    pub(super) fn give_back<'b>(&self, id: &str, places: &[Place], now: &Fragment<'_>) -> Option<Fragment<'b>> {
+    pub(super) fn give_back<'b>(
+        &self,
+        id: &str,
+        places: &[Place],
+        now: &Fragment<'_>,
+    ) -> Option<Fragment<'b>> {
         let entry = self.0.get(id)?;
-        if ["derived", "left", "was", "each"].iter().any(|other| entry.get(other).is_some()) {
+        if ["derived", "left", "was", "each"]
+            .iter()
+            .any(|other| entry.get(other).is_some())
+        {
             return None;
         }
         let became = read(entry.get("became"), now.len())?;
         let value = read(entry.get("value"), places.len())?;
         let untouched = same(&became, now);
-        let admitted = value.iter().zip(places).all(|(value, place)| value.as_ref().is_none_or(|value| place.schema.admits(value)));
+        let admitted = value.iter().zip(places).all(|(value, place)| {
+            value
+                .as_ref()
+                .is_none_or(|value| place.schema.admits(value))
+        });
         (untouched && admitted).then_some(value)
     }
 
@@ -125,9 +140,18 @@ impl<'a> Items<'a> {
             let kept = Kept(std::mem::take(members));
             Some((elements.pop()?, Some(kept)))
         };
-        let Some(mut each) = each else { return Self::default() };
-        let Some(elements) = each.open_array() else { return Self::default() };
-        Self(std::mem::take(elements).into_iter().filter_map(pair).collect())
+        let Some(mut each) = each else {
+            return Self::default();
+        };
+        let Some(elements) = each.open_array() else {
+            return Self::default();
+        };
+        Self(
+            std::mem::take(elements)
+                .into_iter()
+                .filter_map(pair)
+                .collect(),
+        )
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -136,7 +160,10 @@ impl<'a> Items<'a> {
 
     /// The entries of the next item that is told apart so.
     pub(super) fn take(&mut self, identity: &Json<'_>) -> Option<Kept<'a>> {
-        let (_, kept) = self.0.iter_mut().find(|(other, kept)| kept.is_some() && other.same(identity))?;
+        let (_, kept) = self
+            .0
+            .iter_mut()
+            .find(|(other, kept)| kept.is_some() && other.same(identity))?;
         kept.take()
     }
 
@@ -145,7 +172,10 @@ impl<'a> Items<'a> {
     }
 
     pub(super) fn into_json(self) -> Json<'a> {
-        let pairs = self.0.into_iter().filter_map(|(identity, kept)| Some(Json::Array(vec![identity, kept?.into_json()])));
+        let pairs = self
+            .0
+            .into_iter()
+            .filter_map(|(identity, kept)| Some(Json::Array(vec![identity, kept?.into_json()])));
         Json::Array(pairs.collect())
     }
 }
@@ -165,7 +195,12 @@ fn write<'a>(fragment: &Fragment<'a>) -> Option<Json<'a>> {
     match fragment.as_slice() {
         [one] => one.clone(),
         several if several.iter().all(Option::is_none) => None,
-        several => Some(Json::Array(several.iter().map(|value| Json::Array(value.iter().cloned().collect())).collect())),
+        several => Some(Json::Array(
+            several
+                .iter()
+                .map(|value| Json::Array(value.iter().cloned().collect()))
+                .collect(),
+        )),
     }
 }
 
@@ -180,7 +215,9 @@ fn read<'a>(written: Option<Json<'_>>, places: usize) -> Option<Fragment<'a>> {
                 let inner = element.open_array()?;
                 (inner.len() < 2).then(|| inner.pop().map(Json::into_owned))
             });
-            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
+            values
+                .collect::<Option<Vec<_>>>()
+                .filter(|values| values.len() == places)
         }
     }
 }
