@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use pointsman::server::units::{parse_duration, parse_size};
 use pointsman::webhook::{ControllerVersion, Enforcement};
 
+use crate::commands::{completion, convert, crd, hash, kinds};
+
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
@@ -20,6 +22,21 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Print the completion script of a shell.
+    #[command(after_help = completion::EXAMPLES)]
+    Completion(completion::CompletionArgs),
+    /// Convert objects to another version, offline, as the webhook does.
+    #[command(after_help = convert::EXAMPLES)]
+    Convert(convert::ConvertArgs),
+    /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
+    #[command(after_help = crd::EXAMPLES)]
+    Crd(crd::CrdArgs),
+    /// Print the rollout hash of objects, and what it is made of.
+    #[command(after_help = hash::EXAMPLES)]
+    Hash(hash::HashArgs),
+    /// List, check and show the definitions of kinds.
+    #[command(after_help = kinds::EXAMPLES)]
+    Kinds(kinds::KindsCommandArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),

@@ -1,6 +1,16 @@
 //! One file per subcommand: flags in, calls out.
 
+pub(crate) mod completion;
+pub(crate) mod convert;
+pub(crate) mod crd;
+pub(crate) mod hash;
+mod input;
+pub(crate) mod kinds;
+mod kinds_dir;
+mod node;
+mod output;
 pub(crate) mod serve;
+mod yaml;
 
 /// Flags that make no sense together: exit code 2.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@
 pub(crate) mod admission;
 mod compare;
 mod compile;
+mod describe;
 mod document;
 mod load;
 mod path;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use describe::{StepSummary, embedded_text};
 pub use document::{API_VERSION, KIND};
 pub(crate) use path::Path;
 pub(crate) use schema::Schema;
