@@ -77,6 +77,13 @@ fn a_kept_value_whose_guard_broke_stays_away() {
     seen.at_least(5, "kept values that stay away");
 }
 
+/// Whether an edit changed the field, or made the object it is in.
+fn is_edited(there: &Value, edit: &Value, way: &Way) -> bool {
+    let is_object = |value: Option<&Value>| matches!(value, Some(Value::Object(_)));
+    let (before, after) = (there.at(way), edit.at(way));
+    way.len() == 2 && before != after || way.len() == 1 && is_object(before) != is_object(after)
+}
+
 #[test]
 fn an_edit_at_the_other_version_touches_nothing_else() {
     let seen = on_every_trip(4, &pruned, &|trip, seen, object, seed| {
@@ -89,7 +96,7 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
         let mut expected = object.clone();
         let mut home = convert(&edit, trip.from)?;
         // Fields that the edit did not touch, and that do not follow from what it touched, are as they were.
-        let changed: Vec<Way> = edit.ways().into_iter().chain(there.ways()).filter(|way| way.len() == 2 && there.at(way) != edit.at(way)).collect();
+        let changed: Vec<Way> = edit.ways().into_iter().chain(there.ways()).filter(|way| is_edited(&there, &edit, way)).collect();
         let mut excluded = changed.clone();
         for touched in &touched {
             let follows = touched.older.len() == 4 || touched.of(!trip.down).iter().any(|way| changed.iter().any(|changed| overlaps(way, changed)));
