@@ -273,11 +273,11 @@ impl<'a> Compare<'a> {
                 (one, two) if explained.inside(&inner) => self.walk(prefix, &inner, one, two, explained),
                 (Some(_), None) => self.problems.add(
                     self.line,
-                    format!("{at}: only the older version has it, and no operation says so: add `drop: {at}`, or `rename`/`move` it"),
+                    format!("{at}: only the older version has it, and no operation says so: add `{}`, or `rename`/`move` it", advice("drop", &at)),
                 ),
                 (None, Some(_)) => self.problems.add(
                     self.line,
-                    format!("{at}: only the newer version has it, and no operation says so: add `add: {at}`, or `rename`/`move` to it"),
+                    format!("{at}: only the newer version has it, and no operation says so: add `{}`, or `rename`/`move` to it", advice("add", &at)),
                 ),
             }
         }
@@ -392,5 +392,20 @@ fn name(prefix: &str, path: &Path) -> String {
         (true, _) => path.to_string(),
         (false, true) => prefix.to_owned(),
         (false, false) => format!("{prefix}.{path}"),
+    }
+}
+
+/// The operation that would explain a field, as it is written: inside lists and maps it stands under `each`.
+fn advice(operation: &str, at: &str) -> String {
+    match at.split_once("[*]") {
+        Some((list, inside)) => {
+            let inside = inside.strip_prefix('.').unwrap_or(inside);
+            let inside = if inside.is_empty() { "." } else { inside };
+            format!(
+                "each: {{in: {list}, operations: [{{{}}}]}}",
+                advice(operation, inside)
+            )
+        }
+        None => format!("{operation}: {at}"),
     }
 }

@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 use super::admission::{self, Admission};
 use super::compile::Compiler;
 use super::document::{self, Document};
+use super::unreadable;
 use super::{API_VERSION, BadDefinition, KIND, Kind, Path, Problem, Rollout, Schema, Version};
 use crate::json::Json;
 
@@ -66,8 +67,8 @@ fn compile(
     let document: Document = match serde_saphyr::from_str(text) {
         Ok(document) => document,
         Err(error) => {
-            let line = error.location().map_or(0, |location| location.line());
-            problems.add(line, error.without_snippet().to_string());
+            let (line, message) = unreadable::told(text, &error);
+            problems.add(line, message);
             return None;
         }
     };
@@ -166,13 +167,18 @@ fn crd(
     let crd: Value = match serde_saphyr::from_str(&text) {
         Ok(crd) => crd,
         Err(error) => {
-            problems.add(
-                line(file),
-                format!("crd: {}: {}", file.value, error.without_snippet()),
-            );
+            let (at, message) = unreadable::plain(&error);
+            problems.add(line(file), format!("crd: {}:{at}: {message}", file.value));
             return None;
         }
     };
+    if crd.get("kind").and_then(Value::as_str) != Some("CustomResourceDefinition") {
+        problems.add(
+            line(file),
+            format!("crd: {} is not a CustomResourceDefinition", file.value),
+        );
+        return None;
+    }
     let mut complete = true;
     for pointer in ["/spec/group", "/spec/names/kind", "/spec/names/plural"] {
         if crd
@@ -186,13 +192,6 @@ fn crd(
                 format!("crd: {}: no {}", file.value, pointer.replace('/', ".")),
             );
         }
-    }
-    if crd.get("kind").and_then(Value::as_str) != Some("CustomResourceDefinition") {
-        complete = false;
-        problems.add(
-            line(file),
-            format!("crd: {} is not a CustomResourceDefinition", file.value),
-        );
     }
     complete.then_some(crd)
 }
@@ -359,7 +358,7 @@ fn rollout(
     };
     let mut canonical = schema.canonical();
     for text in &hash.except {
-        match hashed(text, hash, &version.schema, problems, at_line) {
+        match hashed(&text.value, hash, &version.schema, problems, line(text)) {
             Some(path) => {
                 let mut place = &mut canonical;
                 for name in path.names().iter().skip(1) {
@@ -368,10 +367,13 @@ fn rollout(
                 place.skip = true;
             }
             None => problems.add(
-                at_line,
+                line(text),
                 format!(
-                    "rollout.hash.except: {text} is not a field of {} at {}",
-                    hash.of, hash.at
+                    "rollout.hash.except: {} is not a field of {} at {}{}",
+                    text.value,
+                    hash.of,
+                    hash.at,
+                    near(&version.schema, &text.value)
                 ),
             ),
         }
@@ -387,8 +389,10 @@ fn rollout(
             problems.add(
                 at_line,
                 format!(
-                    "rollout.hash.defaults: {text} is not a field directly in {} at {}",
-                    hash.of, hash.at
+                    "rollout.hash.defaults: {text} is not a field directly in {} at {}{}",
+                    hash.of,
+                    hash.at,
+                    near(&version.schema, text)
                 ),
             );
             continue;
@@ -436,6 +440,21 @@ fn hashed(
             None
         }
     }
+}
+
+/// [`hint`] for the first name of a path that is not there.
+fn near(schema: &Schema, text: &str) -> String {
+    let Ok(path) = Path::parse(text) else {
+        return String::new();
+    };
+    let mut here = schema;
+    for name in path.names() {
+        match here.properties.get(name.as_ref()) {
+            Some(next) => here = next,
+            None => return hint(here, name),
+        }
+    }
+    String::new()
 }
 
 /// `, did you mean "x"?` where something near exists.

@@ -14,6 +14,7 @@ mod path;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use std::fmt;
 use std::sync::Arc;
