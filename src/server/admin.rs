@@ -1,0 +1,148 @@
+//! The port for probes and metrics: plain HTTP, and alive until the very end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::connection::{self, Protocol};
+use super::lifecycle::{Lifecycle, Phase};
+use super::listener::accept;
+use super::metrics::Metrics;
+
+/// The admin listener.
+#[derive(Debug)]
+pub(super) struct Admin {
+    pub(super) socket: TcpListener,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Admin {
+    /// Serves until it is dropped: a draining server still has to say that it is.
+    pub(super) async fn run(self) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut connections = JoinSet::new();
+        // The phases of this listener: it does not drain.
+        let undying = Lifecycle::new();
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let (stream, _) = accept(&self.socket).await;
+            let lifecycle = self.lifecycle.clone();
+            let metrics = Arc::clone(&self.metrics);
+            let undying = undying.clone();
+            connections.spawn(async move {
+                let _place = place;
+                connection::serve(
+                    TokioIo::new(stream),
+                    Protocol::Http1,
+                    &undying,
+                    IDLE,
+                    move |request| {
+                        let response = answer(&request, lifecycle.phase(), &metrics);
+                        async move { response }
+                    },
+                )
+                .await;
+            });
+            while connections.try_join_next().is_some() {}
+        }
+    }
+}
+
+fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    if !matches!(path, "/livez" | "/metrics" | "/readyz") {
+        return text(
+            StatusCode::NOT_FOUND,
+            "no such path: use /livez, /metrics or /readyz\n".to_owned(),
+        );
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = text(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method not allowed: use GET\n".to_owned(),
+        );
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match path {
+        "/livez" => text(StatusCode::OK, "ok\n".to_owned()),
+        "/readyz" => readyz(phase, request.uri().query().unwrap_or_default()),
+        _ => match metrics.text() {
+            Ok(metrics) => {
+                let mut response = text(StatusCode::OK, metrics);
+                response.headers_mut().insert(
+                    CONTENT_TYPE,
+                    HeaderValue::from_static(prometheus::TEXT_FORMAT),
+                );
+                response
+            }
+            Err(error) => text(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("failed to encode the metrics: {error}\n"),
+            ),
+        },
+    }
+}
+
+/// In the form of Kubernetes' own health endpoints.
+fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
+    let checks = [
+        // A server without one does not get as far as this port.
+        ("certificate", true),
+        ("started", phase > Phase::Starting),
+        ("shutdown", phase < Phase::LameDuck),
+    ];
+    let ready = checks.iter().all(|(_, passed)| *passed);
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let verbose = query
+        .split('&')
+        .any(|pair| pair == "verbose" || pair.starts_with("verbose="));
+    if ready && !verbose {
+        return text(status, "ok\n".to_owned());
+    }
+    let mut report = String::new();
+    for (name, passed) in checks {
+        report.push_str(if passed { "[+]" } else { "[-]" });
+        report.push_str(name);
+        report.push_str(if passed { " ok\n" } else { " failed\n" });
+    }
+    report.push_str(if ready {
+        "readyz check passed\n"
+    } else {
+        "readyz check failed\n"
+    });
+    text(status, report)
+}
+
+fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    response
+}
+
+/// A kubelet and a few scrapers.
+const CONNECTIONS: usize = 64;
+
+/// Longer than the usual scrape interval, so that a scraper keeps its connection.
+const IDLE: Duration = Duration::from_secs(90);

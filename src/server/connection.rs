@@ -1,0 +1,166 @@
+//! One connection: HTTP on a stream, closed when it has been idle for too long and let go when the server drains.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::rt::{Read, Write};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::lifecycle::{Lifecycle, Phase};
+
+/// Which HTTP a connection speaks. Known from ALPN, never guessed from the first bytes: a client that sends none would
+/// be waited for without bound (hyper-util's `auto` does).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Serves one connection to its end.
+pub(super) async fn serve<I, S, F>(
+    io: I,
+    protocol: Protocol,
+    lifecycle: &Lifecycle,
+    idle_timeout: Duration,
+    answer: S,
+) where
+    I: Read + Write + Unpin + Send + 'static,
+    S: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    let (requests, seen) = watch::channel(Requests::default());
+    let service = service_fn(|request| {
+        let under_way = UnderWay::begin(&requests);
+        let answer = answer(request);
+        async move {
+            let response = answer.await;
+            drop(under_way);
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let result = match protocol {
+        Protocol::Http1 => {
+            let mut http = http1::Builder::new();
+            // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
+            http.timer(TokioTimer::new())
+                .header_read_timeout(None)
+                .max_buf_size(BUFFER);
+            drive(
+                http.serve_connection(io, service),
+                seen,
+                lifecycle,
+                idle_timeout,
+            )
+            .await
+        }
+        Protocol::Http2 => {
+            let mut http = http2::Builder::new(TokioExecutor::new());
+            http.timer(TokioTimer::new())
+                .max_concurrent_streams(STREAMS)
+                .keep_alive_interval(PING_EVERY)
+                .keep_alive_timeout(PING_TIMEOUT);
+            drive(
+                http.serve_connection(io, service),
+                seen,
+                lifecycle,
+                idle_timeout,
+            )
+            .await
+        }
+    };
+    if let Err(error) = result {
+        // A client that went away, mostly. Its request, if it had one, is counted elsewhere.
+        tracing::debug!(error = %error, "connection ended");
+    }
+}
+
+/// Drives a connection until it ends, has been idle for too long, or is done draining.
+///
+/// Idle is the time without a request under way. It covers a connection between two requests, one that has never sent
+/// anything (Go's transport may open one and then use another, and keeps it for later like any other), a head that
+/// drips in byte by byte, and an answer that the client does not fetch.
+async fn drive<C>(
+    connection: C,
+    mut requests: watch::Receiver<Requests>,
+    lifecycle: &Lifecycle,
+    idle_timeout: Duration,
+) -> Result<(), C::Error>
+where
+    C: GracefulConnection,
+{
+    let mut connection = pin!(connection);
+    let mut drain = pin!(lifecycle.reached(Phase::Draining));
+    let mut draining = false;
+    loop {
+        let Requests { under_way, any } = *requests.borrow_and_update();
+        // hyper closes a drained connection once its last answer is out, but waits for the first request of a new one.
+        let limit = if draining && !any {
+            NEWCOMER
+        } else {
+            idle_timeout
+        };
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => return result,
+            () = &mut drain, if !draining => {
+                draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            // The sender is part of the connection.
+            _ = requests.changed() => {}
+            () = sleep(limit), if under_way == 0 => return Ok(()),
+        }
+    }
+}
+
+/// The requests of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Requests {
+    under_way: usize,
+    any: bool,
+}
+
+/// A request under way, until it is dropped.
+struct UnderWay(watch::Sender<Requests>);
+
+impl UnderWay {
+    fn begin(requests: &watch::Sender<Requests>) -> Self {
+        requests.send_modify(|requests| {
+            *requests = Requests {
+                under_way: requests.under_way + 1,
+                any: true,
+            }
+        });
+        Self(requests.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.send_modify(|requests| requests.under_way -= 1);
+    }
+}
+
+/// 64 KiB: how much of a connection hyper reads ahead, and the longest head. With its default of 400 KiB, large bodies
+/// made small requests wait six times longer (measured: 45 ms against 7 ms at the 99th percentile).
+const BUFFER: usize = 64 * 1024;
+
+/// As many streams as Go's own HTTP/2 server allows: a loopback client has one connection for all its calls.
+const STREAMS: u32 = 250;
+
+/// Finds peers that are gone without a word. Answers to pings do not make a connection busy.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long the first request of a connection is waited for while draining: it may be on its way.
+const NEWCOMER: Duration = Duration::from_secs(1);

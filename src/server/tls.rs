@@ -1,0 +1,97 @@
+//! The TLS configuration, made of a pair and the authorities of client certificates.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::CertificateDer;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig};
+
+use super::pair::{
+    CertPaths, PairError, ServingPair, beneath, certificates, directory, read, real,
+};
+
+/// The authorities of client certificates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ClientCa(Vec<CertificateDer<'static>>);
+
+/// Reads the authorities of client certificates.
+///
+/// # Errors
+/// [`PairError`], each with the path.
+pub(super) fn load_client_ca(path: &Path) -> Result<ClientCa, PairError> {
+    let now = beneath(&real(directory(path)), path);
+    let authorities = ClientCa(certificates(path, &read(path, &now)?)?);
+    roots(path, &authorities)?;
+    Ok(authorities)
+}
+
+fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore, PairError> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots
+            .add(authority.clone())
+            .map_err(|source| PairError::Refused {
+                path: path.to_owned(),
+                source,
+            })?;
+    }
+    Ok(roots)
+}
+
+/// The configuration for handshakes, of which a new one is made whenever a file changed.
+///
+/// The provider is passed, never installed for the whole process. Sessions are not resumed: an API server never asks
+/// for it (its client has no session cache), and a resumed session would outlive a change of the authorities.
+///
+/// # Errors
+/// [`PairError::Refused`] and [`PairError::Verifier`].
+pub(super) fn server_config(
+    paths: &CertPaths,
+    pair: &ServingPair,
+    client_ca: Option<(&Path, &ClientCa)>,
+) -> Result<ServerConfig, PairError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&TLS13, &TLS12])
+        .map_err(|source| PairError::Refused {
+            path: paths.cert.clone(),
+            source,
+        })?;
+    let builder = match client_ca {
+        Some((path, authorities)) => {
+            builder.with_client_cert_verifier(verifier(path, authorities, provider)?)
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let key = CertifiedKey::new(pair.key.cert.clone(), Arc::clone(&pair.key.key));
+    let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+    // Without ALPN a client gets HTTP/1.1. Services get it anyway, loopback URLs HTTP/2 (apiserver
+    // pkg/util/webhook/client.go).
+    config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// Client certificates are optional here and demanded by path: conversion calls never have one.
+fn verifier(
+    path: &Path,
+    authorities: &ClientCa,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, PairError> {
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
+        .allow_unauthenticated()
+        .build()
+        .map_err(|source| PairError::Verifier {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+/// The ALPN name of HTTP/2.
+pub(super) const HTTP2: &[u8] = b"h2";

@@ -1,0 +1,250 @@
+//! The binary: flags, what it says, exit codes, signals.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+fn pointsman(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
+    // Whatever POINTSMAN_* and RUST_LOG the person has set.
+    command
+        .env_clear()
+        .current_dir(dir)
+        .args(args)
+        .stdin(Stdio::null());
+    command
+}
+
+fn fails(args: &[&str], code: i32) -> String {
+    let dir = TempDir::new().unwrap();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = pointsman(dir.path(), args).output().unwrap();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), stdout.len()), (Some(code), 0), "{stderr}");
+    stderr
+}
+
+#[test]
+fn no_certificate_is_one_line_that_names_the_flags() {
+    let error = fails(&["serve"], 2);
+    assert_eq!(
+        error,
+        "pointsman: no certificate to serve: set --tls-cert-file and --tls-private-key-file, or try --dev\n"
+    );
+    assert_eq!(fails(&["serve", "--tls-cert-file", "tls.crt"], 2), error);
+}
+
+#[test]
+fn a_missing_file_is_one_line_that_names_it_and_the_flag() {
+    let error = fails(
+        &[
+            "serve",
+            "--tls-cert-file",
+            "gone.crt",
+            "--tls-private-key-file",
+            "gone.key",
+        ],
+        1,
+    );
+    assert_eq!(
+        error,
+        "pointsman: check --tls-cert-file and --tls-private-key-file: failed to load the certificate to serve: \
+         failed to read gone.crt: No such file or directory (os error 2)\n"
+    );
+}
+
+#[test]
+fn wrong_flags_are_exit_code_2() {
+    for args in [
+        &["serve", "--dev", "--tls-cert-file", "x"][..],
+        &["serve", "--dev", "--max-body", "64Ti"],
+        &["serve", "--dev", "--shutdown-grace", "soon"],
+        &["serve", "--dev", "--log-level", "a=b=c"],
+        &["serve", "--dev", "--listen", "localhost"],
+        &["sreve"],
+    ] {
+        fails(args, 2);
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let error = fails(
+        &["serve", "--dev", "--log-level", "error", "--listen", &addr],
+        1,
+    );
+    assert!(
+        error.contains(&format!("--admin-listen: failed to listen on {addr}: ")),
+        "{error}"
+    );
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+/// `serve --dev` on ports of its own; killed when dropped.
+struct Dev {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Dev {
+    /// Starts, and reads up to the end of what it has to say.
+    fn start(dir: &Path, log_format: &str) -> Self {
+        let any = "127.0.0.1:0";
+        let args = [
+            "serve",
+            "--dev",
+            "--listen",
+            any,
+            "--admin-listen",
+            any,
+            "--log-format",
+            log_format,
+        ];
+        let mut child = pointsman(dir, &args)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("pointsman serve --help\n") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+        }
+        Self {
+            child,
+            stderr,
+            said,
+        }
+    }
+
+    /// The commands it printed.
+    fn commands(&self) -> Vec<String> {
+        self.said
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("curl "))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn terminate(mut self) -> (Option<i32>, String) {
+        let killed = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(killed.success());
+        let mut rest = String::new();
+        self.stderr.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        // Gone already, mostly.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn dev_prints_commands_that_work_as_printed() {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join("manifests/examples")).unwrap();
+    fs::write(dir.path().join("manifests/examples/review.json"), "{}").unwrap();
+    let dev = Dev::start(dir.path(), "text");
+    let commands = dev.commands();
+    assert_eq!(commands.len(), 3, "{}", dev.said);
+    let answers: Vec<_> = commands
+        .iter()
+        .map(|command| {
+            let Output {
+                status,
+                stdout,
+                stderr,
+            } = Command::new("sh")
+                .current_dir(dir.path())
+                .args(["-c", command])
+                .output()
+                .unwrap();
+            assert!(
+                status.success(),
+                "{command}: {}",
+                String::from_utf8_lossy(&stderr)
+            );
+            String::from_utf8(stdout).unwrap()
+        })
+        .collect();
+    // An empty object is no review: what matters is that JSON came back, over TLS that curl trusts.
+    let answer: serde_json::Value = serde_json::from_str(&answers[0]).unwrap();
+    assert!(answer["kind"].is_string(), "{answer}");
+    assert!(answers[1].contains("readyz check passed"), "{}", answers[1]);
+    assert!(
+        answers[2].contains("webhook_requests_total{"),
+        "{}",
+        answers[2]
+    );
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("SIGTERM"), "{rest}");
+}
+
+#[test]
+fn the_throw_away_certificate_is_private_and_stays() {
+    let dir = TempDir::new().unwrap();
+    let file = |name: &str| dir.path().join("certs/dev").join(name);
+    let (code, _) = Dev::start(dir.path(), "text").terminate();
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        fs::metadata(file("tls.key")).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(fs::read_to_string(file(".gitignore")).unwrap(), "*\n");
+    let files: Vec<_> = fs::read_dir(dir.path().join("certs/dev"))
+        .unwrap()
+        .collect();
+    assert_eq!(
+        files.len(),
+        4,
+        "the authority's key is not written: {files:?}"
+    );
+    let ca = fs::read_to_string(file("ca.crt")).unwrap();
+
+    Dev::start(dir.path(), "text").terminate();
+    assert_eq!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
+
+    // Damaged, it is made anew.
+    fs::write(file("tls.crt"), "").unwrap();
+    Dev::start(dir.path(), "text").terminate();
+    assert_ne!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
+}
+
+#[test]
+fn json_logs_are_one_object_per_line() {
+    let dir = TempDir::new().unwrap();
+    let dev = Dev::start(dir.path(), "json");
+    let said: Vec<serde_json::Value> = dev
+        .said
+        .lines()
+        .take_while(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(said.last().unwrap()["message"], "listening");
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0));
+    let rest: Vec<serde_json::Value> = rest
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rest[0]["signal"], "SIGTERM");
+}

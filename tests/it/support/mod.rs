@@ -1,0 +1,24 @@
+//! What the tests share. Nothing here sleeps to be sure: see [`eventually`].
+
+pub(crate) mod certs;
+pub(crate) mod client;
+pub(crate) mod gate;
+pub(crate) mod server;
+pub(crate) mod volume;
+
+use std::time::{Duration, Instant};
+
+/// Polls until `check` gives something, and fails naming `what` after ten seconds.
+pub(crate) async fn eventually<T, F>(what: &str, mut check: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = check().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "not within ten seconds: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
