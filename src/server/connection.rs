@@ -101,9 +101,15 @@ where
     let mut connection = pin!(connection);
     let mut drain = pin!(lifecycle.reached(Phase::Draining));
     let mut draining = false;
+    let mut told = false;
     loop {
         let Requests { under_way, any } = *requests.borrow_and_update();
-        // hyper closes a drained connection once its last answer is out, but waits for the first request of a new one.
+        // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
+        // API server connects in order to send. It is given a moment, and 503 then tells it to try again.
+        if draining && any && !told {
+            told = true;
+            connection.as_mut().graceful_shutdown();
+        }
         let limit = if draining && !any {
             NEWCOMER
         } else {
@@ -112,10 +118,7 @@ where
         tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = &mut drain, if !draining => {
-                draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
+            () = &mut drain, if !draining => draining = true,
             // The sender is part of the connection.
             _ = requests.changed() => {}
             () = sleep(limit), if under_way == 0 => return Ok(()),

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::connection::{self, Protocol};
 use super::lifecycle::{Lifecycle, Phase};
+use super::log;
 use super::metrics::Metrics;
 use super::routes::{Peer, Routes};
 use super::tls::HTTP2;
@@ -93,7 +94,7 @@ impl Listener {
                 Ok(Ok(tls)) => tls,
                 Ok(Err(error)) => {
                     metrics.handshake_failures.inc();
-                    tracing::debug!(peer = %addr, %error, "handshake failed");
+                    log::handshake(addr, &error);
                     return;
                 }
                 Err(_) => {

@@ -1,6 +1,7 @@
 //! What is written down of a request: never a body, and nothing of a client's that is not made harmless first.
 
 use std::fmt::Write;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -58,6 +59,17 @@ pub(super) fn refusal(webhook: &'static str, peer: SocketAddr, refusal: &Refusal
         | Refusal::Unauthorized => {
             tracing::warn!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
         }
+    }
+}
+
+/// A failed handshake. Anybody who knocks can cause one, a TCP probe for instance; a client that refuses *us* is worth a
+/// line, since that is what an API server with the wrong `caBundle` looks like from here.
+pub(super) fn handshake(peer: SocketAddr, error: &io::Error) {
+    match error.get_ref().and_then(|error| error.downcast_ref()) {
+        Some(rustls::Error::AlertReceived(alert)) => {
+            tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
+        }
+        _ => tracing::debug!(%peer, %error, "handshake failed"),
     }
 }
 

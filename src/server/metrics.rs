@@ -30,103 +30,80 @@ pub(super) struct Metrics {
 impl Metrics {
     pub(super) fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
+        let new = Register(&registry);
         let this = Self {
-            requests: counters(
+            requests: new.counters(
                 "webhook_requests_total",
                 "Requests answered, by HTTP status code; webhook is other for paths that are none of ours.",
                 &["webhook", "code"],
             )?,
-            duration: HistogramVec::new(
-                HistogramOpts::new(
-                    "webhook_request_duration_seconds",
-                    "Time from a request's head to its answer, the arrival of its body included.",
-                )
-                .buckets(BUCKETS.to_vec()),
+            duration: new.histograms(
+                "webhook_request_duration_seconds",
+                "Time from a request's head to its answer, the arrival of its body included.",
                 &["webhook"],
             )?,
-            in_flight: IntGaugeVec::new(
-                Opts::new(
-                    "webhook_requests_in_flight",
-                    "Requests that are being read or decided.",
-                ),
+            in_flight: new.gauges(
+                "webhook_requests_in_flight",
+                "Requests that are being read or decided.",
                 &["webhook"],
             )?,
-            outcomes: counters(
+            outcomes: new.counters(
                 "webhook_outcomes_total",
                 "Reviews answered, by what was decided: allow, convert, deny, fail or patch.",
                 &["webhook", "outcome"],
             )?,
-            panics: counters(
+            panics: new.counters(
                 "webhook_panics_total",
                 "Decisions that panicked and were answered with 500.",
                 &["webhook"],
             )?,
-            conversions: counters(
-                "conversions_total",
-                "Objects converted.",
-                &["kind", "from", "to"],
-            )?,
-            notices: counters(
+            conversions: new.counters("conversions_total", "Objects converted.", &["kind", "from", "to"])?,
+            notices: new.counters(
                 "conversion_notices_total",
                 "Events worth knowing that did not change an answer.",
                 &["event"],
             )?,
-            reloads: counters(
+            reloads: new.counters(
                 "certificate_reloads_total",
                 "Certificate files that changed and were taken over (success), or could not be (error).",
                 &["result"],
             )?,
-            expiry: Gauge::new(
+            expiry: new.add(Gauge::new(
                 "certificate_expiry_timestamp_seconds",
                 "When the certificate that is served expires, in seconds since the epoch.",
-            )?,
-            connections: IntGauge::new(
+            ))?,
+            connections: new.add(IntGauge::new(
                 "webhook_connections",
                 "Open connections to the webhook listener.",
-            )?,
-            handshake_failures: IntCounter::new(
+            ))?,
+            handshake_failures: new.add(IntCounter::new(
                 "tls_handshake_failures_total",
                 "TLS handshakes that failed, or did not finish in time.",
-            )?,
-            registry,
+            ))?,
+            registry: registry.clone(),
         };
-        let build = IntGaugeVec::new(
-            Opts::new("build_info", "1, labelled with the version that runs."),
+        let version = new.gauges(
+            "build_info",
+            "1, labelled with the version that runs.",
             &["version"],
         )?;
-        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        this.register_all(build)?;
-
-        // A rate over a counter that appears with its first increment misses that increment.
-        for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
-            let webhook = webhook_name(Some(endpoint));
-            this.in_flight.with_label_values(&[webhook]).set(0);
-            this.panics.with_label_values(&[webhook]).inc_by(0);
-        }
-        for result in [RELOADED, REFUSED] {
-            this.reloads.with_label_values(&[result]).inc_by(0);
-        }
+        version
+            .with_label_values(&[env!("CARGO_PKG_VERSION")])
+            .set(1);
+        this.begin_at_zero();
         Ok(this)
     }
 
-    fn register_all(&self, build: IntGaugeVec) -> Result<(), prometheus::Error> {
-        let collectors: [Box<dyn Collector>; 12] = [
-            Box::new(self.requests.clone()),
-            Box::new(self.duration.clone()),
-            Box::new(self.in_flight.clone()),
-            Box::new(self.outcomes.clone()),
-            Box::new(self.panics.clone()),
-            Box::new(self.conversions.clone()),
-            Box::new(self.notices.clone()),
-            Box::new(self.reloads.clone()),
-            Box::new(self.expiry.clone()),
-            Box::new(self.connections.clone()),
-            Box::new(self.handshake_failures.clone()),
-            Box::new(build),
-        ];
-        collectors
-            .into_iter()
-            .try_for_each(|collector| self.registry.register(collector))
+    /// A rate over a counter that appears with its first increment misses that increment.
+    fn begin_at_zero(&self) {
+        for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
+            let webhook = webhook_name(Some(endpoint));
+            self.in_flight.with_label_values(&[webhook]).set(0);
+            self.panics.with_label_values(&[webhook]).inc_by(0);
+        }
+        for result in [RELOADED, REFUSED] {
+            self.reloads.with_label_values(&[result]).inc_by(0);
+        }
     }
 
     /// Everything, in Prometheus' text format.
@@ -205,8 +182,46 @@ pub(super) fn webhook_name(endpoint: Option<Endpoint>) -> &'static str {
     }
 }
 
-fn counters(name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
-    IntCounterVec::new(Opts::new(name, help), labels)
+/// Makes metrics that are in the registry.
+struct Register<'a>(&'a Registry);
+
+impl Register<'_> {
+    fn counters(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntCounterVec, prometheus::Error> {
+        self.add(IntCounterVec::new(Opts::new(name, help), labels))
+    }
+
+    fn gauges(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntGaugeVec, prometheus::Error> {
+        self.add(IntGaugeVec::new(Opts::new(name, help), labels))
+    }
+
+    fn histograms(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<HistogramVec, prometheus::Error> {
+        let opts = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
+        self.add(HistogramVec::new(opts, labels))
+    }
+
+    fn add<C>(&self, metric: Result<C, prometheus::Error>) -> Result<C, prometheus::Error>
+    where
+        C: Collector + Clone + 'static,
+    {
+        let metric = metric?;
+        self.0.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
 }
 
 const RELOADED: &str = "success";

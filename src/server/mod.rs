@@ -12,6 +12,7 @@ mod body;
 mod connection;
 mod decide;
 pub mod dev;
+mod hints;
 mod lifecycle;
 mod listener;
 mod log;
@@ -34,7 +35,6 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::admin::Admin;
 pub use self::body::BodyLimits;
-use self::body::Budget;
 pub use self::decide::Decide;
 use self::lifecycle::{Lifecycle, Phase};
 pub use self::lifecycle::{Shutdown, Trigger};
@@ -43,7 +43,7 @@ use self::metrics::Metrics;
 pub use self::options::Options;
 pub use self::pair::{CertPaths, PairError};
 use self::reload::Reloader;
-use self::routes::{ClientCertificates, Routes};
+use self::routes::Routes;
 
 /// A server that does not exist yet: see [`Server::bind`].
 #[derive(Debug)]
@@ -125,29 +125,22 @@ impl Bound {
             admin,
         } = self;
         let lifecycle = Lifecycle::new();
-        let routes = Arc::new(Routes {
-            decide,
-            limits: options.body_limits,
-            budget: Budget::new(options.body_budget.max(options.body_limits.largest())),
-            lifecycle: lifecycle.clone(),
-            metrics: Arc::clone(&metrics),
-            client_certificates: match options.client_ca_file {
-                Some(_) => ClientCertificates::Demanded,
-                None => ClientCertificates::Ignored,
-            },
-            request_deadline: options.request_deadline,
-        });
         let accepting = Listener {
             socket: listener,
             config: reloader.config(),
-            routes,
+            routes: Arc::new(Routes::new(
+                &options,
+                decide,
+                lifecycle.clone(),
+                Arc::clone(&metrics),
+            )),
             lifecycle: lifecycle.clone(),
             metrics: Arc::clone(&metrics),
             max_connections: options.max_connections,
             idle_timeout: options.idle_timeout,
         };
 
-        // Dropping the set ends both tasks, however this function is left.
+        // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
         background.spawn(
@@ -161,26 +154,35 @@ impl Bound {
         let mut serving = JoinSet::new();
         serving.spawn(accepting.run());
         lifecycle.enter(Phase::Ready);
-
         tokio::select! {
             biased;
-            () = shutdown.requested(1) => {}
-            Some(ended) = serving.join_next() => return ended.map_err(|source| ServeError::Listener { source }),
+            () = shutdown.requested(1) => drain(&options, &lifecycle, serving).await,
+            Some(ended) = serving.join_next() => ended.map_err(|source| ServeError::Listener { source }),
         }
-        if !options.lame_duck.is_zero() {
-            tracing::info!(pause = ?options.lame_duck, "not ready any more, still serving while endpoints are updated");
-            lifecycle.enter(Phase::LameDuck);
-            tokio::time::sleep(options.lame_duck).await;
-        }
-        tracing::info!(grace = ?options.shutdown_grace, "draining");
-        lifecycle.enter(Phase::Draining);
-        match tokio::time::timeout(options.shutdown_grace, serving.join_next()).await {
-            Ok(Some(ended)) => ended.map_err(|source| ServeError::Listener { source }),
-            Ok(None) => Ok(()),
-            Err(_) => Err(ServeError::Grace {
-                grace: options.shutdown_grace,
-            }),
-        }
+    }
+}
+
+async fn drain(
+    options: &Options,
+    lifecycle: &Lifecycle,
+    mut serving: JoinSet<()>,
+) -> Result<(), ServeError> {
+    let Options {
+        lame_duck,
+        shutdown_grace: grace,
+        ..
+    } = *options;
+    if !lame_duck.is_zero() {
+        tracing::info!(pause = ?lame_duck, "not ready any more, still serving while endpoints are updated");
+        lifecycle.enter(Phase::LameDuck);
+        tokio::time::sleep(lame_duck).await;
+    }
+    tracing::info!(?grace, "draining");
+    lifecycle.enter(Phase::Draining);
+    match tokio::time::timeout(grace, serving.join_next()).await {
+        Ok(Some(Err(source))) => Err(ServeError::Listener { source }),
+        Ok(_) => Ok(()),
+        Err(_) => Err(ServeError::Grace { grace }),
     }
 }
 

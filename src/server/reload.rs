@@ -1,20 +1,17 @@
 //! When to look at the certificate files again, and what to do with what is found.
 
-use std::collections::BTreeSet;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use notify::event::{AccessKind, AccessMode};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustls::ServerConfig;
-use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::hints::Hints;
 use super::metrics::Metrics;
-use super::pair::{CertPaths, PairError, ServingPair, directory, load_pair};
+use super::pair::{CertPaths, PairError, ServingPair, load_pair};
 use super::tls::{ClientCa, load_client_ca, server_config};
 use super::{Options, ServeError};
 
@@ -31,6 +28,7 @@ pub(super) struct Reloader {
     client_ca: Option<ClientCa>,
     config: Arc<ArcSwap<ServerConfig>>,
     metrics: Arc<Metrics>,
+    hints: Hints,
     interval: Duration,
     /// What was complained of last: said once, not every few seconds.
     complaint: Option<String>,
@@ -41,6 +39,9 @@ impl Reloader {
     pub(super) fn load(options: &Options, metrics: Arc<Metrics>) -> Result<Self, ServeError> {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
+        // Before the first look: what changes after it is hinted at.
+        let files = [Some(&paths.cert), Some(&paths.key), client_ca_file.as_ref()];
+        let hints = Hints::of(files.into_iter().flatten().map(PathBuf::as_path));
         let pair = load_pair(&paths).map_err(|source| ServeError::Pair { source })?;
         let client_ca = client_ca_file
             .as_deref()
@@ -53,6 +54,10 @@ impl Reloader {
             client_ca_file.as_deref().zip(client_ca.as_ref()),
         )
         .map_err(|source| ServeError::Pair { source })?;
+        let hints = hints.unwrap_or_else(|error| {
+            tracing::warn!(%error, interval = ?options.reload_interval, "failed to watch the certificates, polling only");
+            Hints::none()
+        });
         metrics.serving(pair.not_after);
         tracing::info!(
             fingerprint = pair.fingerprint,
@@ -66,6 +71,7 @@ impl Reloader {
             client_ca,
             config: Arc::new(ArcSwap::from_pointee(config)),
             metrics,
+            hints,
             interval: options.reload_interval,
             complaint: None,
         })
@@ -78,16 +84,9 @@ impl Reloader {
 
     /// Looks again and again, until dropped.
     pub(super) async fn run(mut self) {
-        // One place: a burst of events is one hint (a kubelet's swap makes about seven).
-        let (hint, mut hints) = mpsc::channel(1);
-        let _watcher = self.watch(hint);
         loop {
             tokio::select! {
-                // Let the burst pass. Without a watcher this branch is never taken.
-                Some(()) = hints.recv() => {
-                    sleep(SETTLE).await;
-                    let _ = hints.try_recv();
-                }
+                () = self.hints.next() => {}
                 () = sleep(self.interval) => {}
             }
             // Files on a network share may take their time.
@@ -161,48 +160,6 @@ impl Reloader {
             self.complaint = Some(complaint);
         }
     }
-
-    fn watch(&self, hint: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
-        let paths = [
-            Some(&self.paths.cert),
-            Some(&self.paths.key),
-            self.client_ca_file.as_ref(),
-        ];
-        let directories: BTreeSet<&Path> = paths
-            .into_iter()
-            .flatten()
-            .map(|path| directory(path))
-            .collect();
-        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            if event.is_ok_and(|event| is_change(event.kind)) {
-                // Full means that a hint is waiting already.
-                let _ = hint.try_send(());
-            }
-        })
-        .and_then(|mut watcher| {
-            directories
-                .into_iter()
-                .try_for_each(|directory| watcher.watch(directory, RecursiveMode::NonRecursive))?;
-            Ok(watcher)
-        });
-        watcher
-            .inspect_err(|error| {
-                tracing::warn!(%error, interval = ?self.interval, "failed to watch the certificates, polling only");
-            })
-            .ok()
-    }
-}
-
-/// Reading is no change: our own reading would hint at more of it for ever.
-fn is_change(kind: EventKind) -> bool {
-    match kind {
-        EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
-        EventKind::Any
-        | EventKind::Create(_)
-        | EventKind::Modify(_)
-        | EventKind::Other
-        | EventKind::Remove(_) => true,
-    }
 }
 
 fn chain(error: &PairError) -> String {
@@ -215,6 +172,3 @@ fn chain(error: &PairError) -> String {
     }
     text
 }
-
-/// Between an event and the look: a burst lasts a few milliseconds.
-const SETTLE: Duration = Duration::from_millis(50);

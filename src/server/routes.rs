@@ -16,6 +16,7 @@ use super::decide::{Decide, Undecided};
 use super::lifecycle::{Lifecycle, Phase};
 use super::log;
 use super::metrics::{Metrics, webhook_name};
+use super::options::Options;
 use super::refusal::Refusal;
 use super::units::parse_duration;
 use crate::webhook::{Endpoint, Reply};
@@ -23,18 +24,18 @@ use crate::webhook::{Endpoint, Reply};
 /// What all requests share.
 #[derive(Debug)]
 pub(super) struct Routes {
-    pub(super) decide: Decide,
-    pub(super) limits: BodyLimits,
-    pub(super) budget: Budget,
-    pub(super) lifecycle: Lifecycle,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) client_certificates: ClientCertificates,
-    pub(super) request_deadline: Duration,
+    decide: Decide,
+    limits: BodyLimits,
+    budget: Budget,
+    lifecycle: Lifecycle,
+    metrics: Arc<Metrics>,
+    client_certificates: ClientCertificates,
+    request_deadline: Duration,
 }
 
 /// What client certificates are for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum ClientCertificates {
+enum ClientCertificates {
     /// `/mutate` and `/validate` are for their holders only.
     Demanded,
     /// Nothing.
@@ -50,6 +51,27 @@ pub(super) struct Peer {
 }
 
 impl Routes {
+    pub(super) fn new(
+        options: &Options,
+        decide: Decide,
+        lifecycle: Lifecycle,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let limits = options.body_limits;
+        Self {
+            decide,
+            limits,
+            budget: Budget::new(options.body_budget.max(limits.largest())),
+            lifecycle,
+            metrics,
+            client_certificates: match options.client_ca_file {
+                Some(_) => ClientCertificates::Demanded,
+                None => ClientCertificates::Ignored,
+            },
+            request_deadline: options.request_deadline,
+        }
+    }
+
     /// Answers one request, whatever it is.
     pub(super) async fn answer(
         &self,

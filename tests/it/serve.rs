@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -98,32 +99,45 @@ struct Dev {
 
 impl Dev {
     /// Starts, and reads up to the end of what it has to say.
-    fn start(dir: &Path, log_format: &str) -> Self {
-        let any = "127.0.0.1:0";
-        let args = [
-            "serve",
-            "--dev",
-            "--listen",
-            any,
-            "--admin-listen",
-            any,
-            "--log-format",
-            log_format,
-        ];
-        let mut child = pointsman(dir, &args)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        while !said.contains("pointsman serve --help\n") {
-            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
-        }
-        Self {
+    fn start(dir: &Path, args: &[&str]) -> Self {
+        Self::spawn(pointsman(dir, &Self::ARGS).args(args))
+    }
+
+    const ARGS: [&str; 6] = [
+        "serve",
+        "--dev",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-listen",
+        "127.0.0.1:0",
+    ];
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut dev = Self {
             child,
             stderr,
-            said,
+            said: String::new(),
+        };
+        dev.says("pointsman serve --help\n");
+        dev
+    }
+
+    /// Reads until it has said something.
+    fn says(&mut self, what: &str) {
+        while !self.said.contains(what) {
+            let read = self.stderr.read_line(&mut self.said).unwrap();
+            assert!(read > 0, "it ended without {what}: {}", self.said);
         }
+    }
+
+    fn signal(&self) {
+        let killed = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(killed.success());
     }
 
     /// The commands it printed.
@@ -136,12 +150,13 @@ impl Dev {
             .collect()
     }
 
-    fn terminate(mut self) -> (Option<i32>, String) {
-        let killed = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(killed.success());
+    fn terminate(self) -> (Option<i32>, String) {
+        self.signal();
+        self.ended()
+    }
+
+    /// Its exit code, and what else it said.
+    fn ended(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stderr.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
@@ -161,7 +176,7 @@ fn dev_prints_commands_that_work_as_printed() {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join("manifests/examples")).unwrap();
     fs::write(dir.path().join("manifests/examples/review.json"), "{}").unwrap();
-    let dev = Dev::start(dir.path(), "text");
+    let dev = Dev::start(dir.path(), &[]);
     let commands = dev.commands();
     assert_eq!(commands.len(), 3, "{}", dev.said);
     let answers: Vec<_> = commands
@@ -202,7 +217,7 @@ fn dev_prints_commands_that_work_as_printed() {
 fn the_throw_away_certificate_is_private_and_stays() {
     let dir = TempDir::new().unwrap();
     let file = |name: &str| dir.path().join("certs/dev").join(name);
-    let (code, _) = Dev::start(dir.path(), "text").terminate();
+    let (code, _) = Dev::start(dir.path(), &[]).terminate();
     assert_eq!(code, Some(0));
     assert_eq!(
         fs::metadata(file("tls.key")).unwrap().permissions().mode() & 0o777,
@@ -219,19 +234,19 @@ fn the_throw_away_certificate_is_private_and_stays() {
     );
     let ca = fs::read_to_string(file("ca.crt")).unwrap();
 
-    Dev::start(dir.path(), "text").terminate();
+    Dev::start(dir.path(), &[]).terminate();
     assert_eq!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
 
     // Damaged, it is made anew.
     fs::write(file("tls.crt"), "").unwrap();
-    Dev::start(dir.path(), "text").terminate();
+    Dev::start(dir.path(), &[]).terminate();
     assert_ne!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
 }
 
 #[test]
 fn json_logs_are_one_object_per_line() {
     let dir = TempDir::new().unwrap();
-    let dev = Dev::start(dir.path(), "json");
+    let dev = Dev::start(dir.path(), &["--log-format", "json"]);
     let said: Vec<serde_json::Value> = dev
         .said
         .lines()
@@ -247,4 +262,61 @@ fn json_logs_are_one_object_per_line() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(rest[0]["signal"], "SIGTERM");
+}
+
+#[test]
+fn the_second_signal_aborts() {
+    let dir = TempDir::new().unwrap();
+    let mut dev = Dev::start(dir.path(), &["--lame-duck", "1h"]);
+    dev.signal();
+    dev.says("not ready any more");
+    dev.signal();
+    let (code, rest) = dev.ended();
+    assert_eq!(code, Some(1), "{rest}");
+    assert!(
+        rest.contains("pointsman: aborted by a second signal"),
+        "{rest}"
+    );
+}
+
+/// More connections than file descriptors: accept fails until some are given back, and nothing else does.
+#[test]
+fn running_out_of_file_descriptors_passes() {
+    let dir = TempDir::new().unwrap();
+    let mut limited = Command::new("sh");
+    limited
+        .env_clear()
+        .current_dir(dir.path())
+        .stdin(Stdio::null());
+    limited
+        .args([
+            "-c",
+            "ulimit -n 40 && exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_pointsman"),
+        ])
+        .args(Dev::ARGS);
+    let mut dev = Dev::spawn(&mut limited);
+    let addr = dev.said.split_once("pointsman serves https://").unwrap().1;
+    let addr: SocketAddr = addr.split_once(' ').unwrap().0.parse().unwrap();
+    let crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(addr).unwrap()).collect();
+    dev.says("failed to accept");
+    drop(crowd);
+    let url = format!("https://{addr}/convert");
+    let curl = [
+        "--silent",
+        "--cacert",
+        "certs/dev/ca.crt",
+        "--output",
+        "/dev/null",
+        "--write-out",
+        "%{http_code}",
+    ];
+    let Output { stdout, .. } = Command::new("curl")
+        .current_dir(dir.path())
+        .args(curl)
+        .arg(url)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(stdout).unwrap(), "405");
+    assert_eq!(dev.terminate().0, Some(0));
 }

@@ -1,6 +1,7 @@
 //! A decision that takes as long as the test wants.
 
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use pointsman::server::Decide;
 
@@ -27,9 +28,10 @@ impl Gate {
                 let (state, opened) = &*inside;
                 let mut state = state.lock().unwrap();
                 state.entered += 1;
-                while !state.open {
-                    state = opened.wait(state).unwrap();
-                }
+                // Bounded, so that a test whose only thread ended up here fails and does not hang.
+                let closed = |state: &mut State| !state.open;
+                let (_state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
+                assert!(!waited.timed_out(), "nobody opened the gate");
             }
             Ok(echo_reply(&body))
         });
@@ -63,3 +65,5 @@ pub(crate) fn waiting(kib: usize) -> Vec<u8> {
     body.resize(kib * 1024, b' ');
     body
 }
+
+const LONGEST: Duration = Duration::from_secs(20);

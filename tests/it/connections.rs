@@ -1,0 +1,168 @@
+//! Connections whose client is slow, silent, gone or merely idle.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::eventually;
+use crate::support::server::{TestServer, echo};
+
+#[tokio::test]
+async fn a_slow_body_gets_an_answer_in_the_callers_time() {
+    let server = TestServer::echo().await;
+    let mut stream = server.dial().handshake().await.unwrap();
+    let begun = Instant::now();
+    let head =
+        "POST /convert?timeout=200ms HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+    stream
+        .write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes())
+        .await
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("connection: close"), "{answer}");
+    assert!(
+        (Duration::from_millis(200)..Duration::from_secs(5)).contains(&begun.elapsed()),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(
+        server
+            .http1()
+            .await
+            .post("/convert", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn the_request_deadline_bounds_what_callers_ask_for() {
+    let server = TestServer::start(echo(), |options| {
+        options.request_deadline = Duration::from_millis(200)
+    })
+    .await;
+    let mut stream = server.dial().handshake().await.unwrap();
+    let head = "POST /convert?timeout=1h HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+    stream
+        .write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes())
+        .await
+        .unwrap();
+    let mut answer = vec![0; 12];
+    tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_leaves_the_rest_alone() {
+    let server = TestServer::echo().await;
+    let mut stream = server.dial().handshake().await.unwrap();
+    let head = "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    let in_flight = "webhook_requests_in_flight{webhook=\"convert\"}";
+    eventually("the request is begun", || async {
+        (server.metric(in_flight).await == Some(1.0)).then_some(())
+    })
+    .await;
+    drop(stream);
+    eventually("it is given up", || async {
+        (server.metric(in_flight).await == Some(0.0)).then_some(())
+    })
+    .await;
+    assert_eq!(
+        server
+            .http1()
+            .await
+            .post("/convert", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+}
+
+/// Takes ten seconds, the deadline of a handshake.
+#[tokio::test]
+async fn a_silent_client_is_let_go_at_the_handshake_deadline() {
+    let server = TestServer::echo().await;
+    let begun = Instant::now();
+    let mut silent = TcpStream::connect(server.addr).await.unwrap();
+    assert_eq!(
+        server
+            .http1()
+            .await
+            .post("/convert", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+    let read = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 1])).await;
+    assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
+    assert!(
+        begun.elapsed() >= Duration::from_secs(9),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(
+        server.metric("tls_handshake_failures_total").await,
+        Some(1.0)
+    );
+}
+
+#[tokio::test]
+async fn connections_without_requests_end() {
+    let idle = Duration::from_millis(300);
+    let server = TestServer::start(echo(), |options| options.idle_timeout = idle).await;
+    // Silent after the handshake, half a head, half a preface.
+    for (dial, sent) in [
+        (server.dial(), ""),
+        (server.dial(), "POST /convert HTTP/1.1\r\nHost:"),
+        (server.dial().http2(), ""),
+        (server.dial().http2(), "PRI * HTTP"),
+    ] {
+        let begun = Instant::now();
+        let mut stream = dial.handshake().await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut rest = Vec::new();
+        let read =
+            tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
+        read.expect("still open").ok();
+        assert!(begun.elapsed() >= idle, "{:?}", begun.elapsed());
+    }
+    for dial in [server.dial(), server.dial().http2()] {
+        let mut client = dial.connect().await.unwrap();
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+        eventually("an idle connection ends", || async {
+            (server.metric("webhook_connections").await == Some(0.0)).then_some(())
+        })
+        .await;
+        assert!(client.post("/convert", "{}").await.is_err());
+    }
+}
+
+/// Longer than the 90 s for which an API server keeps a connection that it does not use. Waiting costs nothing but time:
+/// this runs beside all other tests, and begins early because tests begin in the order of their names.
+#[tokio::test]
+async fn idle_connections_still_answer_after_100_seconds() {
+    let server = TestServer::echo().await;
+    let (mut http1, mut http2) = (server.http1().await, server.http2().await);
+    // Opened and not used, which Go's transport does.
+    let mut fresh = server.http1().await;
+    for client in [&mut http1, &mut http2] {
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    }
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    for client in [&mut http1, &mut http2, &mut fresh] {
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    }
+    assert_eq!(server.metric("webhook_connections").await, Some(3.0));
+}
