@@ -15,11 +15,18 @@
 use std::process::ExitCode;
 
 mod conversion;
+mod failures;
 mod harness;
+mod schema;
 mod support;
 
 fn main() -> ExitCode {
-    let scenarios = [conversion::SCENARIOS].concat();
+    let scenarios = [
+        conversion::SCENARIOS,
+        schema::SCENARIOS,
+        failures::SCENARIOS,
+    ]
+    .concat();
     if harness::main(&scenarios) {
         ExitCode::SUCCESS
     } else {

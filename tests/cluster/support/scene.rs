@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::bed::{Bed, Route};
 use super::client::Answer;
+use super::metrics;
 use super::pointsman::{Pointsman, Setup, write_pair};
 use super::process::{eventually, free_port};
 use super::sample::Sample;
@@ -201,6 +202,23 @@ impl<'a> Scene<'a> {
 
     pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
         self.bed.api.client.call(method, path, body)
+    }
+
+    /// A GET that must succeed.
+    pub(crate) fn call_get(&self, path: &str) -> Value {
+        self.call(Method::GET, path, None).ok()
+    }
+
+    /// Asks until there is an answer: caches follow etcd, and handlers the CRD.
+    #[track_caller]
+    pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
+        let place = std::panic::Location::caller();
+        eventually(&place.to_string(), Duration::from_secs(20), ask)
+    }
+
+    /// How many conversions succeeded and failed so far.
+    pub(crate) fn conversions(&self) -> (u64, u64) {
+        metrics::of_crd(self.bed, &self.crd_name())
     }
 
     /// Stops the instance as a kubelet would.
