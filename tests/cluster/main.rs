@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 mod conversion;
 mod failures;
+mod gitops;
 mod harness;
 mod schema;
 mod support;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         conversion::SCENARIOS,
         schema::SCENARIOS,
         failures::SCENARIOS,
+        gitops::SCENARIOS,
     ]
     .concat();
     if harness::main(&scenarios) {

@@ -5,6 +5,7 @@ pub(crate) mod assets;
 pub(crate) mod bed;
 pub(crate) mod client;
 pub(crate) mod etcd;
+pub(crate) mod kubectl;
 pub(crate) mod metrics;
 pub(crate) mod pki;
 pub(crate) mod pointsman;
