@@ -61,7 +61,10 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
 /// One past the closing quote of the string that opens at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
         at += found;
         match bytes.get(at) {
             Some(b'\\') => at += 2,

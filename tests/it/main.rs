@@ -6,6 +6,7 @@
 mod captures;
 mod connections;
 mod contract;
+mod fixtures;
 mod http;
 mod kinds;
 mod laws;
