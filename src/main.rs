@@ -21,7 +21,10 @@ fn main() -> ExitCode {
         Command::Crd(args) => commands::crd::run(&args),
         Command::Hash(args) => commands::hash::run(&args),
         Command::Kinds(args) => commands::kinds::run(&args),
+        Command::Mutate(args) => commands::mutate::run(&args),
         Command::Serve(args) => commands::serve::run(*args).map(|()| ExitCode::SUCCESS),
+        Command::Validate(args) => commands::validate::run(&args),
+        Command::Webhooks(args) => commands::webhooks::run(&args),
     });
     let error = match result {
         Ok(code) => return code,

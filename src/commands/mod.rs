@@ -7,9 +7,13 @@ pub(crate) mod hash;
 mod input;
 pub(crate) mod kinds;
 mod kinds_dir;
+pub(crate) mod mutate;
 mod node;
 mod output;
 pub(crate) mod serve;
+pub(crate) mod validate;
+pub(crate) mod webhooks;
+mod written;
 mod yaml;
 
 /// Flags that make no sense together: exit code 2.

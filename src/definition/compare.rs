@@ -164,28 +164,31 @@ impl<'a> Compare<'a> {
                 self.bounds(&at, &older.schema, &newer.schema);
             }
             Lens::Values { pairs } => {
-                let left = |options: &Option<Vec<Value>>, mapped: Vec<String>| -> Vec<Value> {
-                    let all = options.clone().unwrap_or_default();
-                    all.into_iter()
-                        .filter(|option| !mapped.contains(&option.to_string()))
-                        .collect()
+                // What is left of a closed set of values; a boolean is one too.
+                let left = |schema: &Schema, mapped: Vec<String>| -> Option<Vec<Value>> {
+                    let boolean = || {
+                        (schema.kind.as_deref() == Some("boolean"))
+                            .then(|| vec![Value::from(false), Value::from(true)])
+                    };
+                    let all = schema.options.clone().or_else(boolean)?;
+                    Some(
+                        all.into_iter()
+                            .filter(|option| !mapped.contains(&option.to_string()))
+                            .collect(),
+                    )
                 };
                 let rest = Schema {
-                    options: older.schema.options.is_some().then(|| {
-                        left(
-                            &older.schema.options,
-                            pairs.iter().map(|pair| pair.older.to_text()).collect(),
-                        )
-                    }),
+                    options: left(
+                        &older.schema,
+                        pairs.iter().map(|pair| pair.older.to_text()).collect(),
+                    ),
                     ..older.schema.clone()
                 };
                 let other = Schema {
-                    options: newer.schema.options.is_some().then(|| {
-                        left(
-                            &newer.schema.options,
-                            pairs.iter().map(|pair| pair.newer.to_text()).collect(),
-                        )
-                    }),
+                    options: left(
+                        &newer.schema,
+                        pairs.iter().map(|pair| pair.newer.to_text()).collect(),
+                    ),
                     kind: older.schema.kind.clone(),
                     format: older.schema.format.clone(),
                     ..newer.schema.clone()

@@ -411,6 +411,7 @@ fn rollout(
             defaults.push((name.to_string(), value));
         }
     }
+    defaults.sort();
     Some(Rollout {
         of: hash.of.clone(),
         at,

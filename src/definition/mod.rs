@@ -139,6 +139,18 @@ pub(crate) struct Place {
     pub(crate) remainder: bool,
 }
 
+impl Place {
+    /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
+    pub(crate) fn fills_default(&self) -> bool {
+        let default = self
+            .schema
+            .default
+            .as_ref()
+            .map(|default| Json::owned(default.to_string()));
+        matches!((&self.fill, &default), (Some(fill), Some(default)) if fill.same(default))
+    }
+}
+
 /// How the two sides of an operation relate.
 #[derive(Debug)]
 pub(crate) enum Lens {
@@ -172,7 +184,7 @@ pub(crate) struct Rollout {
     pub(crate) of: String,
     /// The index of the version whose shape is hashed.
     pub(crate) at: usize,
-    /// Members that count where they are absent, in canonical form.
+    /// Members that count where they are absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
     /// Which strings are UUIDs, and which members do not count.

@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 /// A Service, as `namespace/name:port`.
 #[derive(Clone, Debug)]
-pub(super) struct Service {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) port: u16,
+pub(in crate::commands) struct Service {
+    pub(in crate::commands) namespace: String,
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) port: u16,
 }
 
 impl FromStr for Service {
@@ -36,7 +36,7 @@ impl FromStr for Service {
 }
 
 /// `namespace/name`.
-pub(super) fn namespaced(text: &str) -> Result<String, String> {
+pub(in crate::commands) fn namespaced(text: &str) -> Result<String, String> {
     let label = |text: &str| {
         let inside =
             |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');

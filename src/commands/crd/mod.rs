@@ -9,11 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use pointsman::definition::Kind;
+use pointsman::registration;
 use serde_json::{Value, json};
 
-use self::address::{Service, namespaced, url};
+use self::address::url;
+pub(super) use self::address::{Service, namespaced};
 use super::Usage;
 use super::kinds_dir::{KindsArgs, Known};
 use super::node::Node;
@@ -47,6 +51,10 @@ pub(crate) struct CrdArgs {
     /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
     #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
     no_conversion: bool,
+    /// Leave the admission rules out that a schema can say (x-kubernetes-validations). With them the API server holds
+    /// these rules itself, in every controller version and while no server is up.
+    #[arg(long)]
+    no_rules: bool,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -125,7 +133,11 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
 }
 
 fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Value> {
-    let mut crd = kind.crd().clone();
+    let mut crd = if args.no_rules {
+        kind.crd().clone()
+    } else {
+        registration::crd(kind)
+    };
     if let Some(storage) = &args.storage {
         let versions: Vec<&str> = kind.versions().collect();
         if !versions.contains(&storage.as_str()) {
@@ -213,7 +225,7 @@ fn set(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-fn bundle(file: &PathBuf) -> anyhow::Result<String> {
+pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
     let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
     let has_certificate = String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----");
     anyhow::ensure!(
@@ -221,29 +233,7 @@ fn bundle(file: &PathBuf) -> anyhow::Result<String> {
         "{}: no certificate in it: it must be PEM",
         file.display()
     );
-    Ok(base64(&pem))
-}
-
-/// RFC 4648 §4.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |index: usize| chunk.get(index).copied().map_or(0, u32::from);
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for index in 0..4 {
-            let digit = ALPHABET
-                .get((group >> (18 - 6 * index) & 63) as usize)
-                .copied()
-                .unwrap_or_default();
-            out.push(if index <= chunk.len() {
-                char::from(digit)
-            } else {
-                '='
-            });
-        }
-    }
-    out
+    Ok(STANDARD.encode(&pem))
 }
 
 pub(crate) const EXAMPLES: &str = "\

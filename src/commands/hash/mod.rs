@@ -38,13 +38,24 @@ enum HashCommand {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum HashFormat {
+pub(crate) enum HashFormat {
     /// One JSON document.
     Json,
     /// A hash and a name on each line, as sha256sum prints them.
     Text,
     /// YAML.
     Yaml,
+}
+
+impl HashFormat {
+    /// The form for programs, if it is one.
+    pub(crate) fn structured(self) -> Option<Format> {
+        match self {
+            Self::Json => Some(Format::Json),
+            Self::Text => None,
+            Self::Yaml => Some(Format::Yaml),
+        }
+    }
 }
 
 /// An object and what its hash is made of.

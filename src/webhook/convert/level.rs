@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::kept::{Items, Kept, same};
+use super::kept::{Items, Kept, identical, same, write_items};
 use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
@@ -50,14 +50,24 @@ pub(super) fn convert<'a>(
     for operation in whole {
         let mut values = Vec::new();
         for place in operation.places.of(from) {
-            values.push(tree::get(root, prefix, &place.path)?.cloned());
+            let value = tree::get(root, prefix, &place.path)?.cloned();
+            // An item cannot be absent: null stands for that where it can mean nothing else.
+            values.push(value.filter(|value| {
+                !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
+            }));
         }
         running.push(run(operation, values, trip, kept, prefix)?);
     }
-    let emptied = remove(root, from, &running, prefix)?;
+    let mut emptied = remove(root, from, &running, prefix)?;
     for operation in remainders {
         let values = match operation.places.of(from).first() {
-            Some(place) => vec![left(root, &place.path, &emptied, prefix)?],
+            Some(place) => {
+                let value = left(root, &place.path, &emptied, prefix)?;
+                if value.is_some() {
+                    holders(&place.path, &mut emptied);
+                }
+                vec![value]
+            }
             None => Vec::new(),
         };
         running.insert(0, run(operation, values, trip, kept, prefix)?);
@@ -148,14 +158,19 @@ fn remove(
                 continue;
             }
             tree::take(root, prefix, &place.path)?;
-            let mut path = place.path.clone();
-            while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
-                emptied.insert(parent.clone());
-                path = parent;
-            }
+            holders(&place.path, &mut emptied);
         }
     }
     Ok(emptied)
+}
+
+/// The objects on the way to a field.
+fn holders(path: &Path, found: &mut BTreeSet<Path>) {
+    let mut path = path.clone();
+    while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
+        found.insert(parent.clone());
+        path = parent;
+    }
 }
 
 /// What is left of an object that the other version does not have. Nothing, if it was emptied just now.
@@ -279,11 +294,15 @@ fn keep<'a>(
                     .path
                     .parent()
                     .is_some_and(|parent| tree::is_object(root, &parent));
-                if value.is_none() && was.is_some() && trip.complete && holder {
+                if value.is_none()
+                    && trip.complete
+                    && holder
+                    && (was.is_some() || !place.fills_default())
+                {
                     value.clone_from(&place.fill);
                 }
             }
-            if !same(&back, &run.from) {
+            if !identical(&back, &run.from) {
                 own.keep(&place.id, &run.from, &run.to);
                 keeps = true;
             }
@@ -330,7 +349,7 @@ fn convert_items<'a>(
 ) -> Result<Option<Json<'a>>, ConvertError> {
     let (to, from) = (trip.to, trip.to.other());
     let mut kept = Items::read(each);
-    let mut own = Items::default();
+    let mut own = Vec::new();
     let nothing = Kept::default();
     if let Some(elements) = value.open_array() {
         for (index, element) in elements.iter_mut().enumerate() {
@@ -339,18 +358,25 @@ fn convert_items<'a>(
                 false => kept.take(&identity(element, keys.of(from))),
             };
             let prefix = format!("{prefix}[{index}]");
-            let entries = convert(
+            own.push(convert(
                 element,
                 level,
                 trip,
                 entries.as_ref().unwrap_or(&nothing),
                 &prefix,
-            )?;
-            if !entries.is_empty() {
-                own.add(identity(element, keys.of(to)), entries);
-            }
+            )?);
         }
-    } else if value.is_object() {
+        if own.iter().all(Kept::is_empty) {
+            return Ok(None);
+        }
+        let items = elements
+            .iter()
+            .zip(own)
+            .map(|(element, entries)| (identity(element, keys.of(to)), entries));
+        return Ok(write_items(items.collect()));
+    }
+    let mut own = Vec::new();
+    if value.is_object() {
         let duplicate = |duplicate: crate::json::Duplicate| ConvertError {
             path: prefix.to_owned(),
             reason: format!("names {:?} twice", duplicate.0),
@@ -364,19 +390,19 @@ fn convert_items<'a>(
             let name = Json::string(key);
             let entries = kept.take(&name);
             let prefix = format!("{prefix}[{key:?}]");
-            let entries = convert(
-                element,
-                level,
-                trip,
-                entries.as_ref().unwrap_or(&nothing),
-                &prefix,
-            )?;
-            if !entries.is_empty() {
-                own.add(name, entries);
-            }
+            own.push((
+                name,
+                convert(
+                    element,
+                    level,
+                    trip,
+                    entries.as_ref().unwrap_or(&nothing),
+                    &prefix,
+                )?,
+            ));
         }
     }
-    Ok((!own.is_empty()).then(|| own.into_json()))
+    Ok(write_items(own))
 }
 
 /// What tells an item apart: its keys; without keys, a digest of all of it.

@@ -104,8 +104,9 @@ impl Rolling<'_> {
             if !(status && untouched(&derived, &Some(completed.clone()))) {
                 let became = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
                 let truthful = settled == self.is_calculated(became.as_ref());
+                let written = !untouched(&guard, &Some(completed.clone()));
                 own.keep(&done.id, &vec![Some(completed)], &vec![became]);
-                let as_found = guard.is_none() || is_hash(left.get(&done.id, "at"), &self.hash);
+                let as_found = written || is_hash(left.get(&done.id, "at"), &self.hash);
                 if status && as_found && !truthful {
                     // Found so, not made so: it comes back as it was while the spec is the same.
                     own.add(&done.id, "at", Json::string(&self.hash));
