@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod captures;
+mod cli;
 mod connections;
 mod contract;
 mod fixtures;
