@@ -6,5 +6,7 @@
 
 pub mod definition;
 mod json;
+pub mod registration;
 pub mod server;
+mod upgrade;
 pub mod webhook;

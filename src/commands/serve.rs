@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Serv
 use pointsman::webhook::{Metadata, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
-use super::Usage;
+use super::{Usage, kinds_dir};
 use crate::cli::ServeArgs;
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     let (options, dev) = options(&args)?;
-    let webhook = webhook(args.kinds.as_deref())?;
+    let webhook = webhook(&args)?;
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals().context("failed to catch signals")?;

@@ -30,43 +30,91 @@ struct Explained<'a> {
 
 impl Explained<'_> {
     fn older(&self, path: &Path) -> bool {
-        self.requests.contains(path) || self.operations.iter().flat_map(|o| &o.places.older).any(|place| place.path == *path)
+        self.requests.contains(path)
+            || self
+                .operations
+                .iter()
+                .flat_map(|o| &o.places.older)
+                .any(|place| place.path == *path)
     }
 
     fn newer(&self, path: &Path) -> bool {
-        self.operations.iter().flat_map(|o| &o.places.newer).any(|place| place.path == *path)
+        self.operations
+            .iter()
+            .flat_map(|o| &o.places.newer)
+            .any(|place| place.path == *path)
     }
 
     fn inside(&self, path: &Path) -> bool {
-        let places = self.operations.iter().flat_map(|o| o.places.older.iter().chain(&o.places.newer));
-        places.map(|place| &place.path).chain(self.requests).any(|other| other != path && other.starts_with(path))
+        let places = self
+            .operations
+            .iter()
+            .flat_map(|o| o.places.older.iter().chain(&o.places.newer));
+        places
+            .map(|place| &place.path)
+            .chain(self.requests)
+            .any(|other| other != path && other.starts_with(path))
     }
 }
 
 impl<'a> Compare<'a> {
     pub(super) fn new(accept: &'a [Spanned<Accept>], problems: &'a mut Problems) -> Self {
-        Self { accept, used: BTreeSet::new(), problems, line: 0 }
+        Self {
+            accept,
+            used: BTreeSet::new(),
+            problems,
+            line: 0,
+        }
     }
 
     /// Compares two schemas and reports what is not explained, and what is accepted for nothing.
-    pub(super) fn run(&mut self, older: &Schema, newer: &Schema, operations: &[Operation], requests: &[Path], line: u64) {
+    pub(super) fn run(
+        &mut self,
+        older: &Schema,
+        newer: &Schema,
+        operations: &[Operation],
+        requests: &[Path],
+        line: u64,
+    ) {
         self.line = line;
         self.level("", older, newer, operations, requests);
         for (index, accept) in self.accept.iter().enumerate() {
             if !self.used.contains(&index) {
-                let Accept { path, difference, .. } = &accept.value;
-                let message = format!("accept: {path} does not differ in {difference:?}: nothing to accept");
+                let Accept {
+                    path, difference, ..
+                } = &accept.value;
+                let message =
+                    format!("accept: {path} does not differ in {difference:?}: nothing to accept");
                 self.problems.add(self::line(accept), message);
             } else if accept.value.reason.trim().is_empty() {
-                self.problems.add(self::line(accept), format!("accept: {}: say why, in `reason`", accept.value.path));
+                self.problems.add(
+                    self::line(accept),
+                    format!("accept: {}: say why, in `reason`", accept.value.path),
+                );
             }
         }
     }
 
-    fn level(&mut self, prefix: &str, older: &Schema, newer: &Schema, operations: &[Operation], requests: &[Path]) {
-        let explained = Explained { operations, requests };
+    fn level(
+        &mut self,
+        prefix: &str,
+        older: &Schema,
+        newer: &Schema,
+        operations: &[Operation],
+        requests: &[Path],
+    ) {
+        let explained = Explained {
+            operations,
+            requests,
+        };
         if !(explained.older(&Path::default()) || explained.newer(&Path::default())) {
-            self.walk(prefix, &Path::default(), Some(older), Some(newer), &explained);
+            self.walk(
+                prefix,
+                &Path::default(),
+                Some(older),
+                Some(newer),
+                &explained,
+            );
         }
         for operation in operations {
             self.operation(prefix, operation);
@@ -75,38 +123,72 @@ impl<'a> Compare<'a> {
 
     /// What an operation leaves to be compared.
     fn operation(&mut self, prefix: &str, operation: &Operation) {
-        let (Some(older), Some(newer)) = (operation.places.older.first(), operation.places.newer.first()) else { return };
+        let (Some(older), Some(newer)) = (
+            operation.places.older.first(),
+            operation.places.newer.first(),
+        ) else {
+            return;
+        };
         let at = name(prefix, &older.path);
-        let none = Explained { operations: &[], requests: &[] };
+        let none = Explained {
+            operations: &[],
+            requests: &[],
+        };
         match &operation.lens {
             Lens::Same => self.pair(&at, &older.schema, &newer.schema, &none),
             Lens::Wrap => match &newer.schema.each {
                 Some(item) if newer.schema.kind.as_deref() == Some("array") => {
-                    self.pair(&at, &Schema { nullable: item.nullable, ..older.schema.clone() }, item, &none);
+                    self.pair(
+                        &at,
+                        &Schema {
+                            nullable: item.nullable,
+                            ..older.schema.clone()
+                        },
+                        item,
+                        &none,
+                    );
                 }
-                _ => self.problems.add(self.line, format!("wrap: {} must be a list", newer.path)),
+                _ => self
+                    .problems
+                    .add(self.line, format!("wrap: {} must be a list", newer.path)),
             },
             Lens::Blank { .. } => {
                 if older.schema.kind != newer.schema.kind {
-                    self.differ(&at, "type", &shown(&older.schema.kind), &shown(&newer.schema.kind));
+                    self.differ(
+                        &at,
+                        "type",
+                        &shown(&older.schema.kind),
+                        &shown(&newer.schema.kind),
+                    );
                 }
                 self.bounds(&at, &older.schema, &newer.schema);
             }
             Lens::Values { pairs } => {
-                let left = |options: &Option<Vec<Value>>, mapped: Vec<String>| -> Vec<Value> {
-                    let all = options.clone().unwrap_or_default();
-                    all.into_iter().filter(|option| !mapped.contains(&option.to_string())).collect()
+                // What is left of a closed set of values; a boolean is one too.
+                let left = |schema: &Schema, mapped: Vec<String>| -> Option<Vec<Value>> {
+                    let boolean = || {
+                        (schema.kind.as_deref() == Some("boolean"))
+                            .then(|| vec![Value::from(false), Value::from(true)])
+                    };
+                    let all = schema.options.clone().or_else(boolean)?;
+                    Some(
+                        all.into_iter()
+                            .filter(|option| !mapped.contains(&option.to_string()))
+                            .collect(),
+                    )
                 };
                 let rest = Schema {
-                    options: older.schema.options.is_some().then(|| {
-                        left(&older.schema.options, pairs.iter().map(|pair| pair.older.to_text()).collect())
-                    }),
+                    options: left(
+                        &older.schema,
+                        pairs.iter().map(|pair| pair.older.to_text()).collect(),
+                    ),
                     ..older.schema.clone()
                 };
                 let other = Schema {
-                    options: newer.schema.options.is_some().then(|| {
-                        left(&newer.schema.options, pairs.iter().map(|pair| pair.newer.to_text()).collect())
-                    }),
+                    options: left(
+                        &newer.schema,
+                        pairs.iter().map(|pair| pair.newer.to_text()).collect(),
+                    ),
                     kind: older.schema.kind.clone(),
                     format: older.schema.format.clone(),
                     ..newer.schema.clone()
@@ -114,17 +196,32 @@ impl<'a> Compare<'a> {
                 self.pair(&at, &rest, &other, &none);
             }
             Lens::Type => {
-                let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
+                let scalar = |schema: &Schema| {
+                    !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
+                };
                 if !scalar(&older.schema) || !scalar(&newer.schema) {
-                    self.problems.add(self.line, format!("type: {at} must be a string, a number or a boolean in both versions"));
+                    self.problems.add(
+                        self.line,
+                        format!(
+                            "type: {at} must be a string, a number or a boolean in both versions"
+                        ),
+                    );
                 }
                 if older.schema.nullable != newer.schema.nullable {
-                    self.differ(&at, "nullable", &older.schema.nullable.to_string(), &newer.schema.nullable.to_string());
+                    self.differ(
+                        &at,
+                        "nullable",
+                        &older.schema.nullable.to_string(),
+                        &newer.schema.nullable.to_string(),
+                    );
                 }
             }
             Lens::Each { level, .. } => {
                 let (older, newer) = (&older.schema, &newer.schema);
-                let shell = |schema: &Schema| Schema { each: None, ..schema.clone() };
+                let shell = |schema: &Schema| Schema {
+                    each: None,
+                    ..schema.clone()
+                };
                 self.pair(&at, &shell(older), &shell(newer), &none);
                 if let (Some(older), Some(newer)) = (&older.each, &newer.each) {
                     self.level(&format!("{at}[*]"), older, newer, &level.operations, &[]);
@@ -135,14 +232,32 @@ impl<'a> Compare<'a> {
     }
 
     /// Goes through the fields that both, or one of them, have at a place.
-    fn walk(&mut self, prefix: &str, path: &Path, older: Option<&Schema>, newer: Option<&Schema>, explained: &Explained<'_>) {
-        let properties = |schema: Option<&Schema>| schema.map(|schema| schema.properties.clone()).unwrap_or_default();
+    fn walk(
+        &mut self,
+        prefix: &str,
+        path: &Path,
+        older: Option<&Schema>,
+        newer: Option<&Schema>,
+        explained: &Explained<'_>,
+    ) {
+        let properties = |schema: Option<&Schema>| {
+            schema
+                .map(|schema| schema.properties.clone())
+                .unwrap_or_default()
+        };
         let (older_properties, newer_properties) = (properties(older), properties(newer));
-        let names: BTreeSet<&String> = older_properties.keys().chain(newer_properties.keys()).collect();
+        let names: BTreeSet<&String> = older_properties
+            .keys()
+            .chain(newer_properties.keys())
+            .collect();
         for field in names {
             let inner = path.join(field);
-            let one = older_properties.get(field).filter(|_| !explained.older(&inner));
-            let two = newer_properties.get(field).filter(|_| !explained.newer(&inner));
+            let one = older_properties
+                .get(field)
+                .filter(|_| !explained.older(&inner));
+            let two = newer_properties
+                .get(field)
+                .filter(|_| !explained.newer(&inner));
             let at = name(prefix, &inner);
             match (one, two) {
                 (None, None) => {}
@@ -158,11 +273,11 @@ impl<'a> Compare<'a> {
                 (one, two) if explained.inside(&inner) => self.walk(prefix, &inner, one, two, explained),
                 (Some(_), None) => self.problems.add(
                     self.line,
-                    format!("{at}: only the older version has it, and no operation says so: add `drop: {at}`, or `rename`/`move` it"),
+                    format!("{at}: only the older version has it, and no operation says so: add `{}`, or `rename`/`move` it", advice("drop", &at)),
                 ),
                 (None, Some(_)) => self.problems.add(
                     self.line,
-                    format!("{at}: only the newer version has it, and no operation says so: add `add: {at}`, or `rename`/`move` to it"),
+                    format!("{at}: only the newer version has it, and no operation says so: add `{}`, or `rename`/`move` to it", advice("add", &at)),
                 ),
             }
         }
@@ -175,7 +290,10 @@ impl<'a> Compare<'a> {
     }
 
     fn contents(&mut self, at: &str, older: &Schema, newer: &Schema) {
-        let none = Explained { operations: &[], requests: &[] };
+        let none = Explained {
+            operations: &[],
+            requests: &[],
+        };
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) => self.pair(&format!("{at}[*]"), one, two, &none),
             (None, None) => {}
@@ -196,18 +314,35 @@ impl<'a> Compare<'a> {
             self.differ(at, "format", &shown(&older.format), &shown(&newer.format));
         }
         if older.nullable != newer.nullable {
-            self.differ(at, "nullable", &older.nullable.to_string(), &newer.nullable.to_string());
+            self.differ(
+                at,
+                "nullable",
+                &older.nullable.to_string(),
+                &newer.nullable.to_string(),
+            );
         }
         if older.preserve != newer.preserve {
-            self.differ(at, "preserve-unknown-fields", &older.preserve.to_string(), &newer.preserve.to_string());
+            self.differ(
+                at,
+                "preserve-unknown-fields",
+                &older.preserve.to_string(),
+                &newer.preserve.to_string(),
+            );
         }
         let options = |schema: &Schema| {
-            schema.options.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<BTreeSet<_>>())
+            schema.options.as_ref().map(|list| {
+                list.iter()
+                    .map(ToString::to_string)
+                    .collect::<BTreeSet<_>>()
+            })
         };
         let (one, two) = (options(older), options(newer));
         if one != two {
             let show = |set: &Option<BTreeSet<String>>| {
-                set.as_ref().map_or_else(|| "anything".to_owned(), |set| set.iter().cloned().collect::<Vec<_>>().join(" "))
+                set.as_ref().map_or_else(
+                    || "anything".to_owned(),
+                    |set| set.iter().cloned().collect::<Vec<_>>().join(" "),
+                )
             };
             self.differ(at, "enum", &show(&one), &show(&two));
         }
@@ -219,14 +354,19 @@ impl<'a> Compare<'a> {
         for key in keys {
             let (one, two) = (older.bounds.get(key), newer.bounds.get(key));
             if one != two {
-                let show = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), ToString::to_string);
+                let show = |value: Option<&Value>| {
+                    value.map_or_else(|| "none".to_owned(), ToString::to_string)
+                };
                 self.differ(at, key, &show(one), &show(two));
             }
         }
     }
 
     fn differ(&mut self, at: &str, difference: &str, older: &str, newer: &str) {
-        let accepted = self.accept.iter().position(|accept| accept.value.path == at && accept.value.difference == difference);
+        let accepted = self
+            .accept
+            .iter()
+            .position(|accept| accept.value.path == at && accept.value.difference == difference);
         match accepted {
             Some(index) => {
                 self.used.insert(index);
@@ -252,5 +392,20 @@ fn name(prefix: &str, path: &Path) -> String {
         (true, _) => path.to_string(),
         (false, true) => prefix.to_owned(),
         (false, false) => format!("{prefix}.{path}"),
+    }
+}
+
+/// The operation that would explain a field, as it is written: inside lists and maps it stands under `each`.
+fn advice(operation: &str, at: &str) -> String {
+    match at.split_once("[*]") {
+        Some((list, inside)) => {
+            let inside = inside.strip_prefix('.').unwrap_or(inside);
+            let inside = if inside.is_empty() { "." } else { inside };
+            format!(
+                "each: {{in: {list}, operations: [{{{}}}]}}",
+                advice(operation, inside)
+            )
+        }
+        None => format!("{operation}: {at}"),
     }
 }

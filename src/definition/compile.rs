@@ -8,7 +8,10 @@ use serde_saphyr::Spanned;
 use super::compare::Compare;
 use super::document::{self, OneSided};
 use super::load::{Problems, hint, line};
-use super::{Lens, Level, Operation, Path, Place, Requested, RolloutStatus, Schema, Side, Sides, Step, Version};
+use super::{
+    Lens, Level, Operation, Path, Place, Requested, RolloutStatus, Schema, Side, Sides, Step,
+    Version,
+};
 use crate::json::Json;
 
 /// Compiles what happens between two schemas.
@@ -32,13 +35,30 @@ impl Compiler<'_> {
         let status = status.and_then(|(status, line)| self.status(status, line));
         let mut operations = self.operations(&step.value.operations, status.as_ref());
         let mut compare = Compare::new(&step.value.accept, self.problems);
-        let requests = status.iter().flat_map(|s| [s.requests.requested.path.clone(), s.requests.completed.path.clone()]);
-        compare.run(self.older, self.newer, &operations, &requests.collect::<Vec<_>>(), line(step));
+        let requests = status.iter().flat_map(|s| {
+            [
+                s.requests.requested.path.clone(),
+                s.requests.completed.path.clone(),
+            ]
+        });
+        compare.run(
+            self.older,
+            self.newer,
+            &operations,
+            &requests.collect::<Vec<_>>(),
+            line(step),
+        );
         operations.extend(filled_requirements(self.older, self.newer, &operations));
         let level = self.level(operations, true);
         Step {
-            versions: Sides { older: older.name.clone(), newer: newer.name.clone() },
-            kept: Sides { older: format!("{KEPT}{}", older.name), newer: format!("{KEPT}{}", newer.name) },
+            versions: Sides {
+                older: older.name.clone(),
+                newer: newer.name.clone(),
+            },
+            kept: Sides {
+                older: format!("{KEPT}{}", older.name),
+                newer: format!("{KEPT}{}", newer.name),
+            },
             complete: complete(self.older, self.newer, &level.operations),
             objects: objects(self.older, self.newer),
             level,
@@ -46,35 +66,65 @@ impl Compiler<'_> {
         }
     }
 
-    fn operations(&mut self, written: &[Spanned<document::Operation>], status: Option<&RolloutStatus>) -> Vec<Operation> {
+    fn operations(
+        &mut self,
+        written: &[Spanned<document::Operation>],
+        status: Option<&RolloutStatus>,
+    ) -> Vec<Operation> {
         let mut compiled: Vec<(Operation, u64)> = Vec::new();
         for operation in written {
             let at = line(operation);
-            let Some(operation) = self.operation(&operation.value, at) else { continue };
+            let Some(operation) = self.operation(&operation.value, at) else {
+                continue;
+            };
             // What the status block handles may be listed as dropped for the reader: it says so itself.
             let handled = |path: &Path| {
-                status.is_some_and(|s| *path == s.requests.requested.path || *path == s.requests.completed.path)
+                status.is_some_and(|s| {
+                    *path == s.requests.requested.path || *path == s.requests.completed.path
+                })
             };
-            if matches!(operation.lens, Lens::OneSided) && operation.places.older.iter().any(|place| handled(&place.path)) {
+            if matches!(operation.lens, Lens::OneSided)
+                && operation
+                    .places
+                    .older
+                    .iter()
+                    .any(|place| handled(&place.path))
+            {
                 continue;
             }
             for side in [Side::Older, Side::Newer] {
                 for place in operation.places.of(side) {
-                    let earlier = compiled.iter().flat_map(|(other, at)| other.places.of(side).iter().map(move |p| (p, at)));
+                    let earlier = compiled
+                        .iter()
+                        .flat_map(|(other, at)| other.places.of(side).iter().map(move |p| (p, at)));
                     for (other, first) in earlier {
-                        if place.path.starts_with(&other.path) || other.path.starts_with(&place.path) {
-                            let message = format!("two operations on one field: {} here and {} in line {first}", place.path, other.path);
+                        if place.path.starts_with(&other.path)
+                            || other.path.starts_with(&place.path)
+                        {
+                            let message = format!(
+                                "two operations on one field: {} here and {} in line {first}",
+                                place.path, other.path
+                            );
                             self.problems.add(at, message);
                         }
                     }
                     if handled(&place.path) && side == Side::Older {
-                        self.problems.add(at, format!("two operations on one field: {} is handled by rollout.status", place.path));
+                        self.problems.add(
+                            at,
+                            format!(
+                                "two operations on one field: {} is handled by rollout.status",
+                                place.path
+                            ),
+                        );
                     }
                 }
             }
             compiled.push((operation, at));
         }
-        compiled.into_iter().map(|(operation, _)| operation).collect()
+        compiled
+            .into_iter()
+            .map(|(operation, _)| operation)
+            .collect()
     }
 
     fn operation(&mut self, operation: &document::Operation, line: u64) -> Option<Operation> {
@@ -85,7 +135,13 @@ impl Compiler<'_> {
             Written::Blank(blank) => {
                 let mut places = self.pair(&blank.field, &blank.field, line)?;
                 fill_with_default(&mut places.older);
-                Some(Operation { name: "blank", places, lens: Lens::Blank { spellings: blank.spellings.clone() } })
+                Some(Operation {
+                    name: "blank",
+                    places,
+                    lens: Lens::Blank {
+                        spellings: blank.spellings.clone(),
+                    },
+                })
             }
             Written::Move(pair) => self.mapped("move", &pair.from, &pair.to, Lens::Same, line),
             Written::Rename(pair) => self.mapped("rename", &pair.from, &pair.to, Lens::Same, line),
@@ -98,16 +154,31 @@ impl Compiler<'_> {
         }
     }
 
-    fn at_place(&mut self, name: &'static str, place: &document::Place, lens: Lens, line: u64) -> Option<Operation> {
+    fn at_place(
+        &mut self,
+        name: &'static str,
+        place: &document::Place,
+        lens: Lens,
+        line: u64,
+    ) -> Option<Operation> {
         match place {
             document::Place::Path(path) => self.mapped(name, path, path, lens, line),
             document::Place::Pair(pair) => self.mapped(name, &pair.from, &pair.to, lens, line),
         }
     }
 
-    fn mapped(&mut self, name: &'static str, from: &str, to: &str, lens: Lens, line: u64) -> Option<Operation> {
+    fn mapped(
+        &mut self,
+        name: &'static str,
+        from: &str,
+        to: &str,
+        lens: Lens,
+        line: u64,
+    ) -> Option<Operation> {
         let mut places = self.pair(from, to, line)?;
-        let requires = |schema: &Schema, places: &[Place]| places.iter().any(|place| schema.requires(&place.path));
+        let requires = |schema: &Schema, places: &[Place]| {
+            places.iter().any(|place| schema.requires(&place.path))
+        };
         if requires(self.older, &places.older) && !requires(self.newer, &places.newer) {
             fill_with_default(&mut places.older);
         }
@@ -117,10 +188,19 @@ impl Compiler<'_> {
     fn pair(&mut self, from: &str, to: &str, line: u64) -> Option<Sides<Vec<Place>>> {
         let older = self.place(Side::Older, from, line);
         let newer = self.place(Side::Newer, to, line);
-        Some(Sides { older: vec![older?], newer: vec![newer?] })
+        Some(Sides {
+            older: vec![older?],
+            newer: vec![newer?],
+        })
     }
 
-    fn one_sided(&mut self, name: &'static str, one: &OneSided, side: Side, line: u64) -> Option<Operation> {
+    fn one_sided(
+        &mut self,
+        name: &'static str,
+        one: &OneSided,
+        side: Side,
+        line: u64,
+    ) -> Option<Operation> {
         let (path, value) = match one {
             OneSided::Path(path) => (path, None),
             OneSided::Filled(filled) => (&filled.field, Some(&filled.value)),
@@ -131,39 +211,74 @@ impl Compiler<'_> {
             Side::Older => ("newer", self.newer.at(&place.path)),
         };
         if has.is_some() {
-            self.problems.add(line, format!("{name}: the {other} version has {} too", place.path));
+            self.problems.add(
+                line,
+                format!("{name}: the {other} version has {} too", place.path),
+            );
         }
         place.fill = match value {
             Some(value) => {
                 let value = Json::owned(value.to_string());
                 if !place.schema.admits(&value) {
-                    self.problems.add(line, format!("{name}: {} cannot be {}", place.path, value.to_text()));
+                    self.problems.add(
+                        line,
+                        format!("{name}: {} cannot be {}", place.path, value.to_text()),
+                    );
                 }
                 Some(value)
             }
-            None => place.schema.default.as_ref().map(|value| Json::owned(value.to_string())),
+            None => place
+                .schema
+                .default
+                .as_ref()
+                .map(|value| Json::owned(value.to_string())),
         };
         let mut places = Sides::default();
         *places.of_mut(side) = vec![place];
-        Some(Operation { name, places, lens: Lens::OneSided })
+        Some(Operation {
+            name,
+            places,
+            lens: Lens::OneSided,
+        })
     }
 
     fn values(&mut self, values: &document::Values, line: u64) -> Option<Operation> {
         let (from, to) = self.from_to("values", &values.field, &values.from, &values.to, line)?;
         let places = self.pair(&from, &to, line)?;
-        let text = places.older.iter().all(|place| matches!(place.schema.kind.as_deref(), Some("string") | None));
+        let text = places
+            .older
+            .iter()
+            .all(|place| matches!(place.schema.kind.as_deref(), Some("string") | None));
         let mut pairs: Vec<Sides<Json<'static>>> = Vec::new();
         for (older, newer) in &values.map {
-            let older = if text { Value::String(older.clone()) } else { scalar(older) };
-            let pair = Sides { older: Json::owned(older.to_string()), newer: Json::owned(newer.to_string()) };
+            let older = if text {
+                Value::String(older.clone())
+            } else {
+                scalar(older)
+            };
+            let pair = Sides {
+                older: Json::owned(older.to_string()),
+                newer: Json::owned(newer.to_string()),
+            };
             for (side, value) in [(Side::Older, &pair.older), (Side::Newer, &pair.newer)] {
-                for place in places.of(side).iter().filter(|place| !place.schema.admits(value)) {
-                    self.problems.add(line, format!("values: {} cannot be {}", place.path, value.to_text()));
+                for place in places
+                    .of(side)
+                    .iter()
+                    .filter(|place| !place.schema.admits(value))
+                {
+                    self.problems.add(
+                        line,
+                        format!("values: {} cannot be {}", place.path, value.to_text()),
+                    );
                 }
             }
             pairs.push(pair);
         }
-        Some(Operation { name: "values", places, lens: Lens::Values { pairs } })
+        Some(Operation {
+            name: "values",
+            places,
+            lens: Lens::Values { pairs },
+        })
     }
 
     fn into_map(&mut self, moved: &document::MoveIntoMap, line: u64) -> Option<Operation> {
@@ -180,32 +295,69 @@ impl Compiler<'_> {
         let newer = self.place(Side::Newer, &entry, line);
         let (field, older, newer) = (field?, older?, newer?);
         if self.newer.at(&field.path).is_some() {
-            self.problems.add(line, format!("moveIntoMap: the newer version has {} too", field.path));
+            self.problems.add(
+                line,
+                format!("moveIntoMap: the newer version has {} too", field.path),
+            );
         }
-        let unset = moved.unset.iter().map(|value| Json::owned(value.to_string())).collect();
-        let places = Sides { older: vec![field, older], newer: vec![newer] };
-        Some(Operation { name: "moveIntoMap", places, lens: Lens::IntoMap { unset } })
+        let unset = moved
+            .unset
+            .iter()
+            .map(|value| Json::owned(value.to_string()))
+            .collect();
+        let places = Sides {
+            older: vec![field, older],
+            newer: vec![newer],
+        };
+        Some(Operation {
+            name: "moveIntoMap",
+            places,
+            lens: Lens::IntoMap { unset },
+        })
     }
 
     fn split(&mut self, split: &document::Split, line: u64) -> Option<Operation> {
         if split.separator.is_empty() || split.into.len() < 2 {
-            self.problems.add(line, "split: needs a separator and at least two fields in `into`");
+            self.problems.add(
+                line,
+                "split: needs a separator and at least two fields in `into`",
+            );
             return None;
         }
         let whole = self.place(Side::Older, &split.field, line);
-        let parts: Vec<_> = split.into.iter().map(|part| self.place(Side::Newer, part, line)).collect();
-        let places = Sides { older: vec![whole?], newer: parts.into_iter().collect::<Option<Vec<_>>>()? };
+        let parts: Vec<_> = split
+            .into
+            .iter()
+            .map(|part| self.place(Side::Newer, part, line))
+            .collect();
+        let places = Sides {
+            older: vec![whole?],
+            newer: parts.into_iter().collect::<Option<Vec<_>>>()?,
+        };
         for place in places.older.iter().chain(places.newer.iter().take(1)) {
             if place.schema.kind.as_deref() != Some("string") {
-                self.problems.add(line, format!("split: {} must be a string", place.path));
+                self.problems
+                    .add(line, format!("split: {} must be a string", place.path));
             }
         }
         for place in places.newer.iter().skip(1) {
             if matches!(place.schema.kind.as_deref(), Some("object" | "array")) {
-                self.problems.add(line, format!("split: {} must be a string, a number or a boolean", place.path));
+                self.problems.add(
+                    line,
+                    format!(
+                        "split: {} must be a string, a number or a boolean",
+                        place.path
+                    ),
+                );
             }
         }
-        Some(Operation { name: "split", places, lens: Lens::Split { separator: split.separator.clone() } })
+        Some(Operation {
+            name: "split",
+            places,
+            lens: Lens::Split {
+                separator: split.separator.clone(),
+            },
+        })
     }
 
     fn each(&mut self, each: &document::Each, line: u64) -> Option<Operation> {
@@ -213,42 +365,76 @@ impl Compiler<'_> {
         let places = self.pair(&from, &to, line)?;
         let (older, newer) = (places.older.first()?, places.newer.first()?);
         let (Some(older_item), Some(newer_item)) = (&older.schema.each, &newer.schema.each) else {
-            self.problems.add(line, format!("each: {from} is no list and no map in both versions"));
+            self.problems.add(
+                line,
+                format!("each: {from} is no list and no map in both versions"),
+            );
             return None;
         };
         if older.schema.kind != newer.schema.kind {
-            self.problems.add(line, format!("each: {from} is a list in one version and a map in the other"));
+            self.problems.add(
+                line,
+                format!("each: {from} is a list in one version and a map in the other"),
+            );
         }
-        let mut inner = Compiler { problems: self.problems, older: older_item, newer: newer_item };
+        let mut inner = Compiler {
+            problems: self.problems,
+            older: older_item,
+            newer: newer_item,
+        };
         let mut operations = inner.operations(&each.operations, None);
         operations.extend(filled_requirements(older_item, newer_item, &operations));
         let keys = inner.keys(each, older, &operations, line)?;
         let level = Box::new(inner.level(operations, false));
-        Some(Operation { name: "each", places, lens: Lens::Each { level, keys } })
+        Some(Operation {
+            name: "each",
+            places,
+            lens: Lens::Each { level, keys },
+        })
     }
 
     /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
-    fn keys(&mut self, each: &document::Each, list: &Place, operations: &[Operation], line: u64) -> Option<Sides<Vec<Path>>> {
+    fn keys(
+        &mut self,
+        each: &document::Each,
+        list: &Place,
+        operations: &[Operation],
+        line: u64,
+    ) -> Option<Sides<Vec<Path>>> {
         if list.schema.kind.as_deref() != Some("array") {
             return Some(Sides::default());
         }
         let names = match &each.key {
             Some(key) => vec![key.clone()],
             None if !list.schema.list_keys.is_empty() => list.schema.list_keys.clone(),
-            None if self.older.required.contains("name") && self.newer.required.contains("name") => vec!["name".to_owned()],
+            None if self.older.required.contains("name")
+                && self.newer.required.contains("name") =>
+            {
+                vec!["name".to_owned()]
+            }
             None => Vec::new(),
         };
         let mut keys = Sides::<Vec<Path>>::default();
         for name in names {
             let older = self.place(Side::Older, &name, line)?.path;
-            let touching = operations.iter().find(|operation| {
-                operation.places.older.iter().any(|place| older.starts_with(&place.path) || place.path.starts_with(&older))
-            });
+            let touching =
+                operations.iter().find(|operation| {
+                    operation.places.older.iter().any(|place| {
+                        older.starts_with(&place.path) || place.path.starts_with(&older)
+                    })
+                });
             let newer = match touching {
                 None => older.clone(),
-                Some(Operation { lens: Lens::Same, places, .. }) => places.newer.first()?.path.clone(),
+                Some(Operation {
+                    lens: Lens::Same,
+                    places,
+                    ..
+                }) => places.newer.first()?.path.clone(),
                 Some(operation) => {
-                    let message = format!("each: {name} tells the items apart, so {} cannot change it", operation.name);
+                    let message = format!(
+                        "each: {name} tells the items apart, so {} cannot change it",
+                        operation.name
+                    );
                     self.problems.add(line, message);
                     return None;
                 }
@@ -272,7 +458,10 @@ impl Compiler<'_> {
             (None, Some(from), Some(to)) => Some((from.clone(), to.clone())),
             _ => {
                 let one = if name == "each" { "in" } else { "field" };
-                self.problems.add(line, format!("{name}: needs either `{one}`, or `from` and `to`"));
+                self.problems.add(
+                    line,
+                    format!("{name}: needs either `{one}`, or `from` and `to`"),
+                );
                 None
             }
         }
@@ -291,20 +480,44 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        if path.names().first().is_some_and(|name| matches!(&**name, "apiVersion" | "kind" | "metadata")) {
-            self.problems.add(line, format!("{path}: the API server itself takes care of metadata, apiVersion and kind"));
+        if path
+            .names()
+            .first()
+            .is_some_and(|name| matches!(&**name, "apiVersion" | "kind" | "metadata"))
+        {
+            self.problems.add(
+                line,
+                format!(
+                    "{path}: the API server itself takes care of metadata, apiVersion and kind"
+                ),
+            );
             return None;
         }
         let mut here = schema;
         for name in path.names() {
-            let next = here.properties.get(name.as_ref()).or(here.each.as_deref().filter(|_| here.kind.as_deref() == Some("object")));
+            let next = here.properties.get(name.as_ref()).or(here
+                .each
+                .as_deref()
+                .filter(|_| here.kind.as_deref() == Some("object")));
             let Some(next) = next else {
-                self.problems.add(line, format!("{path}: the {version} version has no {name:?} there{}", hint(here, name)));
+                self.problems.add(
+                    line,
+                    format!(
+                        "{path}: the {version} version has no {name:?} there{}",
+                        hint(here, name)
+                    ),
+                );
                 return None;
             };
             here = next;
         }
-        Some(Place { id: path.to_string(), path, schema: here.clone(), fill: None, remainder: false })
+        Some(Place {
+            id: path.to_string(),
+            path,
+            schema: here.clone(),
+            fill: None,
+            remainder: false,
+        })
     }
 
     fn status(&mut self, status: &document::RolloutStatus, line: u64) -> Option<RolloutStatus> {
@@ -321,12 +534,24 @@ impl Compiler<'_> {
         let (reasons, request, done) = (reasons?, request?, done?);
         for place in [&request, &done] {
             if self.newer.at(&place.path).is_some() {
-                self.problems.add(line, format!("rollout.status.requests: the newer version has {} too", place.path));
+                self.problems.add(
+                    line,
+                    format!(
+                        "rollout.status.requests: the newer version has {} too",
+                        place.path
+                    ),
+                );
             }
         }
         Some(RolloutStatus {
-            hashes: Requested { requested: requested?, completed: completed? },
-            requests: Requested { requested: request, completed: done },
+            hashes: Requested {
+                requested: requested?,
+                completed: completed?,
+            },
+            requests: Requested {
+                requested: request,
+                completed: done,
+            },
             reasons: reasons.path,
             promoting: status.reasons.promoting.clone(),
             staged: status.reasons.staged.clone(),
@@ -343,7 +568,10 @@ impl Compiler<'_> {
                 Side::Older => (self.older, self.newer),
             };
             let mut objects = BTreeSet::new();
-            for place in operations.iter().flat_map(|operation| operation.places.of(side)) {
+            for place in operations
+                .iter()
+                .flat_map(|operation| operation.places.of(side))
+            {
                 let mut path = place.path.clone();
                 while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
                     objects.insert(parent.clone());
@@ -364,10 +592,23 @@ impl Compiler<'_> {
             for path in foreign {
                 let schema = own.at(&path).cloned().unwrap_or_default();
                 // Only what no operation names is left, so requirements of the whole do not apply to it.
-                let schema = Schema { required: BTreeSet::new(), ..schema };
+                let schema = Schema {
+                    required: BTreeSet::new(),
+                    ..schema
+                };
                 let mut places = Sides::default();
-                *places.of_mut(side) = vec![Place { id: path.to_string(), path, schema, fill: None, remainder: true }];
-                remainders.push(Operation { name: "move", places, lens: Lens::OneSided });
+                *places.of_mut(side) = vec![Place {
+                    id: path.to_string(),
+                    path,
+                    schema,
+                    fill: None,
+                    remainder: true,
+                }];
+                remainders.push(Operation {
+                    name: "move",
+                    places,
+                    lens: Lens::OneSided,
+                });
             }
         }
         operations.extend(remainders);
@@ -378,7 +619,11 @@ impl Compiler<'_> {
 
 fn fill_with_default(places: &mut [Place]) {
     for place in places {
-        place.fill = place.schema.default.as_ref().map(|value| Json::owned(value.to_string()));
+        place.fill = place
+            .schema
+            .default
+            .as_ref()
+            .map(|value| Json::owned(value.to_string()));
     }
 }
 
@@ -393,17 +638,34 @@ fn filled_requirements(older: &Schema, newer: &Schema, operations: &[Operation])
     let mut found = Vec::new();
     requirements(older, newer, &Path::default(), &mut found);
     found.retain(|path| {
-        let named = operations.iter().flat_map(|operation| &operation.places.older);
-        !named.into_iter().any(|place| place.path.starts_with(path) || path.starts_with(&place.path))
+        let named = operations
+            .iter()
+            .flat_map(|operation| &operation.places.older);
+        !named
+            .into_iter()
+            .any(|place| place.path.starts_with(path) || path.starts_with(&place.path))
     });
     let place = |schema: &Schema, path: &Path, fill: bool| {
         let schema = schema.at(path).cloned().unwrap_or_default();
-        let fill = schema.default.as_ref().filter(|_| fill).map(|value| Json::owned(value.to_string()));
-        vec![Place { id: path.to_string(), path: path.clone(), schema, fill, remainder: false }]
+        let fill = schema
+            .default
+            .as_ref()
+            .filter(|_| fill)
+            .map(|value| Json::owned(value.to_string()));
+        vec![Place {
+            id: path.to_string(),
+            path: path.clone(),
+            schema,
+            fill,
+            remainder: false,
+        }]
     };
     let operation = |path: Path| Operation {
         name: "required",
-        places: Sides { older: place(older, &path, true), newer: place(newer, &path, false) },
+        places: Sides {
+            older: place(older, &path, true),
+            newer: place(newer, &path, false),
+        },
         lens: Lens::Same,
     };
     found.into_iter().map(operation).collect()
@@ -411,9 +673,15 @@ fn filled_requirements(older: &Schema, newer: &Schema, operations: &[Operation])
 
 fn requirements(older: &Schema, newer: &Schema, path: &Path, found: &mut Vec<Path>) {
     for (name, inner) in &older.properties {
-        let Some(other) = newer.properties.get(name) else { continue };
+        let Some(other) = newer.properties.get(name) else {
+            continue;
+        };
         let path = path.join(name);
-        if inner.default.is_some() && older.required.contains(name) && !newer.required.contains(name) && other.default.is_none() {
+        if inner.default.is_some()
+            && older.required.contains(name)
+            && !newer.required.contains(name)
+            && other.default.is_none()
+        {
             found.push(path);
         } else {
             requirements(inner, other, &path, found);
@@ -425,24 +693,38 @@ fn requirements(older: &Schema, newer: &Schema, path: &Path, found: &mut Vec<Pat
 /// conversion as they are, so an object is complete in both versions or in none.
 fn complete(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Sides<Path>> {
     let spec = Path::default().join("spec");
-    let (Some(older_spec), true) = (older.at(&spec), newer.at(&spec).is_some()) else { return Vec::new() };
-    let mut fields = vec![Sides { older: spec.clone(), newer: spec.clone() }];
+    let (Some(older_spec), true) = (older.at(&spec), newer.at(&spec).is_some()) else {
+        return Vec::new();
+    };
+    let mut fields = vec![Sides {
+        older: spec.clone(),
+        newer: spec.clone(),
+    }];
     for name in &older_spec.required {
         let path = spec.join(name);
         let mut touching = operations.iter().filter(|operation| {
-            operation.places.older.iter().any(|place| place.path.starts_with(&path) || path.starts_with(&place.path))
+            operation
+                .places
+                .older
+                .iter()
+                .any(|place| place.path.starts_with(&path) || path.starts_with(&place.path))
         });
         let image = match touching.next() {
             None => Some(path.clone()),
-            Some(Operation { lens: Lens::Same | Lens::Split { .. }, places, .. })
-                if places.older.first().is_some_and(|place| place.path == path) =>
-            {
+            Some(Operation {
+                lens: Lens::Same | Lens::Split { .. },
+                places,
+                ..
+            }) if places.older.first().is_some_and(|place| place.path == path) => {
                 places.newer.first().map(|place| place.path.clone())
             }
             Some(_) => None,
         };
         if let Some(image) = image.filter(|image| newer.requires(image)) {
-            fields.push(Sides { older: path, newer: image });
+            fields.push(Sides {
+                older: path,
+                newer: image,
+            });
         }
     }
     fields
@@ -451,9 +733,16 @@ fn complete(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Sid
 /// Top-level fields that are objects in both versions.
 fn objects(older: &Schema, newer: &Schema) -> Vec<String> {
     let is_object = |schema: &Schema, name: &str| {
-        schema.properties.get(name).is_none_or(|property| property.kind.as_deref() == Some("object"))
+        schema
+            .properties
+            .get(name)
+            .is_none_or(|property| property.kind.as_deref() == Some("object"))
     };
-    let names: BTreeSet<&String> = older.properties.keys().chain(newer.properties.keys()).collect();
+    let names: BTreeSet<&String> = older
+        .properties
+        .keys()
+        .chain(newer.properties.keys())
+        .collect();
     names
         .into_iter()
         .filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"))

@@ -35,6 +35,9 @@ pub(crate) struct Document {
     /// What calls for a rollout, and how the status speaks of it.
     #[schemars(with = "Option<Rollout>")]
     pub(crate) rollout: Option<Spanned<Rollout>>,
+    /// What is checked when an object is written.
+    #[schemars(with = "Option<super::admission::document::Document>")]
+    pub(crate) admission: Option<Spanned<super::admission::document::Document>>,
 }
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.
@@ -99,7 +102,10 @@ pub(crate) enum Operation {
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}"
+)]
 pub(crate) enum OneSided {
     /// Just its path.
     Path(String),
@@ -129,7 +135,7 @@ pub(crate) struct Pair {
 
 /// A field at the same place in both versions, or at two.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "takes a path, or {from: PATH, to: PATH}")]
 pub(crate) enum Place {
     /// The same path in both versions.
     Path(String),
@@ -231,7 +237,8 @@ pub(crate) struct Hash {
     pub(crate) at: String,
     /// Fields whose change calls for no rollout.
     #[serde(default)]
-    pub(crate) except: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub(crate) except: Vec<Spanned<String>>,
     /// Values that count where a field is absent, so that a filled-in default does not move the hash.
     #[serde(default)]
     pub(crate) defaults: BTreeMap<String, Value>,

@@ -4,23 +4,29 @@
 //! difference between two versions that no operation explains, two operations on one field are all refused, with the
 //! file, the line and the nearest existing name. So a typo never waits for production.
 
+pub(crate) mod admission;
 mod compare;
 mod compile;
+mod describe;
 mod document;
 mod load;
 mod path;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use describe::{StepSummary, embedded_text};
 pub use document::{API_VERSION, KIND};
 pub(crate) use path::Path;
 pub(crate) use schema::Schema;
+
+pub(crate) use admission::Admission;
 
 use crate::json::{Canonical, Json};
 
@@ -35,6 +41,7 @@ pub struct Kind {
     pub(crate) versions: Vec<Version>,
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout: Option<Rollout>,
+    pub(crate) admission: Admission,
     pub(crate) crd: Value,
 }
 
@@ -132,13 +139,28 @@ pub(crate) struct Place {
     pub(crate) remainder: bool,
 }
 
+impl Place {
+    /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
+    pub(crate) fn fills_default(&self) -> bool {
+        let default = self
+            .schema
+            .default
+            .as_ref()
+            .map(|default| Json::owned(default.to_string()));
+        matches!((&self.fill, &default), (Some(fill), Some(default)) if fill.same(default))
+    }
+}
+
 /// How the two sides of an operation relate.
 #[derive(Debug)]
 pub(crate) enum Lens {
     /// The older string, or nothing where it is one of these.
     Blank { spellings: Vec<String> },
     /// A list or map at both places, and what happens inside.
-    Each { level: Box<Level>, keys: Sides<Vec<Path>> },
+    Each {
+        level: Box<Level>,
+        keys: Sides<Vec<Path>>,
+    },
     /// The older field becomes the entry, unless there is one.
     IntoMap { unset: Vec<Json<'static>> },
     /// One side only.
@@ -162,7 +184,7 @@ pub(crate) struct Rollout {
     pub(crate) of: String,
     /// The index of the version whose shape is hashed.
     pub(crate) at: usize,
-    /// Members that count where they are absent, in canonical form.
+    /// Members that count where they are absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
     /// Which strings are UUIDs, and which members do not count.
@@ -272,7 +294,10 @@ impl Kind {
     /// The version that is stored, as the CRD says.
     #[must_use]
     pub fn storage(&self) -> &str {
-        self.versions.iter().find(|version| version.storage).map_or("", |version| version.name.as_ref())
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .map_or("", |version| version.name.as_ref())
     }
 
     /// The `CustomResourceDefinition` as the definition gives it.
@@ -285,12 +310,16 @@ impl Kind {
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
         let rollout = self.rollout.as_ref()?;
-        self.versions.get(rollout.at).map(|version| version.name.as_ref())
+        self.versions
+            .get(rollout.at)
+            .map(|version| version.name.as_ref())
     }
 
     /// The index of a version, by its name.
     pub(crate) fn version(&self, name: &str) -> Option<usize> {
-        self.versions.iter().position(|version| version.name.as_ref() == name)
+        self.versions
+            .iter()
+            .position(|version| version.name.as_ref() == name)
     }
 }
 
@@ -300,8 +329,15 @@ pub fn json_schema() -> Value {
     schemars::schema_for!(document::Document).into()
 }
 
-const EMBEDDED: [(&str, &str, &str); 1] = [(
-    "materialize.yaml",
-    include_str!("../kinds/materialize/materialize.yaml"),
-    include_str!("../kinds/materialize/materializes.crd.yaml"),
-)];
+const EMBEDDED: [(&str, &str, &str); 2] = [
+    (
+        "elasticsearch.yaml",
+        include_str!("../kinds/elasticsearch/elasticsearch.yaml"),
+        include_str!("../kinds/elasticsearch/elasticsearches.crd.yaml"),
+    ),
+    (
+        "materialize.yaml",
+        include_str!("../kinds/materialize/materialize.yaml"),
+        include_str!("../kinds/materialize/materializes.crd.yaml"),
+    ),
+];

@@ -66,6 +66,12 @@ impl Path {
         self.0.split_last().map(|(_, rest)| Self(rest.to_vec()))
     }
 
+    /// The same place, where what was at `from` is at `to`.
+    pub(crate) fn moved(&self, from: &Self, to: &Self) -> Self {
+        let rest = self.0.get(from.0.len()..).unwrap_or_default();
+        Self(to.0.iter().chain(rest).cloned().collect())
+    }
+
     /// Whether `self` is `other` or a place inside it.
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
@@ -78,7 +84,9 @@ impl fmt::Display for Path {
             return f.write_str(".");
         }
         for (index, name) in self.0.iter().enumerate() {
-            let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$'));
+            let plain = name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$'));
             match (plain, index) {
                 (true, 0) => f.write_str(name)?,
                 (true, _) => write!(f, ".{name}")?,

@@ -11,7 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub(crate) use normal::{Canonical, normal};
+pub(crate) use normal::{Canonical, normal, spelled};
 pub(crate) use scan::unescape;
 
 /// A JSON value: text nobody looked into, or one level opened.
@@ -55,7 +55,8 @@ impl<'a> Json<'a> {
     /// # Errors
     /// What is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get()))
+        serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map(|raw| Self::borrowed(raw.get()))
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -136,7 +137,9 @@ impl<'a> Json<'a> {
             }
             let elements = match text {
                 Cow::Borrowed(text) => scan::elements(text).map(Self::borrowed).collect(),
-                Cow::Owned(text) => scan::elements(text).map(|e| Self::owned(e.to_owned())).collect(),
+                Cow::Owned(text) => scan::elements(text)
+                    .map(|e| Self::owned(e.to_owned()))
+                    .collect(),
             };
             *self = Json::Array(elements);
         }
@@ -150,9 +153,9 @@ impl<'a> Json<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<Json<'_>> {
         match self {
             Json::Object(members) => members.get(name).map(Json::view),
-            Json::Text(text) if text.starts_with('{') => {
-                scan::members(text).find(|(key, _)| key == name).map(|(_, value)| Json::borrowed(value))
-            }
+            Json::Text(text) if text.starts_with('{') => scan::members(text)
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| Json::borrowed(value)),
             Json::Array(_) | Json::Text(_) => None,
         }
     }
@@ -160,10 +163,13 @@ impl<'a> Json<'a> {
     /// Looks at the members without opening anything for good. Empty if this is no object.
     pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
         match self {
-            Json::Object(members) => members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect(),
-            Json::Text(text) if text.starts_with('{') => {
-                scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect()
-            }
+            Json::Object(members) => members
+                .iter()
+                .map(|(name, value)| (Cow::Borrowed(name), value.view()))
+                .collect(),
+            Json::Text(text) if text.starts_with('{') => scan::members(text)
+                .map(|(name, value)| (name, Json::borrowed(value)))
+                .collect(),
             Json::Array(_) | Json::Text(_) => Vec::new(),
         }
     }
@@ -172,7 +178,9 @@ impl<'a> Json<'a> {
     pub(crate) fn elements(&self) -> Vec<Json<'_>> {
         match self {
             Json::Array(elements) => elements.iter().map(Json::view).collect(),
-            Json::Text(text) if text.starts_with('[') => scan::elements(text).map(Json::borrowed).collect(),
+            Json::Text(text) if text.starts_with('[') => {
+                scan::elements(text).map(Json::borrowed).collect()
+            }
             Json::Object(_) | Json::Text(_) => Vec::new(),
         }
     }
@@ -190,7 +198,9 @@ impl<'a> Json<'a> {
         match self {
             Json::Text(text) => Json::Text(Cow::Owned(text.into_owned())),
             Json::Object(members) => Json::Object(members.into_owned()),
-            Json::Array(elements) => Json::Array(elements.into_iter().map(Json::into_owned).collect()),
+            Json::Array(elements) => {
+                Json::Array(elements.into_iter().map(Json::into_owned).collect())
+            }
         }
     }
 
@@ -199,7 +209,18 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
-            _ => self.type_name() == other.type_name() && normal(&self.to_text()) == normal(&other.to_text()),
+            _ => {
+                self.type_name() == other.type_name()
+                    && normal(&self.to_text()) == normal(&other.to_text())
+            }
+        }
+    }
+
+    /// The text of this value, without a copy where nothing was opened.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Json::Text(text) => Cow::Borrowed(text),
+            Json::Object(_) | Json::Array(_) => Cow::Owned(self.to_text()),
         }
     }
 
@@ -241,7 +262,9 @@ impl<'a> Json<'a> {
 impl<'a> Members<'a> {
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
-        let members: Vec<_> = scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
+        let members: Vec<_> = scan::members(text)
+            .map(|(name, value)| (name, Json::borrowed(value)))
+            .collect();
         match repeated(&members) {
             Some(name) => Err(Duplicate(name)),
             None => Ok(Self(members)),
@@ -261,11 +284,17 @@ impl<'a> Members<'a> {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
     }
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
-        self.0.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.0
+            .iter_mut()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
@@ -283,14 +312,17 @@ impl<'a> Members<'a> {
 
     fn into_owned<'b>(self) -> Members<'b> {
         Members(
-            self.0.into_iter().map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned())).collect(),
+            self.0
+                .into_iter()
+                .map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned()))
+                .collect(),
         )
     }
 }
 
 /// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-    const FEW: usize = 24;
+    const FEW: usize = 48;
     if members.len() <= FEW {
         let mut rest = members;
         while let Some(((name, _), tail)) = rest.split_first() {
@@ -302,7 +334,10 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         return None;
     }
     let mut seen = std::collections::HashSet::with_capacity(members.len());
-    members.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.to_string())
+    members
+        .iter()
+        .find(|(name, _)| !seen.insert(name.as_ref()))
+        .map(|(name, _)| name.to_string())
 }
 
 /// White space between JSON tokens (RFC 8259 §2).

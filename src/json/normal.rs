@@ -23,7 +23,7 @@ impl Canonical {
     /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from lists),
     /// strings in their shortest spelling, numbers as they are written. `None` where nothing is left.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
-        let out = write(text, Some(self), true);
+        let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
     }
 
@@ -34,7 +34,19 @@ impl Canonical {
 
 /// A spelling that two texts share exactly when they are the same value: members sorted, numbers as exact decimals.
 pub(crate) fn normal(text: &str) -> String {
-    write(text, None, false)
+    write(text, None, Form::Normal)
+}
+
+/// The same with numbers as they are written.
+pub(crate) fn spelled(text: &str) -> String {
+    write(text, None, Form::Spelled)
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Form {
+    Canonical,
+    Normal,
+    Spelled,
 }
 
 struct Frame<'a> {
@@ -52,20 +64,33 @@ fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
 
-fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> String {
+fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String {
     let mut out = String::with_capacity(text.len());
     let mut stack: Vec<Frame<'a>> = Vec::new();
     let mut at = 0;
     loop {
         at = scan::skip_separators(text, at);
-        let Some(byte) = text.as_bytes().get(at) else { return out };
+        let Some(byte) = text.as_bytes().get(at) else {
+            return out;
+        };
         let mut start = out.len();
         match byte {
             b'{' | b'[' => {
-                let places = if stack.is_empty() { places } else { place(&stack) };
+                let places = if stack.is_empty() {
+                    places
+                } else {
+                    place(&stack)
+                };
                 out.push(char::from(*byte));
                 let object = *byte == b'{';
-                stack.push(Frame { object, start, sorted: true, entries: Vec::new(), open: None, places });
+                stack.push(Frame {
+                    object,
+                    start,
+                    sorted: true,
+                    entries: Vec::new(),
+                    open: None,
+                    places,
+                });
                 at += 1;
                 continue;
             }
@@ -76,12 +101,18 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                 at += 1;
             }
             _ => {
-                let Some(token) = scan::token(text, at) else { return out };
+                let Some(token) = scan::token(text, at) else {
+                    return out;
+                };
                 at += token.len();
                 if let Some(frame) = stack.last_mut() {
                     if frame.object && frame.open.is_none() {
                         let name = scan::unescape(token);
-                        if frame.places.and_then(|places| places.member(&name)).is_some_and(|place| place.skip) {
+                        if frame
+                            .places
+                            .and_then(|places| places.member(&name))
+                            .is_some_and(|place| place.skip)
+                        {
                             at = scan::skip_separators(text, at);
                             at += scan::token(text, at).map_or(0, str::len);
                             continue;
@@ -92,14 +123,25 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                         continue;
                     }
                 }
-                let places = if stack.is_empty() { places } else { place(&stack) };
-                scalar(token, places.is_some_and(|places| places.uuid), canonical, &mut out);
+                let places = if stack.is_empty() {
+                    places
+                } else {
+                    place(&stack)
+                };
+                scalar(
+                    token,
+                    places.is_some_and(|places| places.uuid),
+                    form,
+                    &mut out,
+                );
             }
         }
         // A value is complete and stands at `start..` in the output.
-        let Some(frame) = stack.last_mut() else { return out };
+        let Some(frame) = stack.last_mut() else {
+            return out;
+        };
         if let Some((name, entry)) = frame.open.take() {
-            if canonical && is_nothing(out.get(start..).unwrap_or_default()) {
+            if form == Form::Canonical && is_nothing(out.get(start..).unwrap_or_default()) {
                 out.truncate(entry);
                 continue;
             }
@@ -138,14 +180,14 @@ fn close(mut frame: Frame<'_>, out: &mut String) {
     out.push(if frame.object { '}' } else { ']' });
 }
 
-fn scalar(token: &str, uuid: bool, canonical: bool, out: &mut String) {
+fn scalar(token: &str, uuid: bool, form: Form, out: &mut String) {
     if token.starts_with('"') {
         let value = scan::unescape(token);
         match Uuid::try_parse(&value) {
             Ok(parsed) if uuid => scan::escape(&parsed.hyphenated().to_string(), out),
             _ => scan::escape(&value, out),
         }
-    } else if canonical || token.starts_with(['t', 'f', 'n']) {
+    } else if form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
         out.push_str(token);
     } else {
         decimal(token, out);
@@ -159,7 +201,9 @@ fn decimal(token: &str, out: &mut String) {
         out.push_str(token);
         return;
     };
-    let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+    let (negative, mantissa) = mantissa
+        .strip_prefix('-')
+        .map_or((false, mantissa), |rest| (true, rest));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_end_matches('0');
@@ -175,5 +219,10 @@ fn decimal(token: &str, out: &mut String) {
     }
     out.push_str(significant);
     out.push('e');
-    out.push_str(&exponent.saturating_sub(places).saturating_add(dropped).to_string());
+    out.push_str(
+        &exponent
+            .saturating_sub(places)
+            .saturating_add(dropped)
+            .to_string(),
+    );
 }

@@ -29,7 +29,10 @@ pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
 /// White space, commas and colons: in valid JSON only their order could be wrong, and it is not.
 pub(super) fn skip_separators(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
+    at + rest
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))
+        .count()
 }
 
 /// The value that starts at `at`, whole. `None` at a closing bracket or the end.
@@ -43,7 +46,12 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
             let rest = bytes.get(at..)?;
             at + rest
                 .iter()
-                .take_while(|byte| !matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r'))
+                .take_while(|byte| {
+                    !matches!(
+                        byte,
+                        b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r'
+                    )
+                })
                 .count()
         }
     };
@@ -88,7 +96,10 @@ fn nested_end(bytes: &[u8], at: usize) -> usize {
 
 /// The characters of a quoted string. A lone surrogate becomes U+FFFD, as in Go's decoder, which the API server uses.
 pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
-    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    let inner = quoted
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(quoted);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
     }
@@ -120,15 +131,27 @@ pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
 
 /// The character of `uXXXX` or `uXXXX\uXXXX`, and how many bytes it took.
 fn unicode(escaped: &str) -> (char, usize) {
-    let unit = |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
-    let Some(first) = unit(1) else { return (char::REPLACEMENT_CHARACTER, escaped.len().min(5)) };
+    let unit = |from: usize| {
+        escaped
+            .get(from..from + 4)
+            .and_then(|hex| u32::from_str_radix(hex, 16).ok())
+    };
+    let Some(first) = unit(1) else {
+        return (char::REPLACEMENT_CHARACTER, escaped.len().min(5));
+    };
     if (0xD800..0xDC00).contains(&first) && escaped.get(5..7) == Some("\\u") {
         if let Some(second @ 0xDC00..0xE000) = unit(7) {
             let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-            return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 11);
+            return (
+                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+                11,
+            );
         }
     }
-    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
+    (
+        char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),
+        5,
+    )
 }
 
 /// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.

@@ -19,6 +19,8 @@ pub(super) struct Metrics {
     panics: IntCounterVec,
     conversions: IntCounterVec,
     notices: IntCounterVec,
+    verdicts: IntCounterVec,
+    flips: IntCounterVec,
     reloads: IntCounterVec,
     expiry: Gauge,
     /// Connections of the webhook listener, handshakes included.
@@ -62,6 +64,16 @@ impl Metrics {
                 "conversion_notices_total",
                 "Events worth knowing that did not change an answer.",
                 &["event"],
+            )?,
+            verdicts: new.counters(
+                "admission_verdicts_total",
+                "What admission rules led to: deny, warn, or would_deny where they are not enforced.",
+                &["kind", "rule", "effect"],
+            )?,
+            flips: new.counters(
+                "controller_version_flips_total",
+                "Objects that changed their controller version: entered, left, enter_refused or leave_refused.",
+                &["outcome"],
             )?,
             reloads: new.counters(
                 "certificate_reloads_total",
@@ -134,6 +146,14 @@ impl Metrics {
             self.conversions
                 .with_label_values(&[&*done.kind, &*done.from, &*done.to])
                 .inc_by(done.objects);
+        }
+        for verdict in &reply.verdicts {
+            self.verdicts
+                .with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect])
+                .inc();
+        }
+        if let Some(flip) = reply.flip {
+            self.flips.with_label_values(&[flip.name()]).inc();
         }
         for notice in &reply.notices {
             self.notices.with_label_values(&[notice.event]).inc();

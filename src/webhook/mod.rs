@@ -1,5 +1,6 @@
 //! What we decide: reviews in, reviews out. Nothing here reads a file, a clock or a socket.
 
+mod admission;
 mod convert;
 mod review;
 mod rollout;
@@ -8,6 +9,11 @@ mod tests;
 
 use std::sync::Arc;
 
+pub(crate) use admission::spelled;
+pub use admission::{
+    ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation,
+    Reason, Settings, Verdict,
+};
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use rollout::{HASH_SCHEMA, Preimage};
 
@@ -77,6 +83,10 @@ pub struct Reply {
     pub conversions: Vec<Conversions>,
     /// What else happened.
     pub notices: Vec<Notice>,
+    /// What the rules led to.
+    pub verdicts: Vec<Verdict>,
+    /// What became of a change of the version label.
+    pub flip: Option<Flip>,
 }
 
 /// A body that is no review, or one without a uid to answer to: HTTP 400 with a `v1 Status` (see [`refusal`]).
@@ -102,6 +112,7 @@ pub enum BadReview {
 pub struct Webhook {
     kinds: Vec<Kind>,
     metadata: Metadata,
+    settings: Settings,
 }
 
 /// Two definitions of one kind.
@@ -125,13 +136,31 @@ impl Webhook {
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         for (index, kind) in kinds.iter().enumerate() {
-            let same = |other: &&Kind| (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name;
+            let same = |other: &&Kind| {
+                (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name
+            };
             if let Some(other) = kinds.iter().take(index).find(same) {
                 let (first, second) = (other.name.to_string(), kind.name.to_string());
-                return Err(DefinedTwice { kind: kind.kind.clone(), group: kind.group.clone(), first, second });
+                return Err(DefinedTwice {
+                    kind: kind.kind.clone(),
+                    group: kind.group.clone(),
+                    first,
+                    second,
+                });
             }
         }
-        Ok(Self { kinds, metadata })
+        Ok(Self {
+            kinds,
+            metadata,
+            settings: Settings::default(),
+        })
+    }
+
+    /// The same server, admitting objects so.
+    #[must_use]
+    pub fn admitting(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
     }
 
     /// The kinds this server knows.
@@ -147,9 +176,7 @@ impl Webhook {
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
         match endpoint {
             Endpoint::Convert => review::convert(self, body),
-            Endpoint::Mutate | Endpoint::Validate => {
-                Err(BadReview::NoReview { reason: "no admission rules are loaded".to_owned() })
-            }
+            Endpoint::Mutate | Endpoint::Validate => admission::handle(self, endpoint, body),
         }
     }
 
@@ -157,12 +184,21 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
-    pub fn convert(&self, object: &str, to: &str, changes: Option<&mut Vec<Change>>) -> Result<Converted, ConvertError> {
+    pub fn convert(
+        &self,
+        object: &str,
+        to: &str,
+        changes: Option<&mut Vec<Change>>,
+    ) -> Result<Converted, ConvertError> {
         let object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
         let to = kind.version(to).ok_or_else(|| ConvertError {
             path: "apiVersion".to_owned(),
-            reason: format!("{to:?} is no version of {}; it has {}", kind.kind, self.versions_of(kind)),
+            reason: format!(
+                "{to:?} is no version of {}; it has {}",
+                kind.kind,
+                self.versions_of(kind)
+            ),
         })?;
         convert::convert(kind, object, to, Metadata::Full, changes)
     }
@@ -175,26 +211,83 @@ impl Webhook {
         let mut object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
         let Some(rollout) = &kind.rollout else {
-            return Err(ConvertError { path: "kind".to_owned(), reason: format!("{} has no rollout hash", kind.kind) });
+            return Err(ConvertError {
+                path: "kind".to_owned(),
+                reason: format!("{} has no rollout hash", kind.kind),
+            });
         };
         object.convert(kind, rollout.at, None)?;
-        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+        let force = rollout
+            .force
+            .as_deref()
+            .and_then(|force| object.annotations.text(force));
+        Ok(rollout::preimage(
+            rollout,
+            object.root.get(&rollout.of).as_ref(),
+            force.as_deref(),
+        ))
+    }
+
+    /// What `/mutate` would change in an object that is created, or updated from `old`.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+        admission::patch_of(self, new, old)
+    }
+
+    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
+    /// a denial as the API server would show it.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn judge(
+        &self,
+        new: &str,
+        old: Option<&str>,
+    ) -> Result<(Judgement, Option<String>), ConvertError> {
+        admission::judge_of(self, new, old)
     }
 
     /// The kind of an object.
     fn kind_of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
-        let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
-        self.kinds.iter().find(|kind| kind.kind == object.kind && kind.group == group).ok_or_else(|| {
-            let known: Vec<String> = self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
-            let (kind, known) = (review::bounded(&object.kind), known.join(", "));
-            let reason = format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
-            ConvertError { path: "kind".to_owned(), reason }
-        })
+        self.kind_named(
+            object
+                .api_version
+                .split_once('/')
+                .map_or("", |(group, _)| group),
+            &object.kind,
+        )
+    }
+
+    fn kind_named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
+        self.kinds
+            .iter()
+            .find(|kind| kind.kind == name && kind.group == group)
+            .ok_or_else(|| {
+                let known: Vec<String> = self
+                    .kinds
+                    .iter()
+                    .map(|kind| format!("{}.{}", kind.kind, kind.group))
+                    .collect();
+                let (kind, known) = (review::bounded(name), known.join(", "));
+                let reason = format!(
+                    "{kind}.{} is not served here; known are {known}",
+                    review::bounded(group)
+                );
+                ConvertError {
+                    path: "kind".to_owned(),
+                    reason,
+                }
+            })
     }
 
     fn versions_of(&self, kind: &Kind) -> String {
-        kind.versions.iter().map(|version| version.api_version.as_str()).collect::<Vec<_>>().join(", ")
+        kind.versions
+            .iter()
+            .map(|version| version.api_version.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 

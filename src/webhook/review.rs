@@ -6,13 +6,6 @@ use super::convert::{ConvertError, Object};
 use super::{BadReview, Conversions, Notice, Outcome, Reply, Webhook};
 use crate::json::Json;
 
-/// What a conversion request asks for.
-struct Request<'a> {
-    uid: String,
-    desired: String,
-    objects: Vec<Json<'a>>,
-}
-
 /// The group of the review's own API, whose versions say which form the answer has.
 const GROUP: &str = "apiextensions.k8s.io";
 
@@ -21,8 +14,12 @@ const GROUP: &str = "apiextensions.k8s.io";
 /// # Errors
 /// Where it stops being UTF-8 or JSON.
 pub(super) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
-    let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
-    Json::parse(text).map_err(|error| BadReview::NotJson { reason: error.to_string() })
+    let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson {
+        reason: error.to_string(),
+    })?;
+    Json::parse(text).map_err(|error| BadReview::NotJson {
+        reason: error.to_string(),
+    })
 }
 
 /// The group and version of a review, and its request's uid: what an answer of any kind needs.
@@ -38,102 +35,172 @@ pub(super) struct Envelope<'j> {
 ///
 /// # Errors
 /// There is no uid to answer to.
-pub(super) fn envelope<'j>(json: &'j Json<'_>, group: &str, kind: &str) -> Result<Envelope<'j>, BadReview> {
-    let string = |name: &str| json.get(name).and_then(|value| value.as_str().map(|text| text.into_owned())).unwrap_or_default();
+pub(super) fn envelope<'j>(
+    json: &'j Json<'_>,
+    group: &str,
+    kind: &str,
+) -> Result<Envelope<'j>, BadReview> {
+    let string = |name: &str| {
+        json.get(name)
+            .and_then(|value| value.as_str().map(|text| text.into_owned()))
+            .unwrap_or_default()
+    };
     let (api_version, found) = (string("apiVersion"), string("kind"));
     let mut problem = None;
     if found != kind {
         problem = Some(format!("kind is {found:?}, this path takes {kind}"));
     }
-    let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
+    let version = api_version
+        .strip_prefix(group)
+        .and_then(|rest| rest.strip_prefix('/'));
     let known = matches!(version, Some("v1" | "v1beta1"));
     if !known {
-        problem.get_or_insert_with(|| format!("apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1"));
+        problem.get_or_insert_with(|| {
+            format!("apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1")
+        });
     }
     let request = json.get("request").filter(Json::is_object);
-    let uid = request.as_ref().and_then(|request| request.get("uid")).and_then(|uid| uid.as_str().map(|uid| uid.into_owned()));
-    let api_version = if known { api_version } else { format!("{group}/v1") };
+    let uid = request
+        .as_ref()
+        .and_then(|request| request.get("uid"))
+        .and_then(|uid| uid.as_str().map(|uid| uid.into_owned()));
+    let api_version = if known {
+        api_version
+    } else {
+        format!("{group}/v1")
+    };
     match (request, uid.filter(|uid| !uid.is_empty()), problem) {
-        (Some(request), Some(uid), problem) => Ok(Envelope { api_version, uid, request, problem }),
+        (Some(request), Some(uid), problem) => Ok(Envelope {
+            api_version,
+            uid,
+            request,
+            problem,
+        }),
         (_, _, Some(problem)) => Err(BadReview::NoReview { reason: problem }),
-        (None, _, None) => Err(BadReview::NoReview { reason: "the review has no request".to_owned() }),
-        (Some(_), None, None) => Err(BadReview::NoReview { reason: "the review's request has no uid".to_owned() }),
+        (None, _, None) => Err(BadReview::NoReview {
+            reason: "the review has no request".to_owned(),
+        }),
+        (Some(_), None, None) => Err(BadReview::NoReview {
+            reason: "the review's request has no uid".to_owned(),
+        }),
     }
 }
 
 /// Answers a `ConversionReview`.
 pub(super) fn convert(webhook: &Webhook, body: &[u8]) -> Result<Reply, BadReview> {
     let json = parse(body)?;
-    let Envelope { api_version, uid, request, problem } = envelope(&json, GROUP, "ConversionReview")?;
-    let request = match problem {
-        Some(problem) => Err(problem),
-        None => read(request, &uid),
-    };
-    match request {
-        Ok(request) => Ok(answer(webhook, &api_version, &request)),
-        Err(message) => Ok(failure(&api_version, &uid, message)),
+    let Envelope {
+        api_version,
+        uid,
+        request,
+        problem,
+    } = envelope(&json, GROUP, "ConversionReview")?;
+    if let Some(problem) = problem {
+        return Ok(failure(&api_version, &uid, problem));
     }
-}
-
-fn read<'a>(request: Json<'a>, uid: &str) -> Result<Request<'a>, String> {
-    let desired = request.get("desiredAPIVersion").and_then(|value| value.as_str().map(|text| text.into_owned()));
-    let Some(desired) = desired else { return Err("request.desiredAPIVersion: must be a string".to_owned()) };
-    let objects = match request.get("objects") {
-        Some(objects) if objects.is_array() => objects.elements().into_iter().map(Json::into_owned).collect(),
-        Some(other) => return Err(format!("request.objects: must be a list, not a {}", other.type_name())),
-        None => return Err("request.objects: is missing".to_owned()),
+    let desired = request.get("desiredAPIVersion");
+    let Some(desired) = desired.as_ref().and_then(Json::as_str) else {
+        let problem = "request.desiredAPIVersion: must be a string".to_owned();
+        return Ok(failure(&api_version, &uid, problem));
     };
-    Ok(Request { uid: uid.to_owned(), desired, objects })
+    let objects = match request.get("objects") {
+        Some(objects) if objects.is_array() => objects,
+        other => {
+            let found = other.map_or("is missing".to_owned(), |other| {
+                format!("must be a list, not {}", other.type_name())
+            });
+            return Ok(failure(
+                &api_version,
+                &uid,
+                format!("request.objects: {found}"),
+            ));
+        }
+    };
+    Ok(answer(
+        webhook,
+        &api_version,
+        &uid,
+        &desired,
+        &objects.elements(),
+    ))
 }
 
-fn answer(webhook: &Webhook, api_version: &str, request: &Request<'_>) -> Reply {
-    let mut body = String::with_capacity(256 + request.objects.iter().map(|object| object.view().to_text().len()).sum::<usize>());
-    open(&mut body, api_version, &request.uid);
+fn answer(
+    webhook: &Webhook,
+    api_version: &str,
+    uid: &str,
+    desired: &str,
+    objects: &[Json<'_>],
+) -> Reply {
+    let size: usize = objects.iter().map(|object| object.text().len()).sum();
+    let mut body = String::with_capacity(512 + size);
+    open(&mut body, api_version, uid);
     body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
     let mut failures = Vec::new();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
-    for (index, json) in request.objects.iter().enumerate() {
-        let text = json.to_text();
-        match one(webhook, &text, &request.desired) {
+    for (index, object) in objects.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        let text = object.text();
+        match one(webhook, &text, desired) {
             Ok(Some(done)) => {
-                if index > 0 {
-                    body.push(',');
-                }
                 body.push_str(&done.text);
                 if done.staged {
-                    notices.push(Notice { event: "staged_taken_as_completed", object: name(json) });
+                    notices.push(Notice {
+                        event: "staged_taken_as_completed",
+                        object: name(object),
+                    });
                 }
-                let counted = conversions.iter_mut().find(|counted| counted.kind == done.kind && counted.from == done.from);
-                match counted {
-                    Some(counted) => counted.objects += 1,
-                    None => conversions.push(Conversions { kind: done.kind, from: done.from, to: done.to, objects: 1 }),
-                }
+                count(&mut conversions, done);
             }
-            Ok(None) => {
-                if index > 0 {
-                    body.push(',');
-                }
-                body.push_str(&text);
-            }
-            Err(error) => failures.push(format!("{} (object {index}): {error}", name(json))),
+            Ok(None) => body.push_str(&text),
+            Err(error) => failures.push(format!("{} (object {index}): {error}", name(object))),
         }
     }
     if !failures.is_empty() {
         let count = failures.len();
-        let more = if count > NAMED { format!("; and {} more", count - NAMED) } else { String::new() };
-        let named: Vec<String> = failures.iter().take(NAMED).map(|failure| bounded(failure)).collect();
-        let message = format!("cannot convert {count} of {} objects to {}: {}{more}", request.objects.len(), request.desired, named.join("; "));
-        return failure(api_version, &request.uid, message);
+        let more = if count > NAMED {
+            format!("; and {} more", count - NAMED)
+        } else {
+            String::new()
+        };
+        let named: Vec<String> = failures
+            .iter()
+            .take(NAMED)
+            .map(|failure| bounded(failure))
+            .collect();
+        let message = format!(
+            "cannot convert {count} of {} objects to {desired}: {}{more}",
+            objects.len(),
+            named.join("; ")
+        );
+        return failure(api_version, uid, message);
     }
     body.push_str("]}}");
     Reply {
         body: body.into_bytes(),
         outcome: Outcome::Convert,
-        uid: request.uid.clone(),
+        uid: uid.to_owned(),
         message: None,
         conversions,
         notices,
+        verdicts: Vec::new(),
+        flip: None,
+    }
+}
+
+fn count(conversions: &mut Vec<Conversions>, done: Done) {
+    let same = |counted: &&mut Conversions| counted.kind == done.kind && counted.from == done.from;
+    match conversions.iter_mut().find(same) {
+        Some(counted) => counted.objects += 1,
+        None => conversions.push(Conversions {
+            kind: done.kind,
+            from: done.from,
+            to: done.to,
+            objects: 1,
+        }),
     }
 }
 
@@ -154,16 +221,34 @@ fn one(webhook: &Webhook, text: &str, desired: &str) -> Result<Option<Done>, Con
     let object = Object::read(text)?;
     let kind = webhook.kind_of(&object)?;
     object.version(kind)?;
-    let to = kind.versions.iter().position(|version| version.api_version == desired).ok_or_else(|| ConvertError {
-        path: "desiredAPIVersion".to_owned(),
-        reason: format!("{desired:?} is no version of {}; it has {}", kind.kind, webhook.versions_of(kind)),
-    })?;
+    let to = kind
+        .versions
+        .iter()
+        .position(|version| version.api_version == desired)
+        .ok_or_else(|| ConvertError {
+            path: "desiredAPIVersion".to_owned(),
+            reason: format!(
+                "{desired:?} is no version of {}; it has {}",
+                kind.kind,
+                webhook.versions_of(kind)
+            ),
+        })?;
     if object.api_version == desired {
         return Ok(None);
     }
     let converted = super::convert::convert(kind, object, to, webhook.metadata, None)?;
-    let to = kind.versions.get(to).map(|version| version.name.clone()).unwrap_or_else(|| std::sync::Arc::from(""));
-    Ok(Some(Done { text: converted.text, kind: kind.name.clone(), from: converted.from, to, staged: converted.staged }))
+    let to = kind
+        .versions
+        .get(to)
+        .map(|version| version.name.clone())
+        .unwrap_or_else(|| std::sync::Arc::from(""));
+    Ok(Some(Done {
+        text: converted.text,
+        kind: kind.name.clone(),
+        from: converted.from,
+        to,
+        staged: converted.staged,
+    }))
 }
 
 /// An object's name for people: `namespace/name`.
@@ -171,7 +256,10 @@ pub(super) fn name(object: &Json<'_>) -> String {
     let metadata = object.get("metadata");
     let part = |part: &str| {
         let value = metadata.as_ref()?.get(part)?;
-        value.as_str().map(|text| bounded(&text)).filter(|text| !text.is_empty())
+        value
+            .as_str()
+            .map(|text| bounded(&text))
+            .filter(|text| !text.is_empty())
     };
     let name = part("name").or_else(|| part("generateName").map(|prefix| format!("{prefix}*")));
     let name = name.unwrap_or_else(|| "object without a name".to_owned());
@@ -212,5 +300,7 @@ fn failure(api_version: &str, uid: &str, message: String) -> Reply {
         message: Some(message),
         conversions: Vec::new(),
         notices: Vec::new(),
+        verdicts: Vec::new(),
+        flip: None,
     }
 }

@@ -8,7 +8,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::definition::Rollout;
-use crate::json::{Json, Members};
+use crate::json::Json;
 
 /// The version of the recipe, to be written beside a hash.
 pub const HASH_SCHEMA: &str = "1";
@@ -26,38 +26,90 @@ impl Preimage {
     /// 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
     #[must_use]
     pub fn hash(&self) -> String {
-        digest(&[self.canonical.as_bytes(), self.force.as_deref().unwrap_or_default().as_bytes()])
+        digest(&[
+            self.canonical.as_bytes(),
+            self.force.as_deref().unwrap_or_default().as_bytes(),
+        ])
     }
 
     /// The hashed members with their canonical values, sorted by name.
     #[must_use]
     pub fn members(&self) -> Vec<(String, String)> {
         let members = Json::borrowed(&self.canonical);
-        members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
+        members
+            .members()
+            .into_iter()
+            .map(|(name, value)| (name.into_owned(), value.to_text()))
+            .collect()
+    }
+
+    /// The names of members that two preimages do not share.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<String> {
+        let (one, two) = (self.members(), other.members());
+        let mut names: Vec<String> = one
+            .iter()
+            .filter(|member| !two.contains(member))
+            .map(|(name, _)| name.clone())
+            .collect();
+        names.extend(
+            two.iter()
+                .filter(|(name, _)| !one.iter().any(|(other, _)| other == name))
+                .map(|(name, _)| name.clone()),
+        );
+        names.sort();
+        names
     }
 }
 
 /// What the hash of an object at the hashed version is made of.
-pub(crate) fn preimage(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Option<&str>) -> Preimage {
-    let text = hashed.map(Json::to_text);
-    let canonical = text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
+pub(crate) fn preimage(
+    rollout: &Rollout,
+    hashed: Option<&Json<'_>>,
+    force: Option<&str>,
+) -> Preimage {
+    let text = hashed.map(Json::text);
+    let canonical = text
+        .and_then(|text| rollout.canonical.text(&text))
+        .filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    let mut missing = rollout.defaults.clone();
-    let mut members: Vec<(String, String)> = Vec::new();
-    for (name, value) in Members::split(&canonical).unwrap_or_default().iter() {
-        missing.retain(|(default, _)| default != name);
-        members.push((name.to_owned(), value.to_text()));
+    Preimage {
+        canonical: fill(canonical, &rollout.defaults),
+        force: force.map(str::to_owned),
     }
-    if missing.is_empty() {
-        return Preimage { canonical, force: force.map(str::to_owned) };
+}
+
+/// Adds the members that are missing. Both are sorted by name.
+fn fill(canonical: String, defaults: &[(String, String)]) -> String {
+    let present = Json::borrowed(&canonical);
+    let missing = |name: &str| present.get(name).is_none();
+    let mut defaults = defaults
+        .iter()
+        .filter(|(name, _)| missing(name))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .peekable();
+    if defaults.peek().is_none() {
+        drop(defaults);
+        return canonical;
     }
-    members.append(&mut missing);
-    members.sort();
-    let mut filled = Members::default();
-    for (name, value) in members {
-        filled.set(&name, Json::owned(value));
+    let mut out = String::with_capacity(canonical.len() + 256);
+    let mut add = |name: &str, value: &str| {
+        out.push(if out.is_empty() { '{' } else { ',' });
+        Json::string(name).write(&mut out);
+        out.push(':');
+        out.push_str(value);
+    };
+    for (name, value) in present.members() {
+        while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &*name) {
+            add(default, value);
+        }
+        add(&name, &value.text());
     }
-    Preimage { canonical: Json::Object(filled).to_text(), force: force.map(str::to_owned) }
+    for (name, value) in defaults {
+        add(name, value);
+    }
+    out.push('}');
+    out
 }
 
 /// The rollout hash of an object at the hashed version.
@@ -71,5 +123,9 @@ pub(crate) fn digest(pieces: &[&[u8]]) -> String {
     for piece in pieces {
         sha.update(piece);
     }
-    sha.finalize().iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    sha.finalize()
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }

@@ -7,8 +7,12 @@ fn webhook() -> Webhook {
 }
 
 fn fixture(name: &str) -> String {
-    let path = format!("{}/tests/data/fixtures/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
-    let value: serde_json::Value = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let path = format!(
+        "{}/tests/data/fixtures/{name}.yaml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let value: serde_json::Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     value.to_string()
 }
 
@@ -21,7 +25,11 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
     let cases = [
         ("F06", Some(SETTLED), Some(SETTLED)),
         ("F07", absent, Some(SETTLED)),
-        ("F07b", absent, Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\"")),
+        (
+            "F07b",
+            absent,
+            Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\""),
+        ),
         ("F08", absent, absent),
         ("F09", absent, Some(SETTLED)),
         ("F10", Some(SETTLED), Some(SETTLED)),
@@ -37,7 +45,11 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
         let newer = Json::borrowed(&newer.text);
         let status = newer.get("status").unwrap();
         let text = |field: &str| status.get(field).map(|value| value.to_text());
-        assert_eq!(text("lastCompletedRolloutHash").as_deref(), completed, "{name}");
+        assert_eq!(
+            text("lastCompletedRolloutHash").as_deref(),
+            completed,
+            "{name}"
+        );
         assert_eq!(text("requestedRolloutHash").as_deref(), requested, "{name}");
         assert_eq!(text("lastCompletedRolloutRequest"), None, "{name}");
     }
@@ -65,15 +77,28 @@ fn golden_hashes_do_not_move() {
     let base = r#"{"apiVersion":"materialize.cloud/v1alpha2","kind":"Materialize","spec":{"environmentdImageRef":"materialize/environmentd:v26.12.0","backendSecretName":"materialize-backend"MORE}}"#;
     for (more, hash) in [
         ("", minimal),
-        (r#","forceRollout":"33333333-3333-3333-3333-333333333333""#, "61acf8d766fe83b828bd33d9c6b177eb60b0a2a58f431f60a63e2eacb98ba512"),
+        (
+            r#","forceRollout":"33333333-3333-3333-3333-333333333333""#,
+            "61acf8d766fe83b828bd33d9c6b177eb60b0a2a58f431f60a63e2eacb98ba512",
+        ),
         (r#","balancerdReplicas":3,"forcePromote":"x""#, minimal),
         (
             r#","serviceAccountAnnotations":{"eks.amazonaws.com/role-arn":"arn:aws:iam::123456789012:role/mz"}"#,
             "cb28bb1cdca18675fcea5e58c06bb75213acc28fffee281555be7ba74a70c606",
         ),
-        (r#","enableRbac":null,"podLabels":{},"environmentId":"00000000000000000000000000000000""#, minimal),
+        (
+            r#","enableRbac":null,"podLabels":{},"environmentId":"00000000000000000000000000000000""#,
+            minimal,
+        ),
     ] {
-        assert_eq!(webhook().preimage(&base.replace("MORE", more)).unwrap().hash(), hash, "{more}");
+        assert_eq!(
+            webhook()
+                .preimage(&base.replace("MORE", more))
+                .unwrap()
+                .hash(),
+            hash,
+            "{more}"
+        );
     }
     assert_eq!(
         webhook().preimage(&fixture("F15")).unwrap().hash(),

@@ -3,11 +3,16 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod captures;
 mod connections;
+mod contract;
 mod http;
+mod kinds;
+mod laws;
 mod overload;
 mod reload;
 mod serve;
 mod shutdown;
 mod support;
 mod tls;
+mod value;

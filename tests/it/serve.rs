@@ -304,6 +304,8 @@ fn running_out_of_file_descriptors_passes() {
     let url = format!("https://{addr}/convert");
     let curl = [
         "--silent",
+        "--max-time",
+        "20",
         "--cacert",
         "certs/dev/ca.crt",
         "--output",

@@ -41,16 +41,29 @@ impl<'a> Annotations<'a> {
             Some(null) if null.is_null() => (Shape::Null, Members::default()),
             Some(mut value) => match value.open() {
                 Ok(Some(members)) => (Shape::Present, std::mem::take(members)),
-                Ok(None) => return Err(fail(SHAPE, format!("must be a map of strings, not a {}", value.type_name()))),
+                Ok(None) => {
+                    return Err(fail(
+                        SHAPE,
+                        format!("must be a map of strings, not a {}", value.type_name()),
+                    ));
+                }
                 Err(twice) => return Err(fail(SHAPE, format!("names {:?} twice", twice.0))),
             },
         };
-        Ok(Self { shape, members, added: false })
+        Ok(Self {
+            shape,
+            members,
+            added: false,
+        })
     }
 
     /// Puts them back, within their budget.
     pub(super) fn put(self, metadata: &mut Members<'a>) -> Result<(), ConvertError> {
-        let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
+        let size: usize = self
+            .members
+            .iter()
+            .map(|(name, value)| name.len() + length(value))
+            .sum();
         if self.added && size > BUDGET {
             return Err(fail(
                 SHAPE,
@@ -71,7 +84,15 @@ impl<'a> Annotations<'a> {
     /// The value of an annotation.
     pub(in crate::webhook) fn text(&self, name: &str) -> Option<String> {
         let value = self.members.get(name)?;
-        value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
+        value
+            .scalar()
+            .filter(|text| text.starts_with('"'))
+            .map(|text| unescape(text).into_owned())
+    }
+
+    /// Sets an annotation.
+    pub(in crate::webhook) fn set(&mut self, name: &str, value: &str) {
+        self.members.set(name, Json::string(value));
     }
 
     pub(super) fn remove(&mut self, name: &str) {
@@ -79,12 +100,26 @@ impl<'a> Annotations<'a> {
     }
 
     /// Restores what ours stood in the way of, and writes what must be kept now, if anything must.
-    pub(super) fn settle(&mut self, step: &Step, to: Side, left: &Kept<'_>, mut own: Kept<'a>) -> Result<(), ConvertError> {
-        if let Some(text) = left.get(DISPLACED, "value").filter(|value| value.as_str().is_some()) {
+    pub(super) fn settle(
+        &mut self,
+        step: &Step,
+        to: Side,
+        left: &Kept<'_>,
+        mut own: Kept<'a>,
+    ) -> Result<(), ConvertError> {
+        if let Some(text) = left
+            .get(DISPLACED, "value")
+            .filter(|value| value.as_str().is_some())
+        {
             self.members.set(step.kept.of(to), text);
         }
         if self.members.is_empty() {
-            self.shape = match left.get(SHAPE, "was").as_ref().and_then(Json::as_str).as_deref() {
+            self.shape = match left
+                .get(SHAPE, "was")
+                .as_ref()
+                .and_then(Json::as_str)
+                .as_deref()
+            {
                 Some("null") => Shape::Null,
                 Some("empty") => Shape::Present,
                 _ if left.is_empty() => self.shape,
@@ -105,7 +140,8 @@ impl<'a> Annotations<'a> {
         }
         self.shape = Shape::Present;
         self.added = true;
-        self.members.set(name, Json::string(&own.into_json().to_text()));
+        self.members
+            .set(name, Json::string(&own.into_json().to_text()));
         Ok(())
     }
 }

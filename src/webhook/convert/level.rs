@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::kept::{Items, Kept, same};
+use super::kept::{Items, Kept, identical, same, write_items};
 use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
@@ -42,19 +42,32 @@ pub(super) fn convert<'a>(
     prefix: &str,
 ) -> Result<Kept<'a>, ConvertError> {
     let (to, from) = (trip.to, trip.to.other());
-    let (whole, remainders): (Vec<_>, Vec<_>) = level.operations.iter().partition(|operation| !is_remainder(operation));
+    let (whole, remainders): (Vec<_>, Vec<_>) = level
+        .operations
+        .iter()
+        .partition(|operation| !is_remainder(operation));
     let mut running = Vec::with_capacity(level.operations.len());
     for operation in whole {
         let mut values = Vec::new();
         for place in operation.places.of(from) {
-            values.push(tree::get(root, prefix, &place.path)?.cloned());
+            let value = tree::get(root, prefix, &place.path)?.cloned();
+            // An item cannot be absent: null stands for that where it can mean nothing else.
+            values.push(value.filter(|value| {
+                !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
+            }));
         }
         running.push(run(operation, values, trip, kept, prefix)?);
     }
-    let emptied = remove(root, from, &running, prefix)?;
+    let mut emptied = remove(root, from, &running, prefix)?;
     for operation in remainders {
         let values = match operation.places.of(from).first() {
-            Some(place) => vec![left(root, &place.path, &emptied, prefix)?],
+            Some(place) => {
+                let value = left(root, &place.path, &emptied, prefix)?;
+                if value.is_some() {
+                    holders(&place.path, &mut emptied);
+                }
+                vec![value]
+            }
             None => Vec::new(),
         };
         running.insert(0, run(operation, values, trip, kept, prefix)?);
@@ -93,13 +106,31 @@ fn run<'l, 'a>(
             }
             None => None,
         };
-        return Ok(Running { operation, from, to: vec![value], given_back: false, items });
+        return Ok(Running {
+            operation,
+            from,
+            to: vec![value],
+            given_back: false,
+            items,
+        });
     }
     if let Some(to) = id.and_then(|id| kept.give_back(id, places, &from)) {
-        return Ok(Running { operation, from, to, given_back: true, items: None });
+        return Ok(Running {
+            operation,
+            from,
+            to,
+            given_back: true,
+            items: None,
+        });
     }
     let to = map(operation, trip.to, &from);
-    Ok(Running { operation, from, to, given_back: false, items: None })
+    Ok(Running {
+        operation,
+        from,
+        to,
+        given_back: false,
+        items: None,
+    })
 }
 
 pub(super) fn join(prefix: &str, id: &str) -> String {
@@ -110,28 +141,45 @@ pub(super) fn join(prefix: &str, id: &str) -> String {
 }
 
 /// Takes out what was read and does not stay where it is. Returns the objects that something was taken out of.
-fn remove(root: &mut Json<'_>, from: Side, running: &[Running<'_, '_>], prefix: &str) -> Result<BTreeSet<Path>, ConvertError> {
+fn remove(
+    root: &mut Json<'_>,
+    from: Side,
+    running: &[Running<'_, '_>],
+    prefix: &str,
+) -> Result<BTreeSet<Path>, ConvertError> {
     let mut emptied = BTreeSet::new();
     for run in running {
         for (place, value) in run.operation.places.of(from).iter().zip(&run.from) {
             let targets = run.operation.places.of(from.other()).iter().zip(&run.to);
-            let stays = targets.into_iter().any(|(target, value)| target.path == place.path && value.is_some());
+            let stays = targets
+                .into_iter()
+                .any(|(target, value)| target.path == place.path && value.is_some());
             if value.is_none() || stays {
                 continue;
             }
             tree::take(root, prefix, &place.path)?;
-            let mut path = place.path.clone();
-            while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
-                emptied.insert(parent.clone());
-                path = parent;
-            }
+            holders(&place.path, &mut emptied);
         }
     }
     Ok(emptied)
 }
 
+/// The objects on the way to a field.
+fn holders(path: &Path, found: &mut BTreeSet<Path>) {
+    let mut path = path.clone();
+    while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
+        found.insert(parent.clone());
+        path = parent;
+    }
+}
+
 /// What is left of an object that the other version does not have. Nothing, if it was emptied just now.
-fn left<'a>(root: &mut Json<'a>, path: &Path, emptied: &BTreeSet<Path>, prefix: &str) -> Result<Option<Json<'a>>, ConvertError> {
+fn left<'a>(
+    root: &mut Json<'a>,
+    path: &Path,
+    emptied: &BTreeSet<Path>,
+    prefix: &str,
+) -> Result<Option<Json<'a>>, ConvertError> {
     for inner in emptied.iter().rev().filter(|inner| inner.starts_with(path)) {
         if tree::is_empty(root, inner) {
             tree::take(root, prefix, inner)?;
@@ -153,7 +201,11 @@ fn put<'a>(
     let from = trip.to.other();
     // On the way home an object that is emptied goes, unless that side requires it. What was otherwise is noted.
     let mut made = |path: Path, was: Was| {
-        let natural = if level.stays.of(from).contains(&path) { Was::Empty } else { Was::Absent };
+        let natural = if level.stays.of(from).contains(&path) {
+            Was::Empty
+        } else {
+            Was::Absent
+        };
         let id = path.to_string();
         if was != natural && !emptied.contains(&path) && !own.has(&id) {
             own.note_was(&id, was);
@@ -172,7 +224,11 @@ fn put<'a>(
     for run in running {
         for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
             if let (None, Some(fill), false) = (&value, &place.fill, run.given_back) {
-                if place.path.parent().is_some_and(|parent| tree::is_object(root, &parent)) {
+                if place
+                    .path
+                    .parent()
+                    .is_some_and(|parent| tree::is_object(root, &parent))
+                {
                     tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
                     *value = Some(fill.clone());
                 }
@@ -195,7 +251,11 @@ fn restore_emptied(
         if !tree::is_empty(root, path) {
             continue;
         }
-        let natural = if level.stays.of(to).contains(path) { Was::Empty } else { Was::Absent };
+        let natural = if level.stays.of(to).contains(path) {
+            Was::Empty
+        } else {
+            Was::Absent
+        };
         match kept.was(&path.to_string()).unwrap_or(natural) {
             Was::Absent => {
                 tree::take(root, prefix, path)?;
@@ -212,7 +272,13 @@ fn restore_emptied(
 }
 
 /// Keeps what would not come back by itself, and tells what changed.
-fn keep<'a>(root: &mut Json<'a>, run: Running<'_, 'a>, trip: &mut Trip<'_>, own: &mut Kept<'a>, prefix: &str) {
+fn keep<'a>(
+    root: &mut Json<'a>,
+    run: Running<'_, 'a>,
+    trip: &mut Trip<'_>,
+    own: &mut Kept<'a>,
+    prefix: &str,
+) {
     let from = trip.to.other();
     let places = run.operation.places.of(from);
     let mut keeps = false;
@@ -224,24 +290,43 @@ fn keep<'a>(root: &mut Json<'a>, run: Running<'_, 'a>, trip: &mut Trip<'_>, own:
             let mut back = map(run.operation, from, &run.to);
             for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
                 // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
-                let holder = place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));
-                if value.is_none() && was.is_some() && trip.complete && holder {
+                let holder = place
+                    .path
+                    .parent()
+                    .is_some_and(|parent| tree::is_object(root, &parent));
+                if value.is_none()
+                    && trip.complete
+                    && holder
+                    && (was.is_some() || !place.fills_default())
+                {
                     value.clone_from(&place.fill);
                 }
             }
-            if !same(&back, &run.from) {
+            if !identical(&back, &run.from) {
                 own.keep(&place.id, &run.from, &run.to);
                 keeps = true;
             }
         }
     }
-    let Some(trace) = trip.trace.as_deref_mut() else { return };
-    let (before, after) = (run.operation.places.of(from), run.operation.places.of(trip.to));
+    let Some(trace) = trip.trace.as_deref_mut() else {
+        return;
+    };
+    let (before, after) = (
+        run.operation.places.of(from),
+        run.operation.places.of(trip.to),
+    );
     let moved = before.first().map(|place| &place.path) != after.first().map(|place| &place.path);
-    if (moved || !same(&run.from, &run.to) || keeps) && run.from.iter().chain(&run.to).any(Option::is_some) {
+    if (moved || !same(&run.from, &run.to) || keeps)
+        && run.from.iter().chain(&run.to).any(Option::is_some)
+    {
         let show = |places: &[crate::definition::Place], values: &Fragment<'_>| {
-            let present = places.iter().zip(values).filter_map(|(place, value)| Some((place, value.as_ref()?)));
-            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
+            let present = places
+                .iter()
+                .zip(values)
+                .filter_map(|(place, value)| Some((place, value.as_ref()?)));
+            present
+                .map(|(place, value)| (join(prefix, &place.id), value.to_text()))
+                .collect()
         };
         trace.push(Change {
             operation: run.operation.name.to_owned(),
@@ -264,7 +349,7 @@ fn convert_items<'a>(
 ) -> Result<Option<Json<'a>>, ConvertError> {
     let (to, from) = (trip.to, trip.to.other());
     let mut kept = Items::read(each);
-    let mut own = Items::default();
+    let mut own = Vec::new();
     let nothing = Kept::default();
     if let Some(elements) = value.open_array() {
         for (index, element) in elements.iter_mut().enumerate() {
@@ -273,27 +358,51 @@ fn convert_items<'a>(
                 false => kept.take(&identity(element, keys.of(from))),
             };
             let prefix = format!("{prefix}[{index}]");
-            let entries = convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?;
-            if !entries.is_empty() {
-                own.add(identity(element, keys.of(to)), entries);
-            }
+            own.push(convert(
+                element,
+                level,
+                trip,
+                entries.as_ref().unwrap_or(&nothing),
+                &prefix,
+            )?);
         }
-    } else if value.is_object() {
+        if own.iter().all(Kept::is_empty) {
+            return Ok(None);
+        }
+        let items = elements
+            .iter()
+            .zip(own)
+            .map(|(element, entries)| (identity(element, keys.of(to)), entries));
+        return Ok(write_items(items.collect()));
+    }
+    let mut own = Vec::new();
+    if value.is_object() {
         let duplicate = |duplicate: crate::json::Duplicate| ConvertError {
             path: prefix.to_owned(),
             reason: format!("names {:?} twice", duplicate.0),
         };
-        for (key, element) in value.open().map_err(duplicate)?.into_iter().flat_map(|members| members.iter_mut()) {
+        for (key, element) in value
+            .open()
+            .map_err(duplicate)?
+            .into_iter()
+            .flat_map(|members| members.iter_mut())
+        {
             let name = Json::string(key);
             let entries = kept.take(&name);
             let prefix = format!("{prefix}[{key:?}]");
-            let entries = convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?;
-            if !entries.is_empty() {
-                own.add(name, entries);
-            }
+            own.push((
+                name,
+                convert(
+                    element,
+                    level,
+                    trip,
+                    entries.as_ref().unwrap_or(&nothing),
+                    &prefix,
+                )?,
+            ));
         }
     }
-    Ok((!own.is_empty()).then(|| own.into_json()))
+    Ok(write_items(own))
 }
 
 /// What tells an item apart: its keys; without keys, a digest of all of it.
@@ -305,7 +414,10 @@ fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
     let mut copy = item.clone();
     let mut values: Vec<Json<'a>> = Vec::new();
     for key in keys {
-        let value = tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
+        let value = tree::get(&mut copy, "", key)
+            .ok()
+            .flatten()
+            .map(|value| value.clone().into_owned());
         values.push(value.unwrap_or(Json::NULL));
     }
     match (values.len(), values.pop()) {

@@ -5,7 +5,8 @@ mod kept;
 mod lens;
 mod level;
 mod status;
-mod tree;
+mod told;
+pub(super) mod tree;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use self::annotations::Annotations;
 use self::kept::Kept;
 use self::level::Trip;
 use self::status::{Requests, Rolling};
+use self::told::Told;
 use super::rollout;
 use crate::definition::{Kind, Lens, Level, Path, Side, Step};
 use crate::json::{Json, Members};
@@ -74,31 +76,53 @@ pub(super) struct Object<'a> {
 }
 
 fn fail(path: &str, reason: impl Into<String>) -> ConvertError {
-    ConvertError { path: path.to_owned(), reason: reason.into() }
+    ConvertError {
+        path: path.to_owned(),
+        reason: reason.into(),
+    }
 }
 
 impl<'a> Object<'a> {
     /// Takes the text of an object apart.
     pub(super) fn read(text: &'a str) -> Result<Self, ConvertError> {
-        let twice = |path: &'static str| move |twice: crate::json::Duplicate| fail(path, format!("names {:?} twice", twice.0));
+        let twice = |path: &'static str| {
+            move |twice: crate::json::Duplicate| fail(path, format!("names {:?} twice", twice.0))
+        };
         let mut json = Json::borrowed(text);
         let Some(members) = json.open().map_err(twice("object"))? else {
-            return Err(fail("object", format!("must be an object, not a {}", json.type_name())));
+            return Err(fail(
+                "object",
+                format!("must be an object, not a {}", json.type_name()),
+            ));
         };
         let mut string = |name: &str| {
             let value = members.remove(name).unwrap_or(Json::NULL);
-            value.as_str().map(|text| text.into_owned()).ok_or_else(|| fail(name, "must be a string"))
+            value
+                .as_str()
+                .map(|text| text.into_owned())
+                .ok_or_else(|| fail(name, "must be a string"))
         };
         let (api_version, kind) = (string("apiVersion")?, string("kind")?);
         let mut metadata = match members.remove("metadata").unwrap_or(Json::NULL) {
             null if null.is_null() => Members::default(),
             mut value => match value.open().map_err(twice("metadata"))? {
                 Some(members) => std::mem::take(members),
-                None => return Err(fail("metadata", format!("must be an object, not a {}", value.type_name()))),
+                None => {
+                    return Err(fail(
+                        "metadata",
+                        format!("must be an object, not a {}", value.type_name()),
+                    ));
+                }
             },
         };
         let annotations = Annotations::take(&mut metadata)?;
-        Ok(Self { api_version, kind, metadata, annotations, root: json })
+        Ok(Self {
+            api_version,
+            kind,
+            metadata,
+            annotations,
+            root: json,
+        })
     }
 
     fn write(self, metadata: Metadata) -> Result<String, ConvertError> {
@@ -109,7 +133,8 @@ impl<'a> Object<'a> {
         head.set("kind", text(&self.kind));
         let mut kept = Members::default();
         for (name, value) in self.metadata.iter() {
-            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels") {
+            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels")
+            {
                 kept.set(name, value.clone());
             }
         }
@@ -128,20 +153,48 @@ impl<'a> Object<'a> {
 
     /// The version the object is in, as an index into its kind's.
     pub(super) fn version(&self, kind: &Kind) -> Result<usize, ConvertError> {
-        let version = self.api_version.strip_prefix(&kind.group).and_then(|rest| rest.strip_prefix('/'));
-        version.and_then(|version| kind.version(version)).ok_or_else(|| {
-            let known: Vec<&str> = kind.versions.iter().map(|version| version.api_version.as_str()).collect();
-            fail("apiVersion", format!("{:?} is no version of {}; it has {}", self.api_version, kind.kind, known.join(", ")))
-        })
+        let version = self
+            .api_version
+            .strip_prefix(&kind.group)
+            .and_then(|rest| rest.strip_prefix('/'));
+        version
+            .and_then(|version| kind.version(version))
+            .ok_or_else(|| {
+                let known: Vec<&str> = kind
+                    .versions
+                    .iter()
+                    .map(|version| version.api_version.as_str())
+                    .collect();
+                fail(
+                    "apiVersion",
+                    format!(
+                        "{:?} is no version of {}; it has {}",
+                        self.api_version,
+                        kind.kind,
+                        known.join(", ")
+                    ),
+                )
+            })
     }
 
     /// Moves the object to another version.
-    pub(super) fn convert(&mut self, kind: &Kind, to: usize, mut trace: Option<&mut Vec<Change>>) -> Result<bool, ConvertError> {
+    pub(super) fn convert(
+        &mut self,
+        kind: &Kind,
+        to: usize,
+        mut trace: Option<&mut Vec<Change>>,
+    ) -> Result<bool, ConvertError> {
         let mut at = self.version(kind)?;
         let mut staged = false;
         while at != to {
-            let (side, next) = if at < to { (Side::Newer, at + 1) } else { (Side::Older, at - 1) };
-            let Some(step) = kind.steps.get(at.min(next)) else { return Err(fail("apiVersion", "no step leads on from here")) };
+            let (side, next) = if at < to {
+                (Side::Newer, at + 1)
+            } else {
+                (Side::Older, at - 1)
+            };
+            let Some(step) = kind.steps.get(at.min(next)) else {
+                return Err(fail("apiVersion", "no step leads on from here"));
+            };
             staged |= self.step(kind, step, side, trace.as_deref_mut())?;
             at = next;
         }
@@ -151,11 +204,20 @@ impl<'a> Object<'a> {
         Ok(staged)
     }
 
-    fn step(&mut self, kind: &Kind, step: &Step, to: Side, mut trace: Option<&mut Vec<Change>>) -> Result<bool, ConvertError> {
+    fn step(
+        &mut self,
+        kind: &Kind,
+        step: &Step,
+        to: Side,
+        mut trace: Option<&mut Vec<Change>>,
+    ) -> Result<bool, ConvertError> {
         for name in &step.objects {
             let value = self.root.get(name);
             if let Some(value) = value.filter(|value| !value.is_object() && !value.is_null()) {
-                return Err(fail(name, format!("must be an object, not {}", value.type_name())));
+                return Err(fail(
+                    name,
+                    format!("must be an object, not {}", value.type_name()),
+                ));
             }
         }
         let mut root = std::mem::replace(&mut self.root, Json::NULL);
@@ -169,27 +231,52 @@ impl<'a> Object<'a> {
         let rollout = kind.rollout.as_ref().filter(|_| step.status.is_some());
         let hash = |root: &Json<'_>| match rollout {
             Some(rollout) if complete => {
-                let force = rollout.force.as_deref().and_then(|force| self.annotations.text(force));
+                let force = rollout
+                    .force
+                    .as_deref()
+                    .and_then(|force| self.annotations.text(force));
                 rollout::hash(rollout, root.get(&rollout.of).as_ref(), force.as_deref())
             }
             _ => String::new(),
         };
-        let mut trip = Trip { to, complete, trace: trace.as_deref_mut() };
+        let mut trip = Trip {
+            to,
+            complete,
+            trace: trace.as_deref_mut(),
+        };
         let (own, staged) = match (&step.status, to) {
             (Some(status), Side::Newer) => {
+                let told = match trip.trace {
+                    Some(_) => Some(Told::before(&mut root, status)?),
+                    None => None,
+                };
                 let requests = Requests::take(&mut root, status)?;
                 let mut own = level::convert(&mut root, &step.level, &mut trip, &left, "")?;
-                let rolling = Rolling { status, complete, hash: hash(&root) };
+                let rolling = Rolling {
+                    status,
+                    complete,
+                    hash: hash(&root),
+                };
                 let staged = rolling.up(&mut root, requests, &left, &mut own)?;
+                if let (Some(told), Some(trace)) = (told, trace) {
+                    told.after(&mut root, &own, trace)?;
+                }
                 (own, staged)
             }
             (Some(status), Side::Older) => {
-                let rolling = Rolling { status, complete, hash: hash(&root) };
+                let rolling = Rolling {
+                    status,
+                    complete,
+                    hash: hash(&root),
+                };
                 let mut own = level::convert(&mut root, &step.level, &mut trip, &left, "")?;
                 rolling.down(&mut root, &left, &mut own, trace)?;
                 (own, false)
             }
-            (None, _) => (level::convert(&mut root, &step.level, &mut trip, &left, "")?, false),
+            (None, _) => (
+                level::convert(&mut root, &step.level, &mut trip, &left, "")?,
+                false,
+            ),
         };
         self.root = root;
         self.annotations.settle(step, to, &left, own)?;
@@ -208,17 +295,27 @@ pub(super) fn convert(
     let from = object.version(kind)?;
     let staged = object.convert(kind, to, trace)?;
     let from = kind.versions.get(from).map(|version| version.name.clone());
-    Ok(Converted { text: object.write(metadata)?, from: from.unwrap_or_else(|| Arc::from("")), staged })
+    Ok(Converted {
+        text: object.write(metadata)?,
+        from: from.unwrap_or_else(|| Arc::from("")),
+        staged,
+    })
 }
 
 /// Entries that this step left. Anything else is somebody else's annotation.
 fn recognized<'t>(text: &'t str, step: &Step) -> Option<Kept<'t>> {
-    Kept::read(text).filter(|kept| kept.mentions(|id| annotations::is_own(id) || is_known(id, step)))
+    Kept::read(text)
+        .filter(|kept| kept.mentions(|id| annotations::is_own(id) || is_known(id, step)))
 }
 
 fn is_known(id: &str, step: &Step) -> bool {
     let status = step.status.iter().flat_map(|status| {
-        [&status.hashes.requested, &status.hashes.completed, &status.requests.requested, &status.requests.completed]
+        [
+            &status.hashes.requested,
+            &status.hashes.completed,
+            &status.requests.requested,
+            &status.requests.completed,
+        ]
     });
     status.into_iter().any(|place| place.id == id) || is_place(id, &step.level)
 }

@@ -32,7 +32,10 @@ impl<'a> Requests<'a> {
     pub(super) fn take(root: &mut Json<'a>, status: &RolloutStatus) -> Result<Self, ConvertError> {
         let requested = tree::take(root, "", &status.requests.requested.path)?;
         let completed = tree::take(root, "", &status.requests.completed.path)?;
-        Ok(Self { requested, completed })
+        Ok(Self {
+            requested,
+            completed,
+        })
     }
 }
 
@@ -45,11 +48,12 @@ impl Rolling<'_> {
         left: &Kept<'_>,
         own: &mut Kept<'a>,
     ) -> Result<bool, ConvertError> {
-        let (request, done) = (&self.status.requests.requested, &self.status.requests.completed);
+        let (request, done) = (
+            &self.status.requests.requested,
+            &self.status.requests.completed,
+        );
         let derived = left.get(&request.id, "derived");
-        let untouched = |left: &Option<Json<'_>>, now: &Option<Json<'_>>| {
-            matches!((left, now), (Some(left), Some(now)) if same_uuid(left, now))
-        };
+        let untouched = |left: &Option<Json<'_>>, now: &Option<Json<'_>>| matches!((left, now), (Some(left), Some(now)) if same_uuid(left, now));
         if !(self.complete && untouched(&derived, &requests.requested)) {
             if let Some(requested) = &requests.requested {
                 own.keep(&request.id, &vec![Some(requested.clone())], &Vec::new());
@@ -62,15 +66,39 @@ impl Rolling<'_> {
         let settled = says_done(requests.requested.as_ref(), requests.completed.as_ref());
         if status {
             let untouched = untouched(&guard, &requests.completed);
-            let carrying = if untouched { Carrying::AsLeft } else if guard.is_some() { Carrying::Nothing } else { Carrying::Values };
+            let carrying = if untouched {
+                Carrying::AsLeft
+            } else if guard.is_some() {
+                Carrying::Nothing
+            } else {
+                Carrying::Values
+            };
             let reasons = self.reasons(root)?;
             let promoting = reasons.contains(&self.status.promoting);
             let calculated = || Some(Json::string(&self.hash));
             let completed = (settled && !promoting).then(calculated).flatten();
             let requested = (!promoting).then(calculated).flatten();
-            let was_carried = self.carry(root, &self.status.hashes.completed, completed, carrying, left, own)?;
-            self.carry(root, &self.status.hashes.requested, requested, carrying, left, own)?;
-            staged = settled && !was_carried && reasons.iter().any(|reason| self.status.staged.contains(reason));
+            let was_carried = self.carry(
+                root,
+                &self.status.hashes.completed,
+                completed,
+                carrying,
+                left,
+                own,
+            )?;
+            self.carry(
+                root,
+                &self.status.hashes.requested,
+                requested,
+                carrying,
+                left,
+                own,
+            )?;
+            staged = settled
+                && !was_carried
+                && reasons
+                    .iter()
+                    .any(|reason| self.status.staged.contains(reason));
         }
         if let Some(completed) = requests.completed {
             if !(status && untouched(&derived, &Some(completed.clone()))) {
@@ -103,9 +131,14 @@ impl Rolling<'_> {
         let mut new = calculated;
         match (carrying, &now) {
             (Carrying::AsLeft, _) => {
-                let noted = left.get(&self.status.requests.completed.id, "absent").is_some_and(|absent| {
-                    absent.elements().iter().any(|id| id.as_str().as_deref() == Some(place.id.as_str()))
-                });
+                let noted = left
+                    .get(&self.status.requests.completed.id, "absent")
+                    .is_some_and(|absent| {
+                        absent
+                            .elements()
+                            .iter()
+                            .any(|id| id.as_str().as_deref() == Some(place.id.as_str()))
+                    });
                 match (left.give_back(&place.id, places, &vec![now.clone()]), &now) {
                     (Some(given), now) => {
                         new = given.into_iter().next().flatten();
@@ -118,7 +151,9 @@ impl Rolling<'_> {
             }
             (Carrying::Values, Some(value)) if !value.is_null() => return Ok(true),
             // A null that no controller of the newer version wrote says nothing; it comes back as the null it was.
-            (Carrying::Values, Some(_)) => own.keep(&place.id, &vec![now.clone()], &vec![new.clone()]),
+            (Carrying::Values, Some(_)) => {
+                own.keep(&place.id, &vec![now.clone()], &vec![new.clone()])
+            }
             (Carrying::Nothing | Carrying::Values, _) => {}
         }
         set(root, place, new)?;
@@ -133,7 +168,10 @@ impl Rolling<'_> {
         own: &mut Kept<'a>,
         trace: Option<&mut Vec<Change>>,
     ) -> Result<(), ConvertError> {
-        let (request, done) = (&self.status.requests.requested, &self.status.requests.completed);
+        let (request, done) = (
+            &self.status.requests.requested,
+            &self.status.requests.completed,
+        );
         let mut requested = give_back(left, request, &Vec::new());
         if requested.is_none() && self.complete {
             let derived = Json::string(&derive(&self.hash));
@@ -170,10 +208,19 @@ impl Rolling<'_> {
         }
         if let Some(trace) = trace {
             for (place, value) in [(request, &requested), (done, &completed)] {
-                let after = value.iter().map(|value| (place.id.clone(), value.to_text())).collect::<Vec<_>>();
+                let after = value
+                    .iter()
+                    .map(|value| (place.id.clone(), value.to_text()))
+                    .collect::<Vec<_>>();
                 if !after.is_empty() {
                     let given_back = own.get(&place.id, "derived").is_none();
-                    trace.push(Change { operation: "rollout".to_owned(), before: Vec::new(), after, kept: false, given_back });
+                    trace.push(Change {
+                        operation: "rollout".to_owned(),
+                        before: Vec::new(),
+                        after,
+                        kept: false,
+                        given_back,
+                    });
                 }
             }
         }
@@ -182,11 +229,17 @@ impl Rolling<'_> {
     }
 
     /// A request that is not completed: named after the hash that is, so that it stays the same until that changes.
-    fn unlike<'a>(&self, requested: Option<&Json<'_>>, completed_hash: Option<&Json<'_>>) -> Json<'a> {
+    fn unlike<'a>(
+        &self,
+        requested: Option<&Json<'_>>,
+        completed_hash: Option<&Json<'_>>,
+    ) -> Json<'a> {
         let hash = completed_hash.and_then(Json::as_str).unwrap_or_default();
         let derived = Json::string(&derive(&hash));
         match requested {
-            Some(requested) if same_uuid(requested, &derived) => Json::string(&Uuid::nil().to_string()),
+            Some(requested) if same_uuid(requested, &derived) => {
+                Json::string(&Uuid::nil().to_string())
+            }
             _ => derived,
         }
     }
@@ -200,12 +253,22 @@ impl Rolling<'_> {
             }
         }
         if !absent.is_empty() {
-            own.add(&self.status.requests.completed.id, "absent", Json::Array(absent));
+            own.add(
+                &self.status.requests.completed.id,
+                "absent",
+                Json::Array(absent),
+            );
         }
         Ok(())
     }
 
-    fn give_null_back<'a>(&self, root: &mut Json<'a>, place: &Place, left: &Kept<'_>, own: &mut Kept<'a>) -> Result<(), ConvertError> {
+    fn give_null_back<'a>(
+        &self,
+        root: &mut Json<'a>,
+        place: &Place,
+        left: &Kept<'_>,
+        own: &mut Kept<'a>,
+    ) -> Result<(), ConvertError> {
         let now = vec![tree::get(root, "", &place.path)?.cloned()];
         if let Some(given) = left.give_back(&place.id, std::slice::from_ref(place), &now) {
             own.keep(&place.id, &now, &given);
@@ -219,7 +282,12 @@ impl Rolling<'_> {
     }
 
     fn has_status(&self, root: &mut Json<'_>) -> bool {
-        self.status.hashes.completed.path.parent().is_some_and(|status| tree::is_object(root, &status))
+        self.status
+            .hashes
+            .completed
+            .path
+            .parent()
+            .is_some_and(|status| tree::is_object(root, &status))
     }
 
     /// The reasons that the conditions give.
@@ -228,7 +296,11 @@ impl Rolling<'_> {
             Some(conditions) => conditions.elements(),
             None => Vec::new(),
         };
-        let reason = |condition: &Json<'_>| condition.get("reason").and_then(|reason| reason.as_str().map(|r| r.into_owned()));
+        let reason = |condition: &Json<'_>| {
+            condition
+                .get("reason")
+                .and_then(|reason| reason.as_str().map(|r| r.into_owned()))
+        };
         Ok(conditions.iter().filter_map(reason).collect())
     }
 }
@@ -249,7 +321,11 @@ fn give_back<'a>(left: &Kept<'_>, place: &Place, now: &Vec<Option<Json<'_>>>) ->
     given.into_iter().next().flatten().map(Json::into_owned)
 }
 
-fn set<'a>(root: &mut Json<'a>, place: &Place, value: Option<Json<'a>>) -> Result<(), ConvertError> {
+fn set<'a>(
+    root: &mut Json<'a>,
+    place: &Place,
+    value: Option<Json<'a>>,
+) -> Result<(), ConvertError> {
     match value {
         Some(value) => tree::put(root, "", &place.path, value, &mut |_: Path, _| {}),
         None => tree::take(root, "", &place.path).map(drop),

@@ -38,13 +38,27 @@ fn open<'t, 'a>(
     let kind = json.type_name();
     match json.open() {
         Ok(Some(members)) => Ok(Some(members)),
-        Ok(None) => Err(failed(prefix, path, depth, format!("must be an object, not {}", article(kind)))),
-        Err(duplicate) => Err(failed(prefix, path, depth, format!("names {:?} twice", duplicate.0))),
+        Ok(None) => Err(failed(
+            prefix,
+            path,
+            depth,
+            format!("must be an object, not {}", article(kind)),
+        )),
+        Err(duplicate) => Err(failed(
+            prefix,
+            path,
+            depth,
+            format!("names {:?} twice", duplicate.0),
+        )),
     }
 }
 
 fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o', 'i']) { "an" } else { "a" };
+    let article = if kind.starts_with(['a', 'o', 'i']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {kind}")
 }
 
@@ -54,18 +68,30 @@ fn holder<'t, 'a>(
     prefix: &str,
     path: &Path,
 ) -> Result<Option<&'t mut Members<'a>>, ConvertError> {
-    let Some((_, way)) = path.names().split_last() else { return Ok(None) };
-    let Some(mut members) = open(root, prefix, path, 0)? else { return Ok(None) };
+    let Some((_, way)) = path.names().split_last() else {
+        return Ok(None);
+    };
+    let Some(mut members) = open(root, prefix, path, 0)? else {
+        return Ok(None);
+    };
     for (depth, name) in way.iter().enumerate() {
-        let Some(next) = members.get_mut(name) else { return Ok(None) };
-        let Some(next) = open(next, prefix, path, depth + 1)? else { return Ok(None) };
+        let Some(next) = members.get_mut(name) else {
+            return Ok(None);
+        };
+        let Some(next) = open(next, prefix, path, depth + 1)? else {
+            return Ok(None);
+        };
         members = next;
     }
     Ok(Some(members))
 }
 
 /// The value at a path.
-pub(super) fn get<'t, 'a>(root: &'t mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<&'t mut Json<'a>>, ConvertError> {
+pub(in crate::webhook) fn get<'t, 'a>(
+    root: &'t mut Json<'a>,
+    prefix: &str,
+    path: &Path,
+) -> Result<Option<&'t mut Json<'a>>, ConvertError> {
     match path.names().last() {
         None => Ok(Some(root)),
         Some(name) => Ok(holder(root, prefix, path)?.and_then(|members| members.get_mut(name))),
@@ -73,7 +99,11 @@ pub(super) fn get<'t, 'a>(root: &'t mut Json<'a>, prefix: &str, path: &Path) -> 
 }
 
 /// Takes the value at a path out.
-pub(super) fn take<'a>(root: &mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<Json<'a>>, ConvertError> {
+pub(super) fn take<'a>(
+    root: &mut Json<'a>,
+    prefix: &str,
+    path: &Path,
+) -> Result<Option<Json<'a>>, ConvertError> {
     match path.names().last() {
         None => Ok(Some(std::mem::replace(root, Json::NULL))),
         Some(name) => Ok(holder(root, prefix, path)?.and_then(|members| members.remove(name))),
@@ -98,7 +128,9 @@ pub(super) fn put<'a>(
         if depth > 0 {
             let was = match here.is_null() {
                 true => Some(Was::Null),
-                false => open(here, prefix, path, depth)?.is_some_and(|members| members.is_empty()).then_some(Was::Empty),
+                false => open(here, prefix, path, depth)?
+                    .is_some_and(|members| members.is_empty())
+                    .then_some(Was::Empty),
             };
             if let Some(was) = was {
                 made(at.clone(), was);
@@ -107,7 +139,9 @@ pub(super) fn put<'a>(
         if here.is_null() {
             *here = Json::Object(Members::default());
         }
-        let Some(members) = open(here, prefix, path, depth)? else { return Ok(()) };
+        let Some(members) = open(here, prefix, path, depth)? else {
+            return Ok(());
+        };
         let Some(name) = way.get(depth) else {
             members.set(last, value);
             return Ok(());
@@ -117,10 +151,14 @@ pub(super) fn put<'a>(
             made(at.clone(), Was::Absent);
             members.set(name, Json::Object(Members::default()));
             // Told once: what is made now is empty, but it was absent.
-            let Some(next) = members.get_mut(name) else { return Ok(()) };
+            let Some(next) = members.get_mut(name) else {
+                return Ok(());
+            };
             return put_new(next, way, depth + 1, last, value, &mut at, made);
         }
-        let Some(next) = members.get_mut(name) else { return Ok(()) };
+        let Some(next) = members.get_mut(name) else {
+            return Ok(());
+        };
         here = next;
     }
     Ok(())
@@ -140,9 +178,13 @@ fn put_new<'a>(
     for name in way.iter().skip(depth) {
         *at = at.join(name);
         made(at.clone(), Was::Absent);
-        let Ok(Some(members)) = here.open() else { return Ok(()) };
+        let Ok(Some(members)) = here.open() else {
+            return Ok(());
+        };
         members.set(name, Json::Object(Members::default()));
-        let Some(next) = members.get_mut(name) else { return Ok(()) };
+        let Some(next) = members.get_mut(name) else {
+            return Ok(());
+        };
         here = next;
     }
     if let Ok(Some(members)) = here.open() {
@@ -152,12 +194,14 @@ fn put_new<'a>(
 }
 
 /// Whether there is an object at a path.
-pub(super) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
+pub(in crate::webhook) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
 }
 
 /// Whether there is an object without members at a path.
 pub(super) fn is_empty(root: &mut Json<'_>, path: &Path) -> bool {
-    let Ok(Some(value)) = get(root, "", path) else { return false };
+    let Ok(Some(value)) = get(root, "", path) else {
+        return false;
+    };
     matches!(value.open(), Ok(Some(members)) if members.is_empty())
 }

@@ -30,7 +30,8 @@ impl Gate {
                 state.entered += 1;
                 // Bounded, so that a test whose only thread ended up here fails and does not hang.
                 let closed = |state: &mut State| !state.open;
-                let (_state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
+                let (state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
+                drop(state);
                 assert!(!waited.timed_out(), "nobody opened the gate");
             }
             Ok(echo_reply(&body))

@@ -108,5 +108,7 @@ pub(crate) fn echo_reply(body: &[u8]) -> Reply {
         message: None,
         conversions: Vec::new(),
         notices: Vec::new(),
+        verdicts: Vec::new(),
+        flip: None,
     }
 }

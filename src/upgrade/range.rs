@@ -1,0 +1,88 @@
+//! Ranges of versions: `*`, `8`, `7.17`, `>=8.18 <9`.
+
+use semver::Version;
+
+use super::version;
+
+/// A range of versions. All its comparisons must hold.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Range(Vec<(Comparison, [u64; 3])>);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Comparison {
+    AtLeast,
+    Below,
+}
+
+impl Range {
+    /// Reads a range.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut range = Vec::new();
+        for word in text.split_whitespace().filter(|word| *word != "*") {
+            let (comparison, rest) = ["<=", ">=", "<", ">", "="]
+                .into_iter()
+                .find_map(|sign| Some((sign, word.strip_prefix(sign)?)))
+                .unwrap_or(("=", word));
+            let Some(first) = version(rest).filter(|version| version.pre.is_empty()) else {
+                return Err(format!("range {text:?}: {rest:?} is no version"));
+            };
+            let first = numbers(&first);
+            let after = after(rest, first);
+            match comparison {
+                ">=" => range.push((Comparison::AtLeast, first)),
+                ">" => range.push((Comparison::AtLeast, after)),
+                "<" => range.push((Comparison::Below, first)),
+                "<=" => range.push((Comparison::Below, after)),
+                _ => range.extend([(Comparison::AtLeast, first), (Comparison::Below, after)]),
+            }
+        }
+        if text.trim().is_empty() {
+            return Err("an empty range: write * for any version".to_owned());
+        }
+        let range = Self(range);
+        if range.is_empty() {
+            return Err(format!("range {text:?} holds no version"));
+        }
+        Ok(range)
+    }
+
+    pub(crate) fn contains(&self, version: &Version) -> bool {
+        let numbers = numbers(version);
+        self.0.iter().all(|(comparison, bound)| match comparison {
+            Comparison::AtLeast => numbers >= *bound,
+            Comparison::Below => numbers < *bound,
+        })
+    }
+
+    /// The first version of the range.
+    pub(crate) fn first(&self) -> Option<Version> {
+        let bounds = self
+            .0
+            .iter()
+            .filter(|(comparison, _)| *comparison == Comparison::AtLeast);
+        bounds
+            .map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch))
+            .max()
+    }
+
+    fn is_empty(&self) -> bool {
+        let first = self.first().unwrap_or_else(|| Version::new(0, 0, 0));
+        !self.contains(&first)
+    }
+}
+
+fn numbers(version: &Version) -> [u64; 3] {
+    [version.major, version.minor, version.patch]
+}
+
+/// The first version behind all that a partial version means: 9.0.0 for `8`, 7.18.0 for `7.17`.
+fn after(written: &str, [major, minor, patch]: [u64; 3]) -> [u64; 3] {
+    match written.matches('.').count() {
+        0 => [major.saturating_add(1), 0, 0],
+        1 => [major, minor.saturating_add(1), 0],
+        _ => [major, minor, patch.saturating_add(1)],
+    }
+}
