@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman::server::dev::{self, DevPair};
 use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
-use pointsman::webhook::{Metadata, Settings, Webhook};
+use pointsman::webhook::{Metadata, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Usage, kinds_dir};
@@ -39,14 +39,8 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
 }
 
 fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
-    let settings = Settings {
-        controller: args.controller_version.clone(),
-        default: args.default_version,
-        served: args.served_versions.clone(),
-        enforcement: args.enforcement.into(),
-    };
     let webhook = kinds_dir::webhook(args.kinds.as_deref(), Metadata::Identity)?;
-    Ok(webhook.admitting(settings))
+    Ok(webhook.admitting(args.admission.settings()))
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
