@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::scene::{MERGE, Scene};
 use crate::support::verbs::assert_holds;
 
@@ -14,8 +14,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "a_namespace_with_objects_of_both_versions_goes_away",
         namespace_deleted,
     )
-    .newest(),
-    Scenario::new("owned_objects_go_with_their_owner", owners).newest(),
+    .needs("kube-controller-manager"),
+    Scenario::new("owned_objects_go_with_their_owner", owners).needs("kube-controller-manager"),
     Scenario::new("managers_of_single_fields_apply_at_either_version", sparse),
     Scenario::new(
         "status_and_scale_are_written_at_either_version",
@@ -262,9 +262,6 @@ fn watches(scene: &Scene<'_>) {
 }
 
 fn owners(scene: &Scene<'_>) {
-    if !scene.bed.has_controllers() {
-        return;
-    }
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(new);
     let owner = scene.create(new, &scene.object(new, "owner")).ok();
@@ -283,9 +280,6 @@ fn owners(scene: &Scene<'_>) {
 }
 
 fn namespace_deleted(scene: &Scene<'_>) {
-    if !scene.bed.has_controllers() {
-        return;
-    }
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(old);
     scene.create(old, &scene.object(old, "a")).ok();

@@ -24,6 +24,7 @@ mod lifecycle;
 mod load;
 mod migration;
 mod outage;
+mod scenario;
 mod schema;
 mod stories;
 mod support;

@@ -3,21 +3,38 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::Scenario;
 use crate::load::under_load;
+use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::free_port;
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("instances_are_rolled_one_after_the_other_and_nobody_notices", rolled).newest().alone(),
-    Scenario::new("one_of_two_is_killed_and_the_other_carries_on", one_of_two).newest().failing().alone(),
-    Scenario::new("the_only_one_is_killed_and_all_is_well_when_it_is_back", the_only_one).newest().failing().alone(),
+    Scenario::new(
+        "instances_are_rolled_one_after_the_other_and_nobody_notices",
+        rolled,
+    )
+    .newest()
+    .alone(),
+    Scenario::new("one_of_two_is_killed_and_the_other_carries_on", one_of_two)
+        .newest()
+        .failing()
+        .alone(),
+    Scenario::new(
+        "the_only_one_is_killed_and_all_is_well_when_it_is_back",
+        the_only_one,
+    )
+    .newest()
+    .failing()
+    .alone(),
 ];
 
 fn another(scene: &Scene<'_>) -> Pointsman {
-    let setup = Setup { port: free_port(), ..scene.setup.clone() };
+    let setup = Setup {
+        port: free_port(),
+        ..scene.setup.clone()
+    };
     Pointsman::start(&setup)
 }
 
@@ -36,7 +53,11 @@ fn rolled(scene: &Scene<'_>) {
             balancer.set(&[one.backend(), two.backend()]);
         }
     });
-    println!("     {ROLLS} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
+    println!(
+        "     {ROLLS} instances rolled under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(scene.conversions().1, 0);
 }
@@ -52,7 +73,11 @@ fn one_of_two(scene: &Scene<'_>) {
         one.kill();
         thread::sleep(Duration::from_secs(1));
     });
-    println!("     one of two killed under {} requests: {} errors", load.requests, load.errors.len());
+    println!(
+        "     one of two killed under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
@@ -70,8 +95,15 @@ fn the_only_one(scene: &Scene<'_>) {
         thread::sleep(Duration::from_millis(500));
         *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
     });
-    println!("     the only one killed under {} requests: {} errors", load.requests, load.errors.len());
-    assert!(!load.errors.is_empty(), "conversion fails while nobody converts");
+    println!(
+        "     the only one killed under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
+    assert!(
+        !load.errors.is_empty(),
+        "conversion fails while nobody converts"
+    );
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
@@ -81,7 +113,9 @@ fn the_only_one(scene: &Scene<'_>) {
 
 /// Nothing is left of the trouble.
 fn assert_quiet(scene: &Scene<'_>) {
-    scene.call(hyper::Method::DELETE, &scene.all(scene.sample.new), None).ok();
+    scene
+        .call(hyper::Method::DELETE, &scene.all(scene.sample.new), None)
+        .ok();
     let (load, ()) = under_load(scene, 10, || thread::sleep(Duration::from_secs(1)));
     assert_eq!(load.errors, [""; 0]);
 }
