@@ -7,6 +7,7 @@ mod captures;
 mod cli;
 mod connections;
 mod contract;
+mod docs;
 mod http;
 mod kinds;
 mod laws;
