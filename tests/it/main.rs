@@ -4,6 +4,7 @@
 
 mod captures;
 mod contract;
+mod fixtures;
 mod kinds;
 mod laws;
 mod value;
