@@ -304,7 +304,8 @@ impl Compiler<'_> {
             };
             here = next;
         }
-        Some(Place { id: path.to_string(), path, schema: here.clone(), fill: None, remainder: false })
+        let required = schema.requires(&path);
+        Some(Place { id: path.to_string(), path, schema: here.clone(), fill: None, required, remainder: false })
     }
 
     fn status(&mut self, status: &document::RolloutStatus, line: u64) -> Option<RolloutStatus> {
@@ -366,7 +367,7 @@ impl Compiler<'_> {
                 // Only what no operation names is left, so requirements of the whole do not apply to it.
                 let schema = Schema { required: BTreeSet::new(), ..schema };
                 let mut places = Sides::default();
-                *places.of_mut(side) = vec![Place { id: path.to_string(), path, schema, fill: None, remainder: true }];
+                *places.of_mut(side) = vec![Place { id: path.to_string(), path, schema, fill: None, required: false, remainder: true }];
                 remainders.push(Operation { name: "move", places, lens: Lens::OneSided });
             }
         }
@@ -399,7 +400,7 @@ fn filled_requirements(older: &Schema, newer: &Schema, operations: &[Operation])
     let place = |schema: &Schema, path: &Path, fill: bool| {
         let schema = schema.at(path).cloned().unwrap_or_default();
         let fill = schema.default.as_ref().filter(|_| fill).map(|value| Json::owned(value.to_string()));
-        vec![Place { id: path.to_string(), path: path.clone(), schema, fill, remainder: false }]
+        vec![Place { id: path.to_string(), path: path.clone(), schema, required: fill.is_some(), fill, remainder: false }]
     };
     let operation = |path: Path| Operation {
         name: "required",

@@ -9,7 +9,7 @@ use super::kept::{Items, Kept, identical, same, write_items};
 use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
-use crate::definition::{Lens, Level, Operation, Path, Side, Sides};
+use crate::definition::{Lens, Level, Operation, Path, Place, Side, Sides};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
@@ -44,6 +44,7 @@ pub(super) fn convert<'a>(
     let (to, from) = (trip.to, trip.to.other());
     let (whole, remainders): (Vec<_>, Vec<_>) = level.operations.iter().partition(|operation| !is_remainder(operation));
     let mut running = Vec::with_capacity(level.operations.len());
+    let nothing = Kept::default();
     for operation in whole {
         let mut values = Vec::new();
         for place in operation.places.of(from) {
@@ -51,6 +52,7 @@ pub(super) fn convert<'a>(
             // An item cannot be absent: null stands for that where it can mean nothing else.
             values.push(value.filter(|value| !(place.path.is_empty() && value.is_null() && !place.schema.nullable)));
         }
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) { &nothing } else { kept };
         running.push(run(operation, values, trip, kept, prefix)?);
     }
     let mut emptied = remove(root, from, &running, prefix)?;
@@ -65,6 +67,7 @@ pub(super) fn convert<'a>(
             }
             None => Vec::new(),
         };
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) { &nothing } else { kept };
         running.insert(0, run(operation, values, trip, kept, prefix)?);
     }
     let mut own = Kept::default();
@@ -74,6 +77,11 @@ pub(super) fn convert<'a>(
         keep(root, run, trip, &mut own, prefix);
     }
     Ok(own)
+}
+
+/// Whether the top-level object that is written into is not there.
+fn gone(root: &Json<'_>, places: &[Place]) -> bool {
+    places.iter().any(|place| !tree::has_top(root, &place.path))
 }
 
 fn is_remainder(operation: &&Operation) -> bool {
@@ -238,7 +246,7 @@ fn keep<'a>(root: &mut Json<'a>, run: Running<'_, 'a>, trip: &mut Trip<'_>, own:
             for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
                 // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
                 let holder = place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));
-                if value.is_none() && trip.complete && holder && (was.is_some() || !place.fills_default()) {
+                if value.is_none() && trip.complete && holder && (was.is_some() || !(place.required || place.fills_default())) {
                     value.clone_from(&place.fill);
                 }
             }

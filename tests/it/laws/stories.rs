@@ -82,7 +82,6 @@ fn the_first_migration_says_what_the_requests_say() {
         ("promoting what is done", older(FIRST, FIRST, "Promoting"), "-", "-"),
         ("nothing was ever asked for", older(NIL, NIL, "Applied"), "-", "H"),
         ("nil without hyphens", older(NIL, "00000000000000000000000000000000", "Applied"), "-", "H"),
-        ("no UUIDs at all", older("", "", "Applied"), "-", "H"),
         ("staged", older(FIRST, FIRST, "WaitingForApproval"), "H", "H"),
         ("timed out", older(FIRST, FIRST, "RolloutTimeout"), "H", "H"),
     ] {
