@@ -21,7 +21,7 @@ fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
 #[test]
 fn answers_hold_the_objects_that_were_sent() {
     let trips = trips();
-    let (mut mixed, mut converted, mut bare) = (0, 0, 0);
+    let (mut mixed, mut converted, mut bare, mut labelled) = (0, 0, 0, 0);
     for seed in 0..number("POINTSMAN_CASES", 300) {
         let mut random = Random::new(seed ^ 0x12E1);
         let to = random.pick(&trips).to;
@@ -33,7 +33,7 @@ fn answers_hold_the_objects_that_were_sent() {
             let trip = random.pick(&desired);
             let case = seed.wrapping_mul(1000) + index as u64;
             let mut object = if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
-            if object.get("metadata").is_some() {
+            if object.field("metadata.name").is_some() {
                 object.set("metadata.name", text(&format!("n-{index}")));
             } else {
                 bare += 1;
@@ -61,11 +61,12 @@ fn answers_hold_the_objects_that_were_sent() {
                 let kept = |object: &Value| object.field(&field).cloned().filter(|map| !map.is_empty() && *map != Value::Null);
                 assert_eq!(kept(&alone), kept(&answered), "seed {seed}");
             }
+            labelled += u64::from(sent.field("metadata.name").is_none() && sent.field("metadata.labels").is_some());
             same("kind", alone.get("kind").unwrap(), answered.get("kind").unwrap()).unwrap();
         }
         assert_eq!(reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(), count as u64);
     }
-    assert!(mixed > 50 && converted > 500 && bare > 5, "{mixed} {converted} {bare}");
+    assert!(mixed > 50 && converted > 500 && bare > 5 && labelled > 0, "{mixed} {converted} {bare} {labelled}");
 }
 
 #[test]
