@@ -1,7 +1,7 @@
 //! Kubernetes' own conversion tests (apiextensions-apiserver `conversion_test.go`, e2e `crd_conversion_webhook.go`),
 //! with our kinds: which version is stored, and what is then read.
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::scene::Scene;
 use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};

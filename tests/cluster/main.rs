@@ -14,19 +14,33 @@
 
 use std::process::ExitCode;
 
+mod certificates;
+mod controllers;
 mod conversion;
 mod failures;
 mod gitops;
 mod harness;
+mod lifecycle;
+mod load;
+mod migration;
+mod outage;
+mod scenario;
 mod schema;
+mod stories;
 mod support;
 
 fn main() -> ExitCode {
+    // The longest first.
     let scenarios = [
+        certificates::SCENARIOS,
+        migration::SCENARIOS,
+        lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
         failures::SCENARIOS,
         gitops::SCENARIOS,
+        stories::SCENARIOS,
+        outage::SCENARIOS,
     ]
     .concat();
     if harness::main(&scenarios) {

@@ -8,6 +8,7 @@ mod cli;
 mod connections;
 mod contract;
 mod docs;
+mod fixtures;
 mod http;
 mod kinds;
 mod laws;
