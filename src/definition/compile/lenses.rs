@@ -58,7 +58,8 @@ impl Compiler<'_> {
     }
 
     pub(super) fn values(&mut self, values: &document::Values, line: u64) -> Option<Operation> {
-        let (from, to) = self.from_to("values", &values.field, &values.from, &values.to, line)?;
+        let (from, to) =
+            self.two_places("values", &values.field, &values.from, &values.to, line)?;
         let places = self.pair(&from, &to, line)?;
         let text = places
             .older
@@ -96,7 +97,7 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn into_map(
+    pub(super) fn moved_into_map(
         &mut self,
         moved: &document::MoveIntoMap,
         line: u64,
@@ -180,7 +181,7 @@ impl Compiler<'_> {
     }
 
     pub(super) fn each(&mut self, each: &document::Each, line: u64) -> Option<Operation> {
-        let (from, to) = self.from_to("each", &each.within, &each.from, &each.to, line)?;
+        let (from, to) = self.two_places("each", &each.within, &each.from, &each.to, line)?;
         let places = self.pair(&from, &to, line)?;
         let (older, newer) = (places.older.first()?, places.newer.first()?);
         let (Some(older_item), Some(newer_item)) = (&older.schema.each, &newer.schema.each) else {

@@ -148,7 +148,7 @@ impl Compiler<'_> {
             Written::Type(place) => self.at_place("type", place, Lens::Type, line),
             Written::Wrap(place) => self.at_place("wrap", place, Lens::Wrap, line),
             Written::Values(values) => self.values(values, line),
-            Written::MoveIntoMap(moved) => self.into_map(moved, line),
+            Written::MoveIntoMap(moved) => self.moved_into_map(moved, line),
             Written::Split(split) => self.split(split, line),
             Written::Each(each) => self.each(each, line),
         }
@@ -194,7 +194,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn from_to(
+    fn two_places(
         &mut self,
         name: &str,
         same: &Option<String>,
@@ -244,10 +244,11 @@ impl Compiler<'_> {
         }
         let mut here = schema;
         for name in path.names() {
-            let next = here.properties.get(name.as_ref()).or(here
-                .each
-                .as_deref()
-                .filter(|_| here.kind.as_deref() == Some("object")));
+            let map = || {
+                let is_map = here.kind.as_deref() == Some("object");
+                here.each.as_deref().filter(|_| is_map)
+            };
+            let next = here.properties.get(name.as_ref()).or_else(map);
             let Some(next) = next else {
                 self.problems.add(
                     line,

@@ -113,13 +113,14 @@ fn compile(
             .step(step, older, newer, status),
         );
     }
-    if let (Some(written), Some(rollout)) = (&document.rollout, &rollout) {
-        if rollout.at == 0 && written.value.status.is_some() {
-            problems.add(
-                line(written),
-                "rollout.status: no step leads to the version that is hashed",
-            );
-        }
+    if let (Some(written), Some(rollout)) = (&document.rollout, &rollout)
+        && rollout.at == 0
+        && written.value.status.is_some()
+    {
+        problems.add(
+            line(written),
+            "rollout.status: no step leads to the version that is hashed",
+        );
     }
     let group = crd
         .pointer("/spec/group")

@@ -239,15 +239,14 @@ fn put<'a>(
     }
     for run in running {
         for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
-            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back) {
-                if place
+            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back)
+                && place
                     .path
                     .parent()
                     .is_some_and(|parent| tree::is_object(root, &parent))
-                {
-                    tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
-                    *value = Some(fill.clone());
-                }
+            {
+                tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
+                *value = Some(fill.clone());
             }
         }
     }
