@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -95,14 +95,14 @@ impl Drop for Process {
 
 /// A shell that reads which processes there are. When our end of its pipe closes, because we ended or were killed, it
 /// kills them. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
-static WATCHDOG: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
+static WATCHDOG: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     let child = Command::new("sh")
         .args(["-c", WATCH])
         .stdin(Stdio::piped())
         .process_group(0)
         .spawn()
         .unwrap();
-    Mutex::new(child.stdin.unwrap())
+    Mutex::new(child)
 });
 
 const WATCH: &str = r#"
@@ -118,7 +118,8 @@ done
 
 fn tell_watchdog(what: &str, pid: u32) {
     let mut watchdog = WATCHDOG.lock().unwrap();
-    writeln!(watchdog, "{what} {pid}").unwrap();
+    let pipe = watchdog.stdin.as_mut().unwrap();
+    writeln!(pipe, "{what} {pid}").unwrap();
 }
 
 /// A loopback port that nobody listens on and that was not handed out before.
