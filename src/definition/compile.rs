@@ -511,11 +511,13 @@ impl Compiler<'_> {
             };
             here = next;
         }
+        let required = schema.requires(&path);
         Some(Place {
             id: path.to_string(),
             path,
             schema: here.clone(),
             fill: None,
+            required,
             remainder: false,
         })
     }
@@ -602,6 +604,7 @@ impl Compiler<'_> {
                     path,
                     schema,
                     fill: None,
+                    required: false,
                     remainder: true,
                 }];
                 remainders.push(Operation {
@@ -656,6 +659,7 @@ fn filled_requirements(older: &Schema, newer: &Schema, operations: &[Operation])
             id: path.to_string(),
             path: path.clone(),
             schema,
+            required: fill.is_some(),
             fill,
             remainder: false,
         }]

@@ -61,11 +61,14 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
 /// One past the closing quote of the string that opens at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
+        at += found;
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            _ => return at + 1,
         }
     }
     bytes.len()

@@ -4,8 +4,11 @@
 #![cfg(test)]
 
 mod captures;
+mod cli;
 mod connections;
 mod contract;
+mod docs;
+mod fixtures;
 mod http;
 mod kinds;
 mod laws;

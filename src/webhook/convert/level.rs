@@ -9,7 +9,7 @@ use super::kept::{Items, Kept, identical, same, write_items};
 use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
-use crate::definition::{Lens, Level, Operation, Path, Side, Sides};
+use crate::definition::{Lens, Level, Operation, Path, Place, Side, Sides};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
@@ -47,6 +47,7 @@ pub(super) fn convert<'a>(
         .iter()
         .partition(|operation| !is_remainder(operation));
     let mut running = Vec::with_capacity(level.operations.len());
+    let nothing = Kept::default();
     for operation in whole {
         let mut values = Vec::new();
         for place in operation.places.of(from) {
@@ -56,6 +57,11 @@ pub(super) fn convert<'a>(
                 !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
             }));
         }
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+            &nothing
+        } else {
+            kept
+        };
         running.push(run(operation, values, trip, kept, prefix)?);
     }
     let mut emptied = remove(root, from, &running, prefix)?;
@@ -70,6 +76,11 @@ pub(super) fn convert<'a>(
             }
             None => Vec::new(),
         };
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+            &nothing
+        } else {
+            kept
+        };
         running.insert(0, run(operation, values, trip, kept, prefix)?);
     }
     let mut own = Kept::default();
@@ -79,6 +90,11 @@ pub(super) fn convert<'a>(
         keep(root, run, trip, &mut own, prefix);
     }
     Ok(own)
+}
+
+/// Whether the top-level object that is written into is not there.
+fn gone(root: &Json<'_>, places: &[Place]) -> bool {
+    places.iter().any(|place| !tree::has_top(root, &place.path))
 }
 
 fn is_remainder(operation: &&Operation) -> bool {
@@ -297,7 +313,7 @@ fn keep<'a>(
                 if value.is_none()
                     && trip.complete
                     && holder
-                    && (was.is_some() || !place.fills_default())
+                    && (was.is_some() || !(place.required || place.fills_default()))
                 {
                     value.clone_from(&place.fill);
                 }

@@ -105,8 +105,10 @@ impl Rolling<'_> {
                 let became = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
                 let truthful = settled == self.is_calculated(became.as_ref());
                 let written = !untouched(&guard, &Some(completed.clone()));
-                own.keep(&done.id, &vec![Some(completed)], &vec![became]);
                 let as_found = written || is_hash(left.get(&done.id, "at"), &self.hash);
+                if !status || truthful || as_found {
+                    own.keep(&done.id, &vec![Some(completed)], &vec![became]);
+                }
                 if status && as_found && !truthful {
                     // Found so, not made so: it comes back as it was while the spec is the same.
                     own.add(&done.id, "at", Json::string(&self.hash));
@@ -172,14 +174,16 @@ impl Rolling<'_> {
             &self.status.requests.requested,
             &self.status.requests.completed,
         );
-        let mut requested = give_back(left, request, &Vec::new());
+        let mut requested =
+            give_back(left, request, &Vec::new()).filter(|_| tree::has_top(root, &request.path));
         if requested.is_none() && self.complete {
             let derived = Json::string(&derive(&self.hash));
             own.add(&request.id, "derived", derived.clone());
             requested = Some(derived);
         }
         let completed_hash = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
-        let kept = give_back(left, done, &vec![completed_hash.clone()]);
+        let kept = give_back(left, done, &vec![completed_hash.clone()])
+            .filter(|_| tree::has_top(root, &done.path));
         let mut completed = kept.clone();
         if self.complete && self.has_status(root) {
             let calculated = self.is_calculated(completed_hash.as_ref());

@@ -12,7 +12,7 @@ mod objects;
 mod random;
 mod reviews;
 mod round_trips;
-mod schema;
+pub(crate) mod schema;
 mod sizes;
 mod stories;
 
