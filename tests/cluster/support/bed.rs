@@ -10,7 +10,7 @@ use super::apiserver::ApiServer;
 use super::assets::Assets;
 use super::etcd::Etcd;
 use super::pki::Authority;
-use super::process::Process;
+use super::process::{Process, remove_at_the_end};
 
 /// How a bed is set up.
 #[derive(Debug)]
@@ -52,6 +52,7 @@ impl Bed {
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
         let dir = TempDir::with_prefix("pointsman-bed-").unwrap();
+        remove_at_the_end(dir.path());
         let etcd = Etcd::start(&assets, dir.path(), &logs);
         let mut extra = Vec::new();
         if !plan.watch_cache {
