@@ -12,6 +12,7 @@ mod http;
 mod kinds;
 mod laws;
 mod overload;
+mod readme;
 mod reload;
 mod serve;
 mod shutdown;
