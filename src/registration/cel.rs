@@ -211,9 +211,9 @@ fn add(schema: &mut Value, path: &Path, validation: Value) {
     let list = here
         .entry("x-kubernetes-validations")
         .or_insert_with(|| json!([]));
-    if let Some(list) = list.as_array_mut() {
-        if !list.contains(&validation) {
-            list.push(validation);
-        }
+    if let Some(list) = list.as_array_mut()
+        && !list.contains(&validation)
+    {
+        list.push(validation);
     }
 }

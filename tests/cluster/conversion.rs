@@ -11,6 +11,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "created_in_one_version_is_read_in_the_other",
         read_in_the_other,
     ),
+    Scenario::new("the_built_in_definition_serves_as_it_is", read_in_the_other).built_in(),
     Scenario::new("a_storage_flip_and_back_loses_nothing", flip_and_back),
     Scenario::new("an_unserved_version_is_gone_and_comes_back_whole", unserved),
     Scenario::new(

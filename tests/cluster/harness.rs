@@ -195,12 +195,8 @@ fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
         .logs
         .join(format!("{}-{}.log", job.sample.name, job.scenario.name));
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
-        let scene = Scene::new(
-            bed,
-            job.sample,
-            &format!("{}-{number}", &job.sample.name[..3]),
-            log,
-        );
+        let name = format!("{}-{number}", &job.sample.name[..3]);
+        let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
         if job.scenario.may_fail {
             shared.provoking.lock().unwrap().insert(scene.crd_name());
         }

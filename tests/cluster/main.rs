@@ -14,14 +14,17 @@
 
 use std::process::ExitCode;
 
+mod actions;
 mod certificates;
 mod controllers;
 mod conversion;
+mod deletion;
 mod failures;
 mod gitops;
 mod harness;
 mod lifecycle;
 mod load;
+mod measure;
 mod migration;
 mod outage;
 mod scenario;
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let scenarios = [
         certificates::SCENARIOS,
         migration::SCENARIOS,
+        deletion::SCENARIOS,
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
@@ -43,7 +47,11 @@ fn main() -> ExitCode {
         outage::SCENARIOS,
     ]
     .concat();
-    if harness::main(&scenarios) {
+    let held = match std::env::var_os("POINTSMAN_MEASURE") {
+        Some(_) => measure::main(),
+        None => harness::main(&scenarios),
+    };
+    if held {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

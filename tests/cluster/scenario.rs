@@ -15,6 +15,8 @@ pub(crate) struct Scenario {
     pub(crate) needs: &'static str,
     pub(crate) may_fail: bool,
     pub(crate) alone: bool,
+    /// The group, where it is not one of the scenario's own.
+    pub(crate) group: Option<&'static str>,
 }
 
 impl Scenario {
@@ -30,12 +32,8 @@ impl Scenario {
             needs,
             may_fail: false,
             alone: false,
+            group: None,
         }
-    }
-
-    pub(crate) const fn widget(mut self) -> Self {
-        self.kinds = KINDS.split_at(1).0;
-        self
     }
 
     pub(crate) const fn materialize(mut self) -> Self {
@@ -59,6 +57,13 @@ impl Scenario {
     /// Makes conversions fail on purpose.
     pub(crate) const fn failing(mut self) -> Self {
         self.may_fail = true;
+        self
+    }
+
+    /// In the group that the definition is for, with the definition that is built in.
+    pub(crate) const fn built_in(mut self) -> Self {
+        self.kinds = KINDS.split_at(1).1;
+        self.group = Some(MATERIALIZE.group);
         self
     }
 

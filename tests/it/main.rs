@@ -7,6 +7,7 @@ mod captures;
 mod cli;
 mod connections;
 mod contract;
+mod docs;
 mod fixtures;
 mod http;
 mod kinds;

@@ -214,13 +214,13 @@ impl Compiler<'_> {
                         format!("range: {} has neither min nor max", bounds.field),
                     );
                 }
-                if let (Some(min), Some(max)) = (min, max) {
-                    if min > max {
-                        self.problems.add(
-                            at_line,
-                            format!("range: {} can never be in {min}…{max}", bounds.field),
-                        );
-                    }
+                if let (Some(min), Some(max)) = (min, max)
+                    && min > max
+                {
+                    self.problems.add(
+                        at_line,
+                        format!("range: {} can never be in {min}…{max}", bounds.field),
+                    );
                 }
                 ("range", newest, &bounds.field, Check::Range { min, max })
             }

@@ -3,12 +3,11 @@
 use super::field::FieldError;
 use super::rules::{Found, Subject, applies, opted_out, spelled};
 use super::{Enforcement, Flip, Judgement, Label, Settings, Verdict, Written};
-use crate::definition::{Kind, Lens, Side};
+use crate::definition::Kind;
 use crate::json::Json;
 use crate::upgrade;
 use crate::webhook::convert::{ConvertError, tree};
 use crate::webhook::review::bounded;
-use crate::webhook::rollout;
 
 /// Who judges, and how.
 enum Part {
@@ -63,8 +62,8 @@ fn part(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Part {
     }
 }
 
-struct Judging<'a> {
-    kind: &'a Kind,
+pub(super) struct Judging<'a> {
+    pub(super) kind: &'a Kind,
     settings: &'a Settings,
     judgement: Judgement,
 }
@@ -162,7 +161,7 @@ impl Judging<'_> {
         }
     }
 
-    fn count(&mut self, rule: &str, effect: &'static str) {
+    pub(super) fn count(&mut self, rule: &str, effect: &'static str) {
         let verdict = Verdict {
             kind: self.kind.name.clone(),
             rule: rule.to_owned(),
@@ -171,7 +170,7 @@ impl Judging<'_> {
         self.judgement.verdicts.push(verdict);
     }
 
-    fn warn(&mut self, warning: impl AsRef<str>) {
+    pub(super) fn warn(&mut self, warning: impl AsRef<str>) {
         let warning: String = bounded(warning.as_ref()).chars().take(WARNING).collect();
         if !self.judgement.warnings.contains(&warning) {
             self.judgement.warnings.push(warning);
@@ -251,100 +250,6 @@ impl Judging<'_> {
                     .and_then(|reason| reason.as_str().map(|text| text.into_owned()))
             });
         reasons.into_iter().any(|reason| reason == status.promoting)
-    }
-
-    /// Tells what an update will roll out, and why.
-    fn rollout(&mut self, written: &Written<'_>) {
-        let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) =
-            (&self.kind.rollout, written.read_old(), written.read_new())
-        else {
-            return;
-        };
-        let preimage = |object: &mut crate::webhook::convert::Object<'_>| {
-            object.convert(self.kind, rollout.at, None).ok()?;
-            let force = rollout
-                .force
-                .as_deref()
-                .and_then(|force| object.annotations.text(force));
-            Some(rollout::preimage(
-                rollout,
-                object.root.get(&rollout.of).as_ref(),
-                force.as_deref(),
-            ))
-        };
-        let (Some(before), Some(after)) = (preimage(&mut old), preimage(&mut new)) else {
-            return;
-        };
-        let (old_hash, new_hash) = (before.hash(), after.hash());
-        if old_hash == new_hash {
-            return;
-        }
-        let mut fields = before.differing(&after);
-        if before.force != after.force {
-            fields.push(format!(
-                "annotation {}",
-                rollout.force.as_deref().unwrap_or_default()
-            ));
-        }
-        let short = |hash: &str| hash.get(..8).unwrap_or_default().to_owned();
-        self.warn(format!(
-            "this change starts a rollout: {} ({} to {})",
-            fields.join(", "),
-            short(&old_hash),
-            short(&new_hash)
-        ));
-        self.count("rollout", "warn");
-    }
-
-    /// Tells of fields that a manifest still has, but the version of the request has not: the API server drops them.
-    fn gone(&mut self, written: &Written<'_>, request: usize) {
-        let Some(step) = request
-            .checked_sub(1)
-            .and_then(|index| self.kind.steps.get(index))
-        else {
-            return;
-        };
-        let Ok(mut object) = written.read_new() else {
-            return;
-        };
-        let applied = object
-            .annotations
-            .text("kubectl.kubernetes.io/last-applied-configuration");
-        let mut applied = applied
-            .as_deref()
-            .and_then(|text| Json::parse(text).ok())
-            .filter(|applied| {
-                applied
-                    .get("apiVersion")
-                    .and_then(|version| version.as_str().map(|text| text.into_owned()))
-                    == Some(object.api_version.clone())
-            });
-        let operations =
-            step.level.operations.iter().filter(|operation| {
-                matches!(operation.lens, Lens::OneSided | Lens::IntoMap { .. })
-            });
-        let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
-        let requests = step
-            .status
-            .iter()
-            .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
-        for place in dropped.chain(requests).filter(|place| !place.remainder) {
-            let mut has =
-                |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
-            if has(&mut object.root) || applied.as_mut().is_some_and(&mut has) {
-                let version = self
-                    .kind
-                    .versions
-                    .get(request)
-                    .map_or("", |version| version.name.as_ref());
-                let older = step.versions.of(Side::Older);
-                self.warn(format!(
-                    "{} has no effect: {version} does not have it, only {older} does",
-                    place.path
-                ));
-                self.count("gone", "warn");
-            }
-        }
     }
 
     fn finish(mut self) -> Judgement {

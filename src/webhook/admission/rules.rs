@@ -62,7 +62,7 @@ impl<'a> Subject<'a> {
                 .errors
                 .drain(..)
                 .map(|error| format!("{error} (it was so before, so it may stay)"));
-            found.warnings.extend(known.collect::<Vec<_>>());
+            found.warnings.extend(known);
         }
         found
     }

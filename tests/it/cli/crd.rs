@@ -36,7 +36,31 @@ fn keeps_the_rest(crd: &Value) {
     {
         one["storage"] = two["storage"].clone();
     }
+    without_rules(&mut rest);
     assert_eq!(rest, original);
+}
+
+/// Takes the rules out of a schema, which are all that a printed CRD adds to it. Returns how many there were.
+fn without_rules(value: &mut Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            let rules = members.remove("x-kubernetes-validations");
+            let here = rules.map_or(0, |rules| rules.as_array().unwrap().len());
+            here + members.values_mut().map(without_rules).sum::<usize>()
+        }
+        Value::Array(elements) => elements.iter_mut().map(without_rules).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn rules_that_a_schema_can_say_are_in_it_unless_they_are_left_out() {
+    let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
+    let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
+    assert_eq!(without_rules(&mut without), 0);
+    // Each of the two versions has all of them: one of a value that never changes, two ranges, three needs, six durations.
+    assert_eq!(without_rules(&mut with), 2 * 12);
+    assert_eq!(with, without);
 }
 
 #[test]
@@ -69,7 +93,8 @@ fn each_variant_is_a_crd_with_the_same_schema() {
         ),
     ] {
         for format in ["yaml", "json"] {
-            let text = pointsman(&[&["crd", "-o", format], args.as_slice()].concat()).data();
+            let text =
+                pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
             let crd = if format == "json" {
                 json(&text)
             } else {
@@ -86,7 +111,7 @@ fn each_variant_is_a_crd_with_the_same_schema() {
             keeps_the_rest(&crd);
         }
     }
-    let plain = yaml(&pointsman(&["crd", "--no-conversion"]).data());
+    let plain = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
     assert_eq!(plain["spec"].get("conversion"), None);
     keeps_the_rest(&plain);
     let open = pointsman(&SERVICE);
@@ -101,7 +126,9 @@ fn each_variant_is_a_crd_with_the_same_schema() {
 #[test]
 fn either_version_can_be_stored() {
     for storage in ["v1alpha1", "v1alpha2"] {
-        let crd = yaml(&pointsman(&["crd", "--no-conversion", "--storage", storage]).data());
+        let crd = yaml(
+            &pointsman(&["crd", "--no-conversion", "--no-rules", "--storage", storage]).data(),
+        );
         let stored: Vec<&str> = crd["spec"]["versions"]
             .as_array()
             .unwrap()

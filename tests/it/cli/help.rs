@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 8] = [
+const COMMANDS: [&[&str]; 11] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -14,6 +14,9 @@ const COMMANDS: [&[&str]; 8] = [
     &["kinds"],
     &["kinds", "check"],
     &["kinds", "schema"],
+    &["mutate"],
+    &["validate"],
+    &["webhooks"],
 ];
 
 /// The command lines among the examples of a help text. One that goes on is indented further.
@@ -45,9 +48,11 @@ fn every_example_runs() {
         .unwrap();
     }
     fs::create_dir_all(here.join("bin")).unwrap();
-    fs::create_dir_all(here.join("certs")).unwrap();
+    fs::create_dir_all(here.join("certs/dev")).unwrap();
     fs::create_dir_all(here.join(".config/fish/completions")).unwrap();
-    fs::write(here.join("certs/ca.crt"), "-----BEGIN CERTIFICATE-----\n").unwrap();
+    for name in ["certs/ca.crt", "certs/dev/ca.crt"] {
+        fs::write(here.join(name), "-----BEGIN CERTIFICATE-----\n").unwrap();
+    }
     symlink(env!("CARGO_BIN_EXE_pointsman"), here.join("bin/pointsman")).unwrap();
     let kubectl = here.join("bin/kubectl");
     fs::write(&kubectl, "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n").unwrap();
