@@ -18,5 +18,6 @@ mod reload;
 mod serve;
 mod shutdown;
 mod support;
+mod tidy;
 mod tls;
 mod value;
