@@ -3,8 +3,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
-mod captures;
-mod cli;
+mod admission;
 mod connections;
 mod contract;
 mod docs;
@@ -13,8 +12,9 @@ mod http;
 mod kinds;
 mod laws;
 mod overload;
-mod readme;
+mod registration;
 mod reload;
+mod schemas;
 mod serve;
 mod shutdown;
 mod support;
