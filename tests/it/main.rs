@@ -4,6 +4,8 @@
 #![cfg(test)]
 
 mod admission;
+mod captures;
+mod cli;
 mod connections;
 mod contract;
 mod docs;
@@ -12,6 +14,7 @@ mod http;
 mod kinds;
 mod laws;
 mod overload;
+mod readme;
 mod registration;
 mod reload;
 mod schemas;

@@ -5,7 +5,6 @@
 //! that is entered checks the way there and the whole object. Nobody judges an object that is another version's. What no
 //! version selects (no label, an unknown or a malformed one) is for the policy that guards the label.
 
-mod advice;
 mod field;
 mod flip;
 mod judge;
