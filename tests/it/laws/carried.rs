@@ -12,7 +12,7 @@ use serde_json::Value as Schema;
 /// The fields of a version that operations take or make. Of an object that only this version has, all of it.
 fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     let mut claimed = Vec::new();
-    for touched in trip.touched() {
+    for touched in trip.touched {
         for way in touched.of(newer) {
             let known = |end: &usize| way[..*end].iter().try_fold(other, |schema, step| step_into(schema, step)).is_some();
             let end = (1..=way.len()).find(|end| !known(end)).unwrap_or(way.len());
@@ -90,9 +90,8 @@ fn sparse_objects_get_nothing_that_was_not_there() {
             return Ok(());
         }
         let there = without_ours(&convert(object, trip.to)?);
-        let touched = trip.touched();
         let has = |object: &Value, ways: &[Way]| ways.iter().any(|way| object.at(way).is_some());
-        for Touched { older, newer, .. } in &touched {
+        for Touched { older, newer, .. } in trip.touched {
             let (before, after) = if trip.down { (newer, older) } else { (older, newer) };
             if has(&there, after) && !has(object, before) && !has(object, after) {
                 return Err(format!("invents {}", after.iter().map(|way| shown(way)).collect::<Vec<_>>().join(", ")));
@@ -122,7 +121,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         seen.note("removed", true);
         let (mut all, mut fewer) = (without_ours(&convert(object, trip.to)?), without_ours(&convert(&less, trip.to)?));
         let follows: Vec<Way> =
-            trip.touched().iter().filter(|touched| touched.of(trip.down).iter().any(|way| overlaps(way, &removed)))
+            trip.touched.iter().filter(|touched| touched.of(trip.down).iter().any(|way| overlaps(way, &removed)))
                 .flat_map(|touched| touched.of(!trip.down).to_vec()).collect();
         // The field itself, what the operations on it make, and the objects these make or empty.
         let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) { 2 } else { removed.len() };

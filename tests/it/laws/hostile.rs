@@ -5,7 +5,14 @@ use super::random::Random;
 use super::schema::{anything, fill, invalid};
 use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, without_ours};
 use crate::kinds::{self, WEBHOOK};
+use pointsman::webhook::ConvertError;
 use crate::value::{Value, text};
+
+/// A failure says what and where.
+fn named(error: Option<ConvertError>) -> Result<(), String> {
+    let error = error.filter(|error| error.path.is_empty() || error.reason.is_empty());
+    error.map_or(Ok(()), |error| Err(format!("fails without a path: {error}")))
+}
 
 #[test]
 fn any_object_converts_or_fails_by_path() {
@@ -15,13 +22,11 @@ fn any_object_converts_or_fails_by_path() {
                 seen.note("converted", true);
                 let again = convert(object, trip.to)?;
                 exactly("the same twice", &there, &again)?;
-                // What cannot be said at the other version is kept whatever it is, so it comes home too.
-                convert(&there, trip.from).map(drop)
+                named(kinds::convert(&there, trip.from).err())
             }
             Err(error) => {
                 seen.note("refused", true);
-                let named = !error.path.is_empty() && !error.reason.is_empty();
-                if named { Ok(()) } else { Err(format!("fails without a path: {error}")) }
+                named(Some(error))
             }
         }
     });
@@ -37,7 +42,7 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     };
     let mut fields: Vec<String> = ["spec", "status", "spec.nowhere", ".", "", "metadata.annotations", "metadata.annotations[*]", "spec.zones"]
         .iter().map(|field| (*field).to_owned()).collect();
-    for touched in kinds::touched(trip.kind, trip.kind.versions().next().unwrap(), trip.kind.versions().nth(1).unwrap()) {
+    for touched in trip.touched {
         let ways = touched.older.iter().chain(&touched.newer);
         fields.extend(ways.map(|way| crate::value::shown(way).replace('/', ".")));
     }
