@@ -14,19 +14,27 @@
 
 use std::process::ExitCode;
 
+mod controllers;
 mod conversion;
 mod failures;
 mod gitops;
 mod harness;
+mod lifecycle;
+mod migration;
 mod schema;
+mod stories;
 mod support;
 
 fn main() -> ExitCode {
+    // The longest first.
     let scenarios = [
+        migration::SCENARIOS,
+        lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
         failures::SCENARIOS,
         gitops::SCENARIOS,
+        stories::SCENARIOS,
     ]
     .concat();
     if harness::main(&scenarios) {
