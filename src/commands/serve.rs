@@ -1,6 +1,5 @@
 //! `pointsman serve`.
 
-use std::fs;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZero;
@@ -9,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman::definition::Kind;
 use pointsman::server::dev::{self, DevPair};
 use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
 use pointsman::webhook::{Metadata, Webhook};
@@ -40,26 +38,9 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     result
 }
 
-// The built-in definitions, and those in `--kinds DIR`.
-fn webhook(dir: Option<&Path>) -> anyhow::Result<Webhook> {
-    let mut kinds = Kind::embedded()?;
-    if let Some(dir) = dir {
-        let mut files: Vec<_> = fs::read_dir(dir)
-            .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-            .with_context(|| format!("--kinds {}", dir.display()))?
-            .into_iter()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|ext| ext == "yaml" || ext == "yml"))
-            .filter(|path| !path.to_string_lossy().ends_with(".crd.yaml"))
-            .collect();
-        files.sort();
-        for file in files {
-            let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-            let kind = Kind::load(&file.to_string_lossy(), &text, &mut |crd| fs::read_to_string(dir.join(crd)));
-            kinds.push(kind?);
-        }
-    }
-    Ok(Webhook::new(kinds, Metadata::Identity)?)
+fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
+    let webhook = kinds_dir::webhook(args.kinds.as_deref(), Metadata::Identity)?;
+    Ok(webhook.admitting(args.admission.settings()))
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {

@@ -295,7 +295,10 @@ impl Webhook {
 fn checked(text: &str) -> Result<&str, ConvertError> {
     match crate::json::Json::parse(text) {
         Ok(_) => Ok(text),
-        Err(error) => Err(ConvertError { path: "object".to_owned(), reason: format!("is not JSON: {error}") }),
+        Err(error) => Err(ConvertError {
+            path: "object".to_owned(),
+            reason: format!("is not JSON: {error}"),
+        }),
     }
 }
 

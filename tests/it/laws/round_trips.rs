@@ -19,12 +19,22 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
     if let Some(Value::Object(entries)) = ours(object, trip.to) {
         for (field, entry) in entries {
-            let derived = entry.get("derived").is_some_and(|derived| object.field(&field) == Some(derived));
+            let derived = entry
+                .get("derived")
+                .is_some_and(|derived| object.field(&field) == Some(derived));
             let completed = field == "status.lastCompletedRolloutRequest";
             // Where somebody completed a request, the hashes are worked out anew.
             let left = entry.get("derived").or(entry.get("left"));
-            let carried = if completed && object.field(&field) != left { &CARRIED[..] } else { &[] };
-            for field in carried.iter().copied().chain((derived || completed).then_some(field.as_str())) {
+            let carried = if completed && object.field(&field) != left {
+                &CARRIED[..]
+            } else {
+                &[]
+            };
+            for field in carried
+                .iter()
+                .copied()
+                .chain((derived || completed).then_some(field.as_str()))
+            {
                 expected.take(field);
                 tidy.take(field);
             }
