@@ -1,7 +1,7 @@
 //! Kubernetes' own conversion tests (apiextensions-apiserver `conversion_test.go`, e2e `crd_conversion_webhook.go`),
 //! with our kinds: which version is stored, and what is then read.
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::scene::Scene;
 use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "created_in_one_version_is_read_in_the_other",
         read_in_the_other,
     ),
+    Scenario::new("the_built_in_definition_serves_as_it_is", read_in_the_other).built_in(),
     Scenario::new("a_storage_flip_and_back_loses_nothing", flip_and_back),
     Scenario::new("an_unserved_version_is_gone_and_comes_back_whole", unserved),
     Scenario::new(

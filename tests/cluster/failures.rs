@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::scene::{APPLY, JSON, MERGE, Scene};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;

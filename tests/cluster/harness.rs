@@ -1,252 +1,207 @@
 //! Runs the scenarios: one API server for many, which is what keeps this quick.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use crate::scenario::{Job, PLANS, Scenario, jobs};
 use crate::support::assets::Assets;
-use crate::support::bed::{Bed, Plan, Route, log_dir};
+use crate::support::bed::{Bed, Plan, log_dir};
 use crate::support::metrics;
-use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
 use crate::support::scene::Scene;
-
-/// Something that must hold.
-#[derive(Clone, Copy)]
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
-    run: fn(&Scene<'_>),
-    kinds: &'static [&'static Sample],
-    on: fn(&Plan) -> bool,
-    may_fail: bool,
-    last: bool,
-}
-
-impl Scenario {
-    /// Of both kinds, on every API server.
-    pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
-        let kinds = &KINDS;
-        let on = |_: &Plan| true;
-        Self {
-            name,
-            run,
-            kinds,
-            on,
-            may_fail: false,
-            last: false,
-        }
-    }
-
-    pub(crate) const fn widget(mut self) -> Self {
-        self.kinds = KINDS.split_at(1).0;
-        self
-    }
-
-    pub(crate) const fn materialize(mut self) -> Self {
-        self.kinds = KINDS.split_at(1).1;
-        self
-    }
-
-    /// Only where there are controllers, too.
-    pub(crate) const fn newest(mut self) -> Self {
-        self.on = |plan| plan.version == "1.36" && plan.watch_cache;
-        self
-    }
-
-    /// Makes conversions fail on purpose.
-    pub(crate) const fn failing(mut self) -> Self {
-        self.may_fail = true;
-        self
-    }
-
-    /// By itself, when everything else is done: what it measures others would disturb.
-    pub(crate) const fn alone(mut self) -> Self {
-        self.last = true;
-        self
-    }
-}
-
-/// A scenario for one kind on one bed.
-struct Job {
-    id: String,
-    scenario: Scenario,
-    sample: &'static Sample,
-}
-
-static KINDS: [&Sample; 2] = [&WIDGET, &MATERIALIZE];
-
-static PLANS: [Plan; 3] = [
-    Plan {
-        name: "1.36",
-        version: "1.36",
-        route: Route::Service,
-        watch_cache: true,
-    },
-    Plan {
-        name: "1.36-uncached",
-        version: "1.36",
-        route: Route::Url,
-        watch_cache: false,
-    },
-    Plan {
-        name: "1.34",
-        version: "1.34",
-        route: Route::Url,
-        watch_cache: true,
-    },
-];
 
 /// Runs what the arguments select. Returns whether all of it held.
 pub(crate) fn main(scenarios: &[Scenario]) -> bool {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let (flags, filters): (Vec<_>, Vec<_>) = args.iter().partition(|arg| arg.starts_with('-'));
-    let flag = |name: &str| flags.iter().any(|flag| *flag == name);
-    let wanted = |id: &str| {
-        let fits = |filter: &&String| {
-            if flag("--exact") {
-                id == *filter
-            } else {
-                id.contains(*filter)
-            }
-        };
-        filters.is_empty() || filters.iter().any(|filter| fits(&filter))
-    };
-    if flag("--ignored") {
+    let args = Args::read();
+    if args.ignored {
         return true;
     }
     remember_panics();
     let began = Instant::now();
-    let mut summary = Vec::new();
-    let mut held = true;
+    let mut report = Report {
+        held: true,
+        ..Report::default()
+    };
     for plan in &PLANS {
-        let jobs: VecDeque<Job> = jobs(plan, scenarios)
-            .filter(|job| wanted(&job.id))
-            .collect();
-        if flag("--list") {
+        let mut jobs = jobs(plan, scenarios);
+        jobs.retain(|job| args.select(&job.id));
+        if args.list {
             jobs.iter().for_each(|job| println!("{}: test", job.id));
         } else if !jobs.is_empty() {
             match Assets::find(plan.version) {
-                Ok(assets) => held &= run(plan, assets, jobs, &mut summary),
-                Err(why) => {
-                    println!(
-                        "cluster tests on {}: {} scenarios LEFT OUT: {why}",
-                        plan.name,
-                        jobs.len()
-                    );
-                    held &= std::env::var_os("CI").is_none();
-                }
+                Ok(assets) => run(plan, assets, jobs, &mut report),
+                Err(why) => *report.left_out.entry(why).or_default() += jobs.len(),
             }
         }
     }
-    summary.iter().for_each(|line| println!("{line}"));
-    if !summary.is_empty() {
+    report.lines.iter().for_each(|line| println!("{line}"));
+    for (why, count) in &report.left_out {
+        println!("cluster tests: {count} scenarios LEFT OUT: {why}");
+        report.held &= std::env::var_os("CI").is_none();
+    }
+    if !args.list {
         println!(
             "cluster tests: {} in {:.0?}",
-            if held { "all hold" } else { "FAILED" },
+            if report.held { "ok" } else { "FAILED" },
             began.elapsed()
         );
     }
-    held
+    report.held
 }
 
-fn jobs(plan: &'static Plan, scenarios: &[Scenario]) -> impl Iterator<Item = Job> {
-    let fitting = scenarios.iter().filter(|scenario| (scenario.on)(plan));
-    fitting.flat_map(move |scenario| {
-        scenario.kinds.iter().map(move |sample| {
-            let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
-            Job {
-                id,
-                scenario: *scenario,
-                sample,
-            }
-        })
-    })
+/// What a test runner passes.
+struct Args {
+    filters: Vec<String>,
+    exact: bool,
+    list: bool,
+    ignored: bool,
 }
 
-fn run(
-    plan: &'static Plan,
-    assets: Assets,
-    jobs: VecDeque<Job>,
-    summary: &mut Vec<String>,
-) -> bool {
-    let mut bed = match panic::catch_unwind(|| Bed::start(plan, assets)) {
-        Ok(bed) => bed,
-        Err(_) => {
-            println!(
-                "{}: does not start; logs in {}\n{}",
-                plan.name,
-                log_dir(plan).display(),
-                last_panic()
-            );
-            return false;
+impl Args {
+    fn read() -> Self {
+        let (flags, filters): (Vec<_>, Vec<_>) = std::env::args()
+            .skip(1)
+            .partition(|arg| arg.starts_with('-'));
+        let flag = |name: &str| flags.iter().any(|flag| flag == name);
+        Self {
+            exact: flag("--exact"),
+            list: flag("--list"),
+            ignored: flag("--ignored"),
+            filters,
         }
-    };
-    let (alone, together): (VecDeque<Job>, VecDeque<Job>) =
-        jobs.into_iter().partition(|job| job.scenario.last);
-    let total = alone.len() + together.len();
-    let failed = Mutex::new(Vec::new());
-    let began = Instant::now();
-    for (jobs, workers) in [(together, WORKERS), (alone, 1)] {
-        let queue = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    loop {
-                        let next = queue.lock().unwrap().pop_front();
-                        let Some((number, job)) = next else { return };
-                        if !attempt(&bed, &job, number) {
-                            failed.lock().unwrap().push(job.id);
-                        }
-                    }
-                });
-            }
-        });
     }
-    let failed = failed.into_inner().unwrap();
-    let calls: Vec<String> = metrics::calls(&bed)
-        .into_iter()
-        .map(|(result, count)| format!("{count} {result}"))
-        .collect();
-    summary.push(format!(
-        "{}: {total} scenarios, {} failed, in {:.1?} after {:.1?} to start; conversions: {}",
+
+    fn select(&self, id: &str) -> bool {
+        let fits = |filter: &String| {
+            if self.exact {
+                id == filter
+            } else {
+                id.contains(filter)
+            }
+        };
+        self.filters.is_empty() || self.filters.iter().any(fits)
+    }
+}
+
+#[derive(Default)]
+struct Report {
+    held: bool,
+    lines: Vec<String>,
+    /// How many scenarios, by the reason.
+    left_out: BTreeMap<String, usize>,
+}
+
+fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Report) {
+    jobs.retain(|job| {
+        let there = assets.has(job.scenario.needs);
+        if !there {
+            let why = format!(
+                "KUBEBUILDER_ASSETS has no {}; without it, assets.sh builds one",
+                job.scenario.needs
+            );
+            *report.left_out.entry(why).or_default() += 1;
+        }
+        there
+    });
+    let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, assets)) else {
+        report.lines.push(format!(
+            "{} does NOT START, logs in {}: {}",
+            plan.name,
+            log_dir(plan).display(),
+            last_panic()
+        ));
+        report.held = false;
+        return;
+    };
+    let (count, began) = (jobs.len(), Instant::now());
+    let (alone, together): (Vec<Job>, Vec<Job>) =
+        jobs.into_iter().partition(|job| job.scenario.alone);
+    let shared = Shared::default();
+    let numbered = |jobs: Vec<Job>, first: usize| {
+        jobs.into_iter()
+            .enumerate()
+            .map(move |(at, job)| (first + at, job))
+            .collect()
+    };
+    let first = together.len();
+    work(&bed, numbered(together, 0), WORKERS, &shared);
+    work(&bed, numbered(alone, first), 1, &shared);
+    let took = began.elapsed();
+    let mut failed = shared.failed.into_inner().unwrap();
+    let provoking = shared.provoking.into_inner().unwrap();
+    let by_crd = metrics::by_crd(&bed);
+    let conversions: u64 = by_crd.values().map(|(good, bad)| good + bad).sum();
+    for (crd, (_, bad)) in &by_crd {
+        if *bad > 0 && !provoking.contains(crd) {
+            failed.push(format!(
+                "{bad} conversions of {crd} failed that nobody provoked"
+            ));
+        }
+    }
+    report.lines.push(format!(
+        "{}: {count} scenarios, {} failed, in {took:.1?} after {:.1?} to start; {conversions} conversions, {} failed unprovoked; calls: {}",
         plan.name,
         failed.len(),
-        began.elapsed(),
         bed.started_in,
-        calls.join(", "),
+        by_crd.iter().filter(|(crd, _)| !provoking.contains(*crd)).map(|(_, (_, bad))| bad).sum::<u64>(),
+        metrics::calls(&bed).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
     ));
     bed.stop();
     if failed.is_empty() {
         let _ = fs::remove_dir_all(&bed.logs);
     } else {
-        let named = failed.join("\n  ");
-        summary.push(format!(
-            "{} FAILED, logs in {}:\n  {named}",
+        report.held = false;
+        report.lines.push(format!(
+            "{} FAILED, logs in {}:\n  {}",
             plan.name,
-            bed.logs.display()
+            bed.logs.display(),
+            failed.join("\n  ")
         ));
     }
-    failed.is_empty()
+}
+
+#[derive(Default)]
+struct Shared {
+    failed: Mutex<Vec<String>>,
+    /// The CRDs of the scenarios that make conversions fail.
+    provoking: Mutex<BTreeSet<String>>,
+}
+
+fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared) {
+    let queue = Mutex::new(jobs);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().pop_front();
+                    let Some((number, job)) = next else { return };
+                    if !attempt(bed, &job, number, shared) {
+                        shared.failed.lock().unwrap().push(job.id);
+                    }
+                }
+            });
+        }
+    });
 }
 
 /// Runs one scenario and says how it went.
-fn attempt(bed: &Bed, job: &Job, number: usize) -> bool {
+fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
     let began = Instant::now();
     let log = bed
         .logs
         .join(format!("{}-{}.log", job.sample.name, job.scenario.name));
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
-        let group = format!(
-            "{}-{number}{}",
-            &job.sample.name[..3],
-            if job.scenario.last { "a" } else { "" }
-        );
-        let scene = Scene::new(bed, job.sample, &group, log);
+        let name = format!("{}-{number}", &job.sample.name[..3]);
+        let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
+        if job.scenario.may_fail {
+            shared.provoking.lock().unwrap().insert(scene.crd_name());
+        }
         (job.scenario.run)(&scene);
-        let (good, bad) = metrics::of_crd(bed, &scene.crd_name());
+        let (good, bad) = scene.conversions();
         assert!(
             bad == 0 || job.scenario.may_fail,
             "{bad} conversions failed that should not"
@@ -254,25 +209,12 @@ fn attempt(bed: &Bed, job: &Job, number: usize) -> bool {
         scene.clean();
         good + bad
     }));
-    let took = began.elapsed();
-    match result {
-        Ok(conversions) => {
-            println!(
-                "ok   {} ({}, {conversions} conversions)",
-                job.id,
-                seconds(took)
-            );
-            true
-        }
-        Err(_) => {
-            println!("FAIL {} ({})\n{}", job.id, seconds(took), last_panic());
-            false
-        }
+    let took = began.elapsed().as_secs_f64();
+    match &result {
+        Ok(conversions) => println!("ok   {} ({took:.1} s, {conversions} conversions)", job.id),
+        Err(_) => println!("FAIL {} ({took:.1} s)\n{}", job.id, last_panic()),
     }
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
+    result.is_ok()
 }
 
 thread_local! {

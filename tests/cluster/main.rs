@@ -14,13 +14,20 @@
 
 use std::process::ExitCode;
 
+mod actions;
+mod certificates;
 mod controllers;
 mod conversion;
+mod deletion;
 mod failures;
 mod gitops;
 mod harness;
 mod lifecycle;
+mod load;
+mod measure;
 mod migration;
+mod outage;
+mod scenario;
 mod schema;
 mod stories;
 mod support;
@@ -28,16 +35,23 @@ mod support;
 fn main() -> ExitCode {
     // The longest first.
     let scenarios = [
+        certificates::SCENARIOS,
         migration::SCENARIOS,
+        deletion::SCENARIOS,
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
         failures::SCENARIOS,
         gitops::SCENARIOS,
         stories::SCENARIOS,
+        outage::SCENARIOS,
     ]
     .concat();
-    if harness::main(&scenarios) {
+    let held = match std::env::var_os("POINTSMAN_MEASURE") {
+        Some(_) => measure::main(),
+        None => harness::main(&scenarios),
+    };
+    if held {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::process::eventually;
 use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
@@ -14,13 +14,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new(
     "after_a_storage_migration_nobody_needs_the_old_version_or_us",
     migration,
 )
-.newest()];
+.needs("kube-controller-manager")
+.failing()];
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
 fn migration(scene: &Scene<'_>) {
-    if !scene.bed.has_controllers() {
-        return;
-    }
     let (old, new) = (scene.sample.old, scene.sample.new);
     // One version, no webhook.
     let both = scene.armed(old);
@@ -81,6 +79,8 @@ fn migration(scene: &Scene<'_>) {
     });
     scene.eventually(|| (scene.list(old).code == 404).then_some(()));
     scene.stop_pointsman();
+    // Handlers of the CRD as it was may still ask for us, in vain; the new ones take a moment.
+    scene.eventually(|| scene.list(new).is_ok().then_some(()));
     assert_eq!(scene.names(new), ["a", "b", "c", "d", "e"]);
     assert_holds(
         &scene.get(new, "a").ok(),

@@ -1,6 +1,6 @@
 //! What the API server does around a conversion: pruning, defaulting, keeping metadata to itself.
 
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use crate::controllers::{
     FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, rolls,
     told_done,
 };
-use crate::harness::Scenario;
+use crate::scenario::Scenario;
 use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 

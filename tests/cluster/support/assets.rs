@@ -1,5 +1,6 @@
 //! The programs of a cluster, as `assets.sh` provides them.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,16 +12,26 @@ impl Assets {
     /// The programs of a Kubernetes version, built if need be, or why there are none.
     pub(crate) fn find(version: &str) -> Result<Self, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/assets.sh");
-        let output = Command::new("bash")
+        let mut child = Command::new("bash")
             .arg(script)
             .arg(version)
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .map_err(|error| format!("bash: {error}"))?;
-        let error = String::from_utf8_lossy(&output.stderr);
-        let last = error.lines().last().unwrap_or("assets.sh failed");
+        // It takes minutes where something has to be built, and says so meanwhile.
+        let mut last = "assets.sh failed".to_owned();
+        for line in BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok)
+        {
+            eprintln!("{line}");
+            last = line;
+        }
+        let output = child.wait_with_output().unwrap();
         if !output.status.success() {
-            return Err(last.to_owned());
+            return Err(last);
         }
         let dir = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok(Self(dir.into()))

@@ -77,11 +77,6 @@ impl Bed {
         }
     }
 
-    /// Whether garbage collection, namespace deletion and storage migration happen here.
-    pub(crate) fn has_controllers(&self) -> bool {
-        self.controllers.is_some()
-    }
-
     /// Stops in an order that leaves no errors in the logs.
     pub(crate) fn stop(&mut self) {
         self.controllers = None;

@@ -52,21 +52,6 @@ impl Etcd {
         Some(serde_json::from_slice(&STANDARD.decode(value).unwrap()).unwrap())
     }
 
-    /// Every object below a prefix, with its key.
-    pub(crate) fn below(&self, prefix: &str) -> Vec<(String, Value)> {
-        let mut end = prefix.as_bytes().to_vec();
-        *end.last_mut().unwrap() += 1;
-        let range = json!({ "key": encode(prefix), "range_end": STANDARD.encode(end) });
-        let answer = self.call("/v3/kv/range", &range);
-        let all = answer["kvs"].as_array().cloned().unwrap_or_default();
-        let text = |value: &Value| STANDARD.decode(value.as_str().unwrap()).unwrap();
-        let pair = |kv: &Value| {
-            let key = String::from_utf8(text(&kv["key"])).unwrap();
-            (key, serde_json::from_slice(&text(&kv["value"])).unwrap())
-        };
-        all.iter().map(pair).collect()
-    }
-
     /// Writes behind the API server's back.
     pub(crate) fn write(&self, key: &str, object: &Value) {
         let value = STANDARD.encode(object.to_string());

@@ -21,20 +21,24 @@ pub(crate) fn calls(bed: &Bed) -> BTreeMap<String, u64> {
 
 /// Conversions of one CRD: those that succeeded and those that did not.
 pub(crate) fn of_crd(bed: &Bed, crd: &str) -> (u64, u64) {
-    let (mut good, mut bad) = (0, 0);
+    by_crd(bed).remove(crd).unwrap_or_default()
+}
+
+/// The same for every CRD there ever was.
+pub(crate) fn by_crd(bed: &Bed) -> BTreeMap<String, (u64, u64)> {
+    let mut all = BTreeMap::<String, (u64, u64)>::new();
     for line in page(bed).lines() {
         let name = "apiserver_crd_conversion_webhook_duration_seconds_count{";
         let Some(rest) = line.strip_prefix(name) else {
             continue;
         };
-        if label(rest, "crd_name") == crd {
-            match label(rest, "succeeded") {
-                "true" => good += value(rest),
-                _ => bad += value(rest),
-            }
+        let (good, bad) = all.entry(label(rest, "crd_name").to_owned()).or_default();
+        match label(rest, "succeeded") {
+            "true" => *good += value(rest),
+            _ => *bad += value(rest),
         }
     }
-    (good, bad)
+    all
 }
 
 fn page(bed: &Bed) -> String {

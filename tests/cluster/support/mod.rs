@@ -2,6 +2,7 @@
 
 pub(crate) mod apiserver;
 pub(crate) mod assets;
+pub(crate) mod balancer;
 pub(crate) mod bed;
 pub(crate) mod client;
 pub(crate) mod etcd;

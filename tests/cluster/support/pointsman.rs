@@ -22,6 +22,7 @@ pub(crate) struct Setup {
 /// A running instance.
 pub(crate) struct Pointsman {
     process: Process,
+    port: u16,
     admin: u16,
 }
 
@@ -49,7 +50,17 @@ impl Pointsman {
             let (code, _) = plain(Method::GET, admin, "/readyz", String::new())?;
             (code == 200).then_some(())
         });
-        Self { process, admin }
+        let port = setup.port;
+        Self {
+            process,
+            port,
+            admin,
+        }
+    }
+
+    /// Its ports: the webhooks' and the one that says whether it is ready.
+    pub(crate) fn backend(&self) -> (u16, u16) {
+        (self.port, self.admin)
     }
 
     /// SIGKILL.

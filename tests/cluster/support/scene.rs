@@ -34,9 +34,15 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(bed: &'a Bed, sample: &'static Sample, name: &str, log: PathBuf) -> Self {
+    pub(crate) fn new(
+        bed: &'a Bed,
+        sample: &'static Sample,
+        name: &str,
+        group: Option<&str>,
+        log: PathBuf,
+    ) -> Self {
         let ns = name.to_owned();
-        let group = format!("{ns}.example.com");
+        let group = group.map_or_else(|| format!("{ns}.example.com"), str::to_owned);
         let dir = bed.dir.path().join(&ns);
         let crd = sample.install(&group, &dir.join("kinds"));
         let names = ["localhost", "127.0.0.1", &format!("pointsman.{ns}.svc")].map(str::to_owned);
