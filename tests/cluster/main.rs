@@ -15,6 +15,7 @@
 use std::process::ExitCode;
 
 mod actions;
+mod admission_matrix;
 mod certificates;
 mod controllers;
 mod conversion;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         gitops::SCENARIOS,
         stories::SCENARIOS,
         outage::SCENARIOS,
+        admission_matrix::SCENARIOS,
     ]
     .concat();
     let held = match std::env::var_os("POINTSMAN_MEASURE") {
