@@ -12,7 +12,7 @@ pub use cel::crd;
 pub use guard::{GuardMode, guard};
 
 use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use crate::webhook::{ControllerVersion, digest};
 
 /// How the API server reaches a webhook.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -93,7 +93,7 @@ pub fn webhooks(
     let key = &kind.admission.version_label;
     let (suffix, selector) = match selection {
         Selection::Labelled => (
-            format!("v{}", dashed(version)),
+            format!("v{}", named(version)),
             json!({"key": key, "operator": "In", "values": [version.as_str()]}),
         ),
         Selection::Unlabelled => (
@@ -159,4 +159,14 @@ fn dashed(version: &ControllerVersion) -> String {
         .as_str()
         .replace(['.', '_', '+'], "-")
         .to_lowercase()
+}
+
+/// The same, told apart from all other versions: dots, dashes and capitals look alike there.
+fn named(version: &ControllerVersion) -> String {
+    let (text, name) = (version.as_str(), dashed(version));
+    if name.replace('-', ".") == text {
+        return name;
+    }
+    let digest = digest(&[text.as_bytes()]);
+    format!("{name}-{}", digest.get(..8).unwrap_or_default())
 }

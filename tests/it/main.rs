@@ -3,6 +3,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod admission;
 mod captures;
 mod connections;
 mod contract;
@@ -10,6 +11,7 @@ mod http;
 mod kinds;
 mod laws;
 mod overload;
+mod registration;
 mod reload;
 mod serve;
 mod shutdown;

@@ -57,7 +57,7 @@ pub(in crate::definition) fn compile(
         .version_label
         .clone()
         .unwrap_or_else(|| default_label(group));
-    if !is_label_key(&version_label) {
+    if !is_qualified_name(&version_label) {
         problems.add(
             line(written),
             format!("versionLabel: {version_label:?} is no label key"),
@@ -75,18 +75,26 @@ pub(crate) fn default_label(group: &str) -> String {
     format!("{group}/controller-version")
 }
 
-fn is_label_key(key: &str) -> bool {
+/// Whether this is a key of a label or an annotation: a name, with or without a DNS subdomain before it
+/// (`apimachinery pkg/util/validation/validation.go`, `IsQualifiedName`).
+fn is_qualified_name(key: &str) -> bool {
     let (prefix, name) = key.split_once('/').unwrap_or(("a", key));
-    let allowed = |text: &str, more: &[char]| {
-        text.chars()
-            .all(|c| c.is_ascii_alphanumeric() || more.contains(&c))
-            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+    let ends = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let part = |part: &str| {
+        ends(part)
+            && part
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     };
     prefix.len() <= 253
         && name.len() <= 63
-        && allowed(prefix, &['-', '.'])
-        && allowed(name, &['-', '_', '.'])
+        && prefix.split('.').all(part)
+        && ends(name)
+        && name.chars().all(named)
 }
 
 fn path(
@@ -148,6 +156,18 @@ fn path(
             downgrade_to,
         }));
     }
+    for problem in path.never() {
+        bad(problems, problem);
+    }
+    let annotations = [
+        ("optOut", &written.value.opt_out),
+        ("downgradeOptOut", &written.value.downgrade_opt_out),
+    ];
+    for (name, key) in annotations {
+        if let Some(key) = key.as_ref().filter(|key| !is_qualified_name(key)) {
+            bad(problems, format!("{name}: {key:?} is no annotation key"));
+        }
+    }
     for version in path.unknown() {
         bad(
             problems,
@@ -198,14 +218,15 @@ impl Compiler<'_> {
                 ("deprecated", at, &deprecated.field, check)
             }
             Written::Duration(field) => ("duration", newest, &field.field, Check::Duration),
-            Written::Immutable(immutable) => (
-                "immutable",
-                newest,
-                &immutable.field,
-                Check::Immutable {
-                    unset: jsons(&immutable.unset),
-                },
-            ),
+            Written::Immutable(immutable) => {
+                let unset = jsons(&immutable.unset);
+                (
+                    "immutable",
+                    newest,
+                    &immutable.field,
+                    Check::Immutable { unset },
+                )
+            }
             Written::Range(bounds) => {
                 let (min, max) = (bounds.min, bounds.max);
                 if min.is_none() && max.is_none() {
@@ -226,6 +247,10 @@ impl Compiler<'_> {
             }
             Written::Requires(requires) => {
                 let base = self.field(newest, &requires.field, at_line)?;
+                if requires.needs.is_empty() {
+                    self.problems
+                        .add(at_line, format!("requires: {base} needs nothing"));
+                }
                 let mut needs = Vec::new();
                 for name in &requires.needs {
                     let path = self.field(newest, &format!("{base}.{name}"), at_line)?;
@@ -244,7 +269,11 @@ impl Compiler<'_> {
                     Some(running) => Some(self.field(newest, running, at_line)?),
                     None => None,
                 };
+                if let Some(running) = &running {
+                    self.is_of_type("upgrade", newest, running, "string", at_line);
+                }
                 let check = Check::Upgrade {
+                    or_wanted: upgrade.or_wanted || running.is_none(),
                     running,
                     reading: upgrade.reading,
                     path,
@@ -254,10 +283,10 @@ impl Compiler<'_> {
             }
             Written::Warn(warn) => {
                 let at = self.version(warn.at.as_deref(), at_line)?;
-                let unlike = match &warn.unlike {
-                    Some(unlike) => Some(self.field(at, unlike, at_line)?),
-                    None => None,
-                };
+                let mut unlike = Vec::new();
+                for other in warn.unlike.iter() {
+                    unlike.push(self.field(at, other, at_line)?);
+                }
                 let is = warn.is.as_ref().map(|value| Json::owned(value.to_string()));
                 (
                     "warn",
@@ -265,15 +294,23 @@ impl Compiler<'_> {
                     &warn.field,
                     Check::Warn {
                         is,
+                        unless: jsons(&warn.unless),
                         unlike,
                         message: warn.message.clone(),
                     },
                 )
             }
         };
+        let only = matches!(
+            &rule.value,
+            Written::Deprecated(document::Deprecated { at: Some(_), .. })
+                | Written::Warn(document::Warn { at: Some(_), .. })
+        );
         let field = self.field(at, field, at_line)?;
         self.check_type(name, at, &field, &check, at_line);
+        let check = self.with_empty_uuid(at, &field, check);
         Some(Rule {
+            only,
             id: format!("{name}:{field}"),
             controllers: controllers.cloned(),
             at,
@@ -291,7 +328,6 @@ impl Compiler<'_> {
         else {
             return;
         };
-        let kind = schema.kind.as_deref();
         let wanted = match check {
             Check::Duration | Check::Upgrade { .. } => "string",
             Check::Range { .. } => "integer",
@@ -316,14 +352,36 @@ impl Compiler<'_> {
             }
             Check::Deprecated { .. } | Check::Warn { .. } => return,
         };
-        if kind.is_some_and(|kind| kind != wanted) {
-            self.problems.add(
-                line,
-                format!(
-                    "{name}: {field} is of type {}, not {wanted}",
-                    kind.unwrap_or_default()
-                ),
-            );
+        self.is_of_type(name, at, field, wanted, line);
+    }
+
+    fn is_of_type(&mut self, name: &str, at: usize, field: &Path, wanted: &str, line: u64) {
+        let schema = self
+            .versions
+            .get(at)
+            .and_then(|version| version.schema.at(field));
+        let Some(kind) = schema.and_then(|schema| schema.kind.as_deref()) else {
+            return;
+        };
+        if kind != wanted {
+            let problem = format!("{name}: {field} is of type {kind}, not {wanted}");
+            self.problems.add(line, problem);
+        }
+    }
+
+    /// An empty string is no UUID, so it is none that was set.
+    fn with_empty_uuid(&self, at: usize, field: &Path, check: Check) -> Check {
+        let schema = self
+            .versions
+            .get(at)
+            .and_then(|version| version.schema.at(field));
+        let uuid = schema.is_some_and(|schema| schema.format.as_deref() == Some("uuid"));
+        match check {
+            Check::Immutable { mut unset } if uuid => {
+                unset.push(Json::string(""));
+                Check::Immutable { unset }
+            }
+            check => check,
         }
     }
 

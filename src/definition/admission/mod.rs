@@ -47,6 +47,8 @@ pub(crate) struct Rule {
     pub(crate) controllers: Option<Range>,
     /// The index of the version whose fields it names.
     pub(crate) at: usize,
+    /// Only requests in that version are looked at.
+    pub(crate) only: bool,
     pub(crate) field: Path,
     pub(crate) check: Check,
 }
@@ -71,13 +73,15 @@ pub(crate) enum Check {
     },
     Upgrade {
         running: Option<Path>,
+        or_wanted: bool,
         reading: Reading,
         path: UpgradePath,
         no_downgrade: bool,
     },
     Warn {
         is: Option<Json<'static>>,
-        unlike: Option<Path>,
+        unless: Vec<Json<'static>>,
+        unlike: Vec<Path>,
         message: String,
     },
 }
