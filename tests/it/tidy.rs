@@ -54,7 +54,7 @@ const DOOR: [&str; 6] = [
 ];
 
 /// Files that are longer than they should be, and how long they may be. A line here only ever gets smaller.
-const LONG: [(&str, usize); 11] = [
+const LONG: [(&str, usize); 9] = [
     ("src/definition/compare.rs", 425),
     ("src/definition/compile/mod.rs", 350),
     ("src/definition/mod.rs", 350),
