@@ -142,14 +142,15 @@ fn unicode(escaped: &str) -> (char, usize) {
     let Some(first) = unit(1) else {
         return (char::REPLACEMENT_CHARACTER, escaped.len().min(5));
     };
-    if (0xD800..0xDC00).contains(&first) && escaped.get(5..7) == Some("\\u") {
-        if let Some(second @ 0xDC00..0xE000) = unit(7) {
-            let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-            return (
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
-                11,
-            );
-        }
+    if (0xD800..0xDC00).contains(&first)
+        && escaped.get(5..7) == Some("\\u")
+        && let Some(second @ 0xDC00..0xE000) = unit(7)
+    {
+        let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        return (
+            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+            11,
+        );
     }
     (
         char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),

@@ -3,6 +3,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod admission;
 mod captures;
 mod cli;
 mod connections;
@@ -13,9 +14,13 @@ mod http;
 mod kinds;
 mod laws;
 mod overload;
+mod readme;
+mod registration;
 mod reload;
+mod schemas;
 mod serve;
 mod shutdown;
 mod support;
+mod tidy;
 mod tls;
 mod value;

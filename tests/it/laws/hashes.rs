@@ -152,7 +152,7 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
             if trip.kind.name() == "mailbox" {
                 spec.take("owner.name");
             }
-            super::schema::fill(&trip.from_schema()["properties"]["spec"], &mut spec);
+            fill(&trip.from_schema()["properties"]["spec"], &mut spec);
             canonical(&trip.from_schema()["properties"]["spec"], &spec)
                 .unwrap_or_else(Value::object)
         };
