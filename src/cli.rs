@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pointsman::server::units::{parse_duration, parse_size};
-use pointsman::webhook::{ControllerVersion, Enforcement};
+use pointsman::webhook::{ControllerVersion, Enforcement, Settings};
+
+use crate::commands::{completion, convert, crd, hash, kinds, mutate, validate, webhooks};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
@@ -20,9 +22,33 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Print the completion script of a shell.
+    #[command(after_help = completion::EXAMPLES)]
+    Completion(completion::CompletionArgs),
+    /// Convert objects to another version, offline, as the webhook does.
+    #[command(after_help = convert::EXAMPLES)]
+    Convert(convert::ConvertArgs),
+    /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
+    #[command(after_help = crd::EXAMPLES)]
+    Crd(crd::CrdArgs),
+    /// Print the rollout hash of objects, and what it is made of.
+    #[command(after_help = hash::EXAMPLES)]
+    Hash(hash::HashArgs),
+    /// List, check and show the definitions of kinds.
+    #[command(after_help = kinds::EXAMPLES)]
+    Kinds(kinds::KindsCommandArgs),
+    /// Print what /mutate would change in objects, offline.
+    #[command(after_help = mutate::EXAMPLES)]
+    Mutate(mutate::MutateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
+    /// Judge objects as /validate would, offline.
+    #[command(after_help = validate::EXAMPLES)]
+    Validate(validate::ValidateArgs),
+    /// Print the webhook configurations of a controller version, and the policy that guards the version label.
+    #[command(after_help = webhooks::EXAMPLES)]
+    Webhooks(webhooks::WebhooksArgs),
 }
 
 /// Logs go to stderr and never hold an object.
@@ -68,6 +94,45 @@ impl From<EnforcementMode> for Enforcement {
             EnforcementMode::Audit => Self::Audit,
             EnforcementMode::Enforce => Self::Enforce,
             EnforcementMode::Warn => Self::Warn,
+        }
+    }
+}
+
+/// How objects are admitted.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Admission")]
+pub(crate) struct AdmissionArgs {
+    /// The controller version whose objects this server judges and stamps, as the version label has it, such as 2.17.0.
+    /// Without it every object is its own, and no label counts.
+    #[arg(long, value_name = "X.Y.Z", env = "POINTSMAN_CONTROLLER_VERSION")]
+    pub(crate) controller_version: Option<ControllerVersion>,
+    /// Also take objects without a version label, and give new ones this server's version. For one server at a time.
+    #[arg(
+        long,
+        env = "POINTSMAN_DEFAULT_VERSION",
+        requires = "controller_version"
+    )]
+    pub(crate) default_version: bool,
+    /// All controller versions that are served, so that a label with another one is worth a warning.
+    #[arg(
+        long,
+        value_name = "X.Y.Z,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_SERVED_VERSIONS"
+    )]
+    pub(crate) served_versions: Vec<ControllerVersion>,
+    /// What to do with a violation: deny it, let it pass with a warning, or only count it and tell the audit log.
+    #[arg(long, value_enum, default_value_t = EnforcementMode::Enforce, env = "POINTSMAN_ENFORCEMENT")]
+    pub(crate) enforcement: EnforcementMode,
+}
+
+impl AdmissionArgs {
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            controller: self.controller_version.clone(),
+            default: self.default_version,
+            served: self.served_versions.clone(),
+            enforcement: self.enforcement.into(),
         }
     }
 }
@@ -126,36 +191,13 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) client_ca_file: Option<PathBuf>,
 
-    /// The controller version whose objects this server judges and stamps, as the version label has it, such as 2.17.0.
-    /// Without it every object is its own, and no label counts.
-    #[arg(
-        long,
-        value_name = "X.Y.Z",
-        env = "POINTSMAN_CONTROLLER_VERSION",
-        help_heading = "Admission"
-    )]
-    pub(crate) controller_version: Option<ControllerVersion>,
-    /// Also take objects without a version label, and give new ones this server's version. For one server at a time.
-    #[arg(
-        long,
-        env = "POINTSMAN_DEFAULT_VERSION",
-        requires = "controller_version",
-        help_heading = "Admission"
-    )]
-    pub(crate) default_version: bool,
-    /// All controller versions that are served, so that a label with another one is worth a warning.
-    #[arg(
-        long,
-        value_name = "X.Y.Z,…",
-        value_delimiter = ',',
-        env = "POINTSMAN_SERVED_VERSIONS",
-        help_heading = "Admission"
-    )]
-    pub(crate) served_versions: Vec<ControllerVersion>,
-    /// What to do with a violation: deny it, let it pass with a warning, or only count it and tell the audit log.
-    #[arg(long, value_enum, default_value_t = EnforcementMode::Enforce, env = "POINTSMAN_ENFORCEMENT",
-          help_heading = "Admission")]
-    pub(crate) enforcement: EnforcementMode,
+    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
+    /// labels and annotations from the answer and restores the rest, so it is not sent.
+    #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
+    pub(crate) full_metadata: bool,
+
+    #[command(flatten)]
+    pub(crate) admission: AdmissionArgs,
 
     /// Largest request body, such as 64Mi. Admission reviews keep their own limit of 8Mi where this is larger.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64Mi", env = "POINTSMAN_MAX_BODY",

@@ -16,10 +16,21 @@ fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.
     let cli = Cli::parse();
     let result = logging::init(&cli.log).and_then(|()| match cli.command {
-        Command::Serve(args) => commands::serve::run(*args),
+        Command::Completion(args) => commands::completion::run(&args),
+        Command::Convert(args) => commands::convert::run(&args),
+        Command::Crd(args) => commands::crd::run(&args),
+        Command::Hash(args) => commands::hash::run(&args),
+        Command::Kinds(args) => commands::kinds::run(&args),
+        Command::Mutate(args) => commands::mutate::run(&args),
+        Command::Serve(args) => commands::serve::run(*args).map(|()| ExitCode::SUCCESS),
+        Command::Validate(args) => commands::validate::run(&args),
+        Command::Webhooks(args) => commands::webhooks::run(&args),
     });
-    let Err(error) = result else {
-        return ExitCode::SUCCESS;
+    let error = match result {
+        Ok(code) => return code,
+        // Whoever read our output has enough of it, as `head` does.
+        Err(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
+        Err(error) => error,
     };
     // Nobody is left to tell where stderr is closed.
     let _ = writeln!(io::stderr(), "pointsman: {error:#}");
@@ -28,4 +39,9 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -3,24 +3,23 @@
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman::definition::Kind;
 use pointsman::server::dev::{self, DevPair};
 use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
-use pointsman::webhook::{Metadata, Settings, Webhook};
+use pointsman::webhook::{Metadata, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
-use super::Usage;
+use super::{Usage, kinds_dir};
 use crate::cli::ServeArgs;
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     let (options, dev) = options(&args)?;
-    let webhook = webhook(args.kinds.as_deref(), &args)?;
+    let webhook = webhook(&args)?;
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals().context("failed to catch signals")?;
@@ -39,15 +38,13 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
     result
 }
 
-// kinds: the built-in definitions, and those in `--kinds DIR`.
-fn webhook(_kinds: Option<&Path>, args: &ServeArgs) -> anyhow::Result<Webhook> {
-    let settings = Settings {
-        controller: args.controller_version.clone(),
-        default: args.default_version,
-        served: args.served_versions.clone(),
-        enforcement: args.enforcement.into(),
+fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
+    let metadata = match args.full_metadata {
+        true => Metadata::Full,
+        false => Metadata::Identity,
     };
-    Ok(Webhook::new(Kind::embedded()?, Metadata::Identity)?.admitting(settings))
+    let webhook = kinds_dir::webhook(args.kinds.as_deref(), metadata)?;
+    Ok(webhook.admitting(args.admission.settings()))
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {

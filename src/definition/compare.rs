@@ -164,28 +164,31 @@ impl<'a> Compare<'a> {
                 self.bounds(&at, &older.schema, &newer.schema);
             }
             Lens::Values { pairs } => {
-                let left = |options: &Option<Vec<Value>>, mapped: Vec<String>| -> Vec<Value> {
-                    let all = options.clone().unwrap_or_default();
-                    all.into_iter()
-                        .filter(|option| !mapped.contains(&option.to_string()))
-                        .collect()
+                // What is left of a closed set of values; a boolean is one too.
+                let left = |schema: &Schema, mapped: Vec<String>| -> Option<Vec<Value>> {
+                    let boolean = || {
+                        (schema.kind.as_deref() == Some("boolean"))
+                            .then(|| vec![Value::from(false), Value::from(true)])
+                    };
+                    let all = schema.options.clone().or_else(boolean)?;
+                    Some(
+                        all.into_iter()
+                            .filter(|option| !mapped.contains(&option.to_string()))
+                            .collect(),
+                    )
                 };
                 let rest = Schema {
-                    options: older.schema.options.is_some().then(|| {
-                        left(
-                            &older.schema.options,
-                            pairs.iter().map(|pair| pair.older.to_text()).collect(),
-                        )
-                    }),
+                    options: left(
+                        &older.schema,
+                        pairs.iter().map(|pair| pair.older.to_text()).collect(),
+                    ),
                     ..older.schema.clone()
                 };
                 let other = Schema {
-                    options: newer.schema.options.is_some().then(|| {
-                        left(
-                            &newer.schema.options,
-                            pairs.iter().map(|pair| pair.newer.to_text()).collect(),
-                        )
-                    }),
+                    options: left(
+                        &newer.schema,
+                        pairs.iter().map(|pair| pair.newer.to_text()).collect(),
+                    ),
                     kind: older.schema.kind.clone(),
                     format: older.schema.format.clone(),
                     ..newer.schema.clone()
@@ -270,11 +273,11 @@ impl<'a> Compare<'a> {
                 (one, two) if explained.inside(&inner) => self.walk(prefix, &inner, one, two, explained),
                 (Some(_), None) => self.problems.add(
                     self.line,
-                    format!("{at}: only the older version has it, and no operation says so: add `drop: {at}`, or `rename`/`move` it"),
+                    format!("{at}: only the older version has it, and no operation says so: add `{}`, or `rename`/`move` it", advice("drop", &at)),
                 ),
                 (None, Some(_)) => self.problems.add(
                     self.line,
-                    format!("{at}: only the newer version has it, and no operation says so: add `add: {at}`, or `rename`/`move` to it"),
+                    format!("{at}: only the newer version has it, and no operation says so: add `{}`, or `rename`/`move` to it", advice("add", &at)),
                 ),
             }
         }
@@ -389,5 +392,20 @@ fn name(prefix: &str, path: &Path) -> String {
         (true, _) => path.to_string(),
         (false, true) => prefix.to_owned(),
         (false, false) => format!("{prefix}.{path}"),
+    }
+}
+
+/// The operation that would explain a field, as it is written: inside lists and maps it stands under `each`.
+fn advice(operation: &str, at: &str) -> String {
+    match at.split_once("[*]") {
+        Some((list, inside)) => {
+            let inside = inside.strip_prefix('.').unwrap_or(inside);
+            let inside = if inside.is_empty() { "." } else { inside };
+            format!(
+                "each: {{in: {list}, operations: [{{{}}}]}}",
+                advice(operation, inside)
+            )
+        }
+        None => format!("{operation}: {at}"),
     }
 }

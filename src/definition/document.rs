@@ -102,7 +102,10 @@ pub(crate) enum Operation {
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}"
+)]
 pub(crate) enum OneSided {
     /// Just its path.
     Path(String),
@@ -132,7 +135,7 @@ pub(crate) struct Pair {
 
 /// A field at the same place in both versions, or at two.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "takes a path, or {from: PATH, to: PATH}")]
 pub(crate) enum Place {
     /// The same path in both versions.
     Path(String),
@@ -234,7 +237,8 @@ pub(crate) struct Hash {
     pub(crate) at: String,
     /// Fields whose change calls for no rollout.
     #[serde(default)]
-    pub(crate) except: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub(crate) except: Vec<Spanned<String>>,
     /// Values that count where a field is absent, so that a filled-in default does not move the hash.
     #[serde(default)]
     pub(crate) defaults: BTreeMap<String, Value>,

@@ -7,18 +7,21 @@
 pub(crate) mod admission;
 mod compare;
 mod compile;
+mod describe;
 mod document;
 mod load;
 mod path;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use describe::{StepSummary, embedded_text};
 pub use document::{API_VERSION, KIND};
 pub(crate) use path::Path;
 pub(crate) use schema::Schema;
@@ -132,8 +135,22 @@ pub(crate) struct Place {
     pub(crate) schema: Schema,
     /// What a complete object has here when nothing else is known.
     pub(crate) fill: Option<Json<'static>>,
+    /// The version requires it of the object that holds it.
+    pub(crate) required: bool,
     /// This is what is left of an object after other operations have taken their fields out of it.
     pub(crate) remainder: bool,
+}
+
+impl Place {
+    /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
+    pub(crate) fn fills_default(&self) -> bool {
+        let default = self
+            .schema
+            .default
+            .as_ref()
+            .map(|default| Json::owned(default.to_string()));
+        matches!((&self.fill, &default), (Some(fill), Some(default)) if fill.same(default))
+    }
 }
 
 /// How the two sides of an operation relate.
@@ -169,7 +186,7 @@ pub(crate) struct Rollout {
     pub(crate) of: String,
     /// The index of the version whose shape is hashed.
     pub(crate) at: usize,
-    /// Members that count where they are absent, in canonical form.
+    /// Members that count where they are absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
     /// Which strings are UUIDs, and which members do not count.

@@ -11,7 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub(crate) use normal::{Canonical, normal};
+pub(crate) use normal::{Canonical, normal, spelled};
 pub(crate) use scan::unescape;
 
 /// A JSON value: text nobody looked into, or one level opened.
@@ -216,6 +216,14 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The text of this value, without a copy where nothing was opened.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Json::Text(text) => Cow::Borrowed(text),
+            Json::Object(_) | Json::Array(_) => Cow::Owned(self.to_text()),
+        }
+    }
+
     pub(crate) fn to_text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -314,7 +322,7 @@ impl<'a> Members<'a> {
 
 /// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-    const FEW: usize = 24;
+    const FEW: usize = 48;
     if members.len() <= FEW {
         let mut rest = members;
         while let Some(((name, _), tail)) = rest.split_first() {

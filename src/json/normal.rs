@@ -23,7 +23,7 @@ impl Canonical {
     /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from lists),
     /// strings in their shortest spelling, numbers as they are written. `None` where nothing is left.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
-        let out = write(text, Some(self), true);
+        let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
     }
 
@@ -34,7 +34,19 @@ impl Canonical {
 
 /// A spelling that two texts share exactly when they are the same value: members sorted, numbers as exact decimals.
 pub(crate) fn normal(text: &str) -> String {
-    write(text, None, false)
+    write(text, None, Form::Normal)
+}
+
+/// The same with numbers as they are written.
+pub(crate) fn spelled(text: &str) -> String {
+    write(text, None, Form::Spelled)
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Form {
+    Canonical,
+    Normal,
+    Spelled,
 }
 
 struct Frame<'a> {
@@ -52,7 +64,7 @@ fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
 
-fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> String {
+fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String {
     let mut out = String::with_capacity(text.len());
     let mut stack: Vec<Frame<'a>> = Vec::new();
     let mut at = 0;
@@ -93,23 +105,24 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                     return out;
                 };
                 at += token.len();
-                if let Some(frame) = stack.last_mut() {
-                    if frame.object && frame.open.is_none() {
-                        let name = scan::unescape(token);
-                        if frame
-                            .places
-                            .and_then(|places| places.member(&name))
-                            .is_some_and(|place| place.skip)
-                        {
-                            at = scan::skip_separators(text, at);
-                            at += scan::token(text, at).map_or(0, str::len);
-                            continue;
-                        }
-                        scan::escape(&name, &mut out);
-                        out.push(':');
-                        frame.open = Some((name, start));
+                if let Some(frame) = stack.last_mut()
+                    && frame.object
+                    && frame.open.is_none()
+                {
+                    let name = scan::unescape(token);
+                    if frame
+                        .places
+                        .and_then(|places| places.member(&name))
+                        .is_some_and(|place| place.skip)
+                    {
+                        at = scan::skip_separators(text, at);
+                        at += scan::token(text, at).map_or(0, str::len);
                         continue;
                     }
+                    scan::escape(&name, &mut out);
+                    out.push(':');
+                    frame.open = Some((name, start));
+                    continue;
                 }
                 let places = if stack.is_empty() {
                     places
@@ -119,7 +132,7 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
                 scalar(
                     token,
                     places.is_some_and(|places| places.uuid),
-                    canonical,
+                    form,
                     &mut out,
                 );
             }
@@ -129,7 +142,7 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, canonical: bool) -> S
             return out;
         };
         if let Some((name, entry)) = frame.open.take() {
-            if canonical && is_nothing(out.get(start..).unwrap_or_default()) {
+            if form == Form::Canonical && is_nothing(out.get(start..).unwrap_or_default()) {
                 out.truncate(entry);
                 continue;
             }
@@ -168,14 +181,14 @@ fn close(mut frame: Frame<'_>, out: &mut String) {
     out.push(if frame.object { '}' } else { ']' });
 }
 
-fn scalar(token: &str, uuid: bool, canonical: bool, out: &mut String) {
+fn scalar(token: &str, uuid: bool, form: Form, out: &mut String) {
     if token.starts_with('"') {
         let value = scan::unescape(token);
         match Uuid::try_parse(&value) {
             Ok(parsed) if uuid => scan::escape(&parsed.hyphenated().to_string(), out),
             _ => scan::escape(&value, out),
         }
-    } else if canonical || token.starts_with(['t', 'f', 'n']) {
+    } else if form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
         out.push_str(token);
     } else {
         decimal(token, out);

@@ -23,7 +23,7 @@ pub enum GuardMode {
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
     let key = &kind.admission.version_label;
-    let name = format!("pointsman-{}-version-label", kind.plural());
+    let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
     let quoted = cel_string(key);
     let list: Vec<String> = served
         .iter()

@@ -3,6 +3,8 @@
 
 mod cel;
 mod guard;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 
@@ -122,7 +124,8 @@ pub fn webhooks(
             webhook.extend(more.clone());
         }
         let mut metadata = json!({
-            "name": format!("pointsman-{plural}-{suffix}"),
+            // The group belongs to the name: other groups may have a kind with the same plural.
+            "name": format!("pointsman-{suffix}.{plural}.{group}"),
             "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"},
         });
         if let (Some(metadata), false) = (metadata.as_object_mut(), annotations.is_empty()) {

@@ -6,13 +6,6 @@ use super::convert::{ConvertError, Object};
 use super::{BadReview, Conversions, Notice, Outcome, Reply, Webhook};
 use crate::json::Json;
 
-/// What a conversion request asks for.
-struct Request<'a> {
-    uid: String,
-    desired: String,
-    objects: Vec<Json<'a>>,
-}
-
 /// The group of the review's own API, whose versions say which form the answer has.
 const GROUP: &str = "apiextensions.k8s.io";
 
@@ -102,91 +95,69 @@ pub(super) fn convert(webhook: &Webhook, body: &[u8]) -> Result<Reply, BadReview
         request,
         problem,
     } = envelope(&json, GROUP, "ConversionReview")?;
-    let request = match problem {
-        Some(problem) => Err(problem),
-        None => read(request, &uid),
-    };
-    match request {
-        Ok(request) => Ok(answer(webhook, &api_version, &request)),
-        Err(message) => Ok(failure(&api_version, &uid, message)),
+    if let Some(problem) = problem {
+        return Ok(failure(&api_version, &uid, problem));
     }
-}
-
-fn read<'a>(request: Json<'a>, uid: &str) -> Result<Request<'a>, String> {
-    let desired = request
-        .get("desiredAPIVersion")
-        .and_then(|value| value.as_str().map(|text| text.into_owned()));
-    let Some(desired) = desired else {
-        return Err("request.desiredAPIVersion: must be a string".to_owned());
+    let desired = request.get("desiredAPIVersion");
+    let Some(desired) = desired.as_ref().and_then(Json::as_str) else {
+        let problem = "request.desiredAPIVersion: must be a string".to_owned();
+        return Ok(failure(&api_version, &uid, problem));
     };
     let objects = match request.get("objects") {
-        Some(objects) if objects.is_array() => objects
-            .elements()
-            .into_iter()
-            .map(Json::into_owned)
-            .collect(),
-        Some(other) => {
-            return Err(format!(
-                "request.objects: must be a list, not a {}",
-                other.type_name()
+        Some(objects) if objects.is_array() => objects,
+        other => {
+            let found = match other {
+                Some(other) => format!("must be a list, not {}", other.type_name()),
+                None => "is missing".to_owned(),
+            };
+            return Ok(failure(
+                &api_version,
+                &uid,
+                format!("request.objects: {found}"),
             ));
         }
-        None => return Err("request.objects: is missing".to_owned()),
     };
-    Ok(Request {
-        uid: uid.to_owned(),
-        desired,
-        objects,
-    })
+    Ok(answer(
+        webhook,
+        &api_version,
+        &uid,
+        &desired,
+        &objects.elements(),
+    ))
 }
 
-fn answer(webhook: &Webhook, api_version: &str, request: &Request<'_>) -> Reply {
-    let mut body = String::with_capacity(
-        256 + request
-            .objects
-            .iter()
-            .map(|object| object.view().to_text().len())
-            .sum::<usize>(),
-    );
-    open(&mut body, api_version, &request.uid);
+fn answer(
+    webhook: &Webhook,
+    api_version: &str,
+    uid: &str,
+    desired: &str,
+    objects: &[Json<'_>],
+) -> Reply {
+    let size: usize = objects.iter().map(|object| object.text().len()).sum();
+    let mut body = String::with_capacity(512 + size);
+    open(&mut body, api_version, uid);
     body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
     let mut failures = Vec::new();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
-    for (index, json) in request.objects.iter().enumerate() {
-        let text = json.to_text();
-        match one(webhook, &text, &request.desired) {
+    for (index, object) in objects.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        let text = object.text();
+        match one(webhook, &text, desired) {
             Ok(Some(done)) => {
-                if index > 0 {
-                    body.push(',');
-                }
                 body.push_str(&done.text);
                 if done.staged {
                     notices.push(Notice {
                         event: "staged_taken_as_completed",
-                        object: name(json),
+                        object: name(object),
                     });
                 }
-                let counted = conversions
-                    .iter_mut()
-                    .find(|counted| counted.kind == done.kind && counted.from == done.from);
-                match counted {
-                    Some(counted) => counted.objects += 1,
-                    None => conversions.push(Conversions {
-                        kind: done.kind,
-                        from: done.from,
-                        to: done.to,
-                        objects: 1,
-                    }),
-                }
+                count(&mut conversions, done);
             }
-            Ok(None) => {
-                if index > 0 {
-                    body.push(',');
-                }
-                body.push_str(&text);
-            }
-            Err(error) => failures.push(format!("{} (object {index}): {error}", name(json))),
+            Ok(None) => body.push_str(&text),
+            Err(error) => failures.push(format!("{} (object {index}): {error}", name(object))),
         }
     }
     if !failures.is_empty() {
@@ -202,23 +173,35 @@ fn answer(webhook: &Webhook, api_version: &str, request: &Request<'_>) -> Reply 
             .map(|failure| bounded(failure))
             .collect();
         let message = format!(
-            "cannot convert {count} of {} objects to {}: {}{more}",
-            request.objects.len(),
-            request.desired,
+            "cannot convert {count} of {} objects to {desired}: {}{more}",
+            objects.len(),
             named.join("; ")
         );
-        return failure(api_version, &request.uid, message);
+        return failure(api_version, uid, message);
     }
     body.push_str("]}}");
     Reply {
         body: body.into_bytes(),
         outcome: Outcome::Convert,
-        uid: request.uid.clone(),
+        uid: uid.to_owned(),
         message: None,
         conversions,
         notices,
         verdicts: Vec::new(),
         flip: None,
+    }
+}
+
+fn count(conversions: &mut Vec<Conversions>, done: Done) {
+    let same = |counted: &&mut Conversions| counted.kind == done.kind && counted.from == done.from;
+    match conversions.iter_mut().find(same) {
+        Some(counted) => counted.objects += 1,
+        None => conversions.push(Conversions {
+            kind: done.kind,
+            from: done.from,
+            to: done.to,
+            objects: 1,
+        }),
     }
 }
 

@@ -8,7 +8,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::definition::Rollout;
-use crate::json::{Json, Members};
+use crate::json::Json;
 
 /// The version of the recipe, to be written beside a hash.
 pub const HASH_SCHEMA: &str = "1";
@@ -68,33 +68,48 @@ pub(crate) fn preimage(
     hashed: Option<&Json<'_>>,
     force: Option<&str>,
 ) -> Preimage {
-    let text = hashed.map(Json::to_text);
+    let text = hashed.map(Json::text);
     let canonical = text
         .and_then(|text| rollout.canonical.text(&text))
         .filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    let mut missing = rollout.defaults.clone();
-    let mut members: Vec<(String, String)> = Vec::new();
-    for (name, value) in Members::split(&canonical).unwrap_or_default().iter() {
-        missing.retain(|(default, _)| default != name);
-        members.push((name.to_owned(), value.to_text()));
-    }
-    if missing.is_empty() {
-        return Preimage {
-            canonical,
-            force: force.map(str::to_owned),
-        };
-    }
-    members.append(&mut missing);
-    members.sort();
-    let mut filled = Members::default();
-    for (name, value) in members {
-        filled.set(&name, Json::owned(value));
-    }
     Preimage {
-        canonical: Json::Object(filled).to_text(),
+        canonical: fill(canonical, &rollout.defaults),
         force: force.map(str::to_owned),
     }
+}
+
+/// Adds the members that are missing. Both are sorted by name.
+fn fill(canonical: String, defaults: &[(String, String)]) -> String {
+    let present = Json::borrowed(&canonical);
+    let missing = |name: &str| present.get(name).is_none();
+    let mut defaults = defaults
+        .iter()
+        .filter(|(name, _)| missing(name))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .peekable();
+    if defaults.peek().is_none() {
+        drop(defaults);
+        return canonical;
+    }
+    let mut out = String::with_capacity(canonical.len() + 256);
+    let mut add = |name: &str, value: &str| {
+        out.push(if out.is_empty() { '{' } else { ',' });
+        Json::string(name).write(&mut out);
+        out.push(':');
+        out.push_str(value);
+    };
+    for (name, value) in present.members() {
+        while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &*name) {
+            add(default, value);
+        }
+        add(&name, &value.text());
+    }
+    for (name, value) in defaults {
+        add(name, value);
+    }
+    out.push('}');
+    out
 }
 
 /// The rollout hash of an object at the hashed version.

@@ -56,6 +56,28 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 }
 
 #[test]
+fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
+    // The condition still says Promoting, so the newer version has no completed hash that could say it.
+    let webhook = webhook();
+    let down = webhook
+        .convert(&fixture("F16"), "v1alpha1", None)
+        .unwrap()
+        .text;
+    let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
+    let request = "33333333-3333-3333-3333-333333333333";
+    object["spec"]["requestRollout"] = request.into();
+    object["status"]["lastCompletedRolloutRequest"] = request.into();
+    let up = webhook
+        .convert(&object.to_string(), "v1alpha2", None)
+        .unwrap()
+        .text;
+    let back = webhook.convert(&up, "v1alpha1", None).unwrap().text;
+    let back: serde_json::Value = serde_json::from_str(&back).unwrap();
+    assert_eq!(back["status"]["lastCompletedRolloutRequest"], request);
+    assert_eq!(back["spec"]["requestRollout"], request);
+}
+
+#[test]
 fn golden_hashes_do_not_move() {
     let minimal = "32757b88cb0576b194c261380738cae622235e783724a4e2f1e84c658d3fce1b";
     let base = r#"{"apiVersion":"materialize.cloud/v1alpha2","kind":"Materialize","spec":{"environmentdImageRef":"materialize/environmentd:v26.12.0","backendSecretName":"materialize-backend"MORE}}"#;

@@ -13,10 +13,12 @@
 //! Whoever may write annotations gains nothing by forging one: entries for fields that nothing keeps are passed over,
 //! and values that the schema does not admit are too. What is no such object at all is somebody else's annotation.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use super::lens::Fragment;
 use super::tree::Was;
 use crate::definition::Place;
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, normal, spelled};
 
 /// Entries that were read, or are being written.
 #[derive(Debug, Default)]
@@ -96,10 +98,9 @@ impl<'a> Kept<'a> {
         let became = read(entry.get("became"), now.len())?;
         let value = read(entry.get("value"), places.len())?;
         let untouched = same(&became, now);
-        let admitted = value.iter().zip(places).all(|(value, place)| {
-            value
-                .as_ref()
-                .is_none_or(|value| place.schema.admits(value))
+        let admitted = value.iter().zip(places).all(|(value, place)| match value {
+            Some(value) => place.schema.admits(value),
+            None => !(place.required && place.fill.is_some()),
         });
         (untouched && admitted).then_some(value)
     }
@@ -127,9 +128,9 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The entries of items, by what tells an item apart.
+/// The entries that were left for items, by what tells an item apart. Items that look alike get theirs in order.
 #[derive(Debug, Default)]
-pub(super) struct Items<'a>(Vec<(Json<'a>, Option<Kept<'a>>)>);
+pub(super) struct Items<'a>(HashMap<String, VecDeque<Kept<'a>>>);
 
 impl<'a> Items<'a> {
     pub(super) fn read(each: Option<Json<'a>>) -> Self {
@@ -138,7 +139,7 @@ impl<'a> Items<'a> {
             let mut entries = elements.pop()?;
             let members = entries.open().ok()??;
             let kept = Kept(std::mem::take(members));
-            Some((elements.pop()?, Some(kept)))
+            Some((normal(&elements.pop()?.to_text()), kept))
         };
         let Some(mut each) = each else {
             return Self::default();
@@ -146,12 +147,11 @@ impl<'a> Items<'a> {
         let Some(elements) = each.open_array() else {
             return Self::default();
         };
-        Self(
-            std::mem::take(elements)
-                .into_iter()
-                .filter_map(pair)
-                .collect(),
-        )
+        let mut items: HashMap<String, VecDeque<Kept<'a>>> = HashMap::new();
+        for (identity, kept) in std::mem::take(elements).into_iter().filter_map(pair) {
+            items.entry(identity).or_default().push_back(kept);
+        }
+        Self(items)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -160,24 +160,28 @@ impl<'a> Items<'a> {
 
     /// The entries of the next item that is told apart so.
     pub(super) fn take(&mut self, identity: &Json<'_>) -> Option<Kept<'a>> {
-        let (_, kept) = self
-            .0
-            .iter_mut()
-            .find(|(other, kept)| kept.is_some() && other.same(identity))?;
-        kept.take()
+        self.0.get_mut(&normal(&identity.to_text()))?.pop_front()
     }
+}
 
-    pub(super) fn add(&mut self, identity: Json<'a>, kept: Kept<'a>) {
-        self.0.push((identity, Some(kept)));
+/// What items keep, written as pairs. An item that keeps nothing is in it only where another one looks like it.
+pub(super) fn write_items<'a>(items: Vec<(Json<'a>, Kept<'a>)>) -> Option<Json<'a>> {
+    let needed: HashSet<String> = items
+        .iter()
+        .filter(|(_, kept)| !kept.is_empty())
+        .map(|(identity, _)| normal(&identity.to_text()))
+        .collect();
+    if needed.is_empty() {
+        return None;
     }
-
-    pub(super) fn into_json(self) -> Json<'a> {
-        let pairs = self
-            .0
-            .into_iter()
-            .filter_map(|(identity, kept)| Some(Json::Array(vec![identity, kept?.into_json()])));
-        Json::Array(pairs.collect())
-    }
+    let pairs = items.into_iter().filter(|(identity, kept)| {
+        !kept.is_empty() || needed.contains(&normal(&identity.to_text()))
+    });
+    Some(Json::Array(
+        pairs
+            .map(|(identity, kept)| Json::Array(vec![identity, kept.into_json()]))
+            .collect(),
+    ))
 }
 
 /// Whether two fragments are the same values, absence included.
@@ -188,6 +192,17 @@ pub(super) fn same(one: &Fragment<'_>, two: &Fragment<'_>) -> bool {
             (Some(one), Some(two)) => one.same(two),
             _ => false,
         })
+}
+
+/// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
+pub(super) fn identical(one: &Fragment<'_>, two: &Fragment<'_>) -> bool {
+    let spelled = |value: &Json<'_>| spelled(&value.to_text());
+    same(one, two)
+        && one
+            .iter()
+            .flatten()
+            .map(spelled)
+            .eq(two.iter().flatten().map(spelled))
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.

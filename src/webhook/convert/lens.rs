@@ -99,11 +99,10 @@ fn integer(text: &str) -> Option<String> {
         return None;
     }
     let digits = digits.trim_start_matches('0');
-    Some(if digits.is_empty() {
-        "0".to_owned()
-    } else {
-        format!("{sign}{digits}")
-    })
+    Some(format!(
+        "{sign}{}",
+        if digits.is_empty() { "0" } else { digits }
+    ))
 }
 
 /// A number as JSON writes them.

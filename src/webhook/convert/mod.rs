@@ -1,10 +1,12 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 
 mod annotations;
+mod items;
 mod kept;
 mod lens;
 mod level;
 mod status;
+mod told;
 pub(super) mod tree;
 
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use self::annotations::Annotations;
 use self::kept::Kept;
 use self::level::Trip;
 use self::status::{Requests, Rolling};
+use self::told::Told;
 use super::rollout;
 use crate::definition::{Kind, Lens, Level, Path, Side, Step};
 use crate::json::{Json, Members};
@@ -244,6 +247,10 @@ impl<'a> Object<'a> {
         };
         let (own, staged) = match (&step.status, to) {
             (Some(status), Side::Newer) => {
+                let told = match trip.trace {
+                    Some(_) => Some(Told::before(&mut root, status)?),
+                    None => None,
+                };
                 let requests = Requests::take(&mut root, status)?;
                 let mut own = level::convert(&mut root, &step.level, &mut trip, &left, "")?;
                 let rolling = Rolling {
@@ -252,6 +259,9 @@ impl<'a> Object<'a> {
                     hash: hash(&root),
                 };
                 let staged = rolling.up(&mut root, requests, &left, &mut own)?;
+                if let (Some(told), Some(trace)) = (told, trace) {
+                    told.after(&mut root, &own, trace)?;
+                }
                 (own, staged)
             }
             (Some(status), Side::Older) => {

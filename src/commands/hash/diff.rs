@@ -1,0 +1,191 @@
+//! `pointsman hash diff`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman::webhook::Webhook;
+
+use super::{Hashed, one};
+use crate::commands::Usage;
+use crate::commands::input::{self, documents};
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::node::{Node, quoted};
+use crate::commands::output::{self, Format, short};
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// File with the one object; - is stdin.
+    a: PathBuf,
+    /// File with the other object; - is stdin.
+    b: PathBuf,
+    /// Form of the result; without it, a table.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Compares what two hashes are made of. As with diff(1), trouble is exit code 2, so that 1 means one thing.
+pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
+    if args.a == Path::new("-") && args.b == Path::new("-") {
+        return Err(Usage(
+            "stdin can be read once only: name a file for one of the two".to_owned(),
+        )
+        .into());
+    }
+    let trouble = |error: anyhow::Error| Usage(format!("{error:#}"));
+    let webhook = args.kinds.webhook().map_err(trouble)?;
+    let (a, b) = (
+        read(&webhook, &args.a).map_err(trouble)?,
+        read(&webhook, &args.b).map_err(trouble)?,
+    );
+    if (&a.object.kind, a.object.group()) != (&b.object.kind, b.object.group()) {
+        return Err(Usage(format!(
+            "{} and {} are of different kinds",
+            a.object.label(),
+            b.object.label()
+        ))
+        .into());
+    }
+    let changes = changes(&fields(&a), &fields(&b));
+    let same = a.preimage.hash() == b.preimage.hash();
+    output::data(&match args.output {
+        Some(format) => format.write(&node(&a, &b, &changes)),
+        None if same => format!("same hash: {}\n", a.preimage.hash()),
+        None => table(&a, &b, &changes),
+    })?;
+    Ok(if same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Hashed> {
+    let source = input::read(file)?;
+    let documents = documents(&source).map_err(|messages| anyhow::anyhow!(messages.join("\n")))?;
+    let mut objects: Vec<_> = documents
+        .into_iter()
+        .flat_map(|document| document.into_objects())
+        .collect();
+    match (objects.pop(), objects.len()) {
+        (Some(object), 0) => one(webhook, object).map_err(anyhow::Error::msg),
+        (_, more) => anyhow::bail!(
+            "{}: one object can be compared, not {}",
+            source.name,
+            more + 1
+        ),
+    }
+}
+
+struct Change {
+    field: String,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+/// The hashed fields down to scalars, by path. The force annotation is one of them.
+fn fields(hashed: &Hashed) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    if let Ok(node) = Node::from_json(&hashed.preimage.canonical) {
+        flatten("", &node, &mut found);
+    }
+    if let Some(force) = &hashed.preimage.force {
+        found.insert(FORCE.to_owned(), quoted(force));
+    }
+    found
+}
+
+const FORCE: &str = "(annotation that forces a rollout)";
+
+fn flatten(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
+    match node {
+        Node::Map(members) if !members.is_empty() => {
+            for (name, value) in members {
+                let plain = name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+                let path = match (path.is_empty(), plain) {
+                    (true, true) => name.clone(),
+                    (false, true) => format!("{path}.{name}"),
+                    (_, false) => format!("{path}[{}]", quoted(name)),
+                };
+                flatten(&path, value, found);
+            }
+        }
+        Node::List(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(&format!("{path}[{index}]"), item, found);
+            }
+        }
+        scalar => {
+            found.insert(path.to_owned(), scalar.to_json());
+        }
+    }
+}
+
+fn changes(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Change> {
+    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let change = |name: &&String| {
+        let (old, new) = (a.get(*name), b.get(*name));
+        (old != new).then(|| Change {
+            field: (*name).clone(),
+            old: old.cloned(),
+            new: new.cloned(),
+        })
+    };
+    names.iter().filter_map(change).collect()
+}
+
+fn table(a: &Hashed, b: &Hashed, changes: &[Change]) -> String {
+    let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), short);
+    let rows: Vec<[String; 3]> = changes
+        .iter()
+        .map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)])
+        .collect();
+    format!(
+        "a: {}  {}\nb: {}  {}\n{}",
+        a.preimage.hash(),
+        a.object.name(),
+        b.preimage.hash(),
+        b.object.name(),
+        output::table(["FIELD", "A", "B"], &rows)
+    )
+}
+
+fn node(a: &Hashed, b: &Hashed, changes: &[Change]) -> Node {
+    let value = |value: &Option<String>| {
+        value.as_deref().map_or(Node::Null, |json| {
+            Node::from_json(json).unwrap_or(Node::Null)
+        })
+    };
+    let changes = changes.iter().map(|change| {
+        Node::map([
+            ("field", Node::text(&change.field)),
+            ("a", value(&change.old)),
+            ("b", value(&change.new)),
+        ])
+    });
+    Node::map([
+        ("a", Node::text(a.preimage.hash())),
+        ("b", Node::text(b.preimage.hash())),
+        ("changes", Node::List(changes.collect())),
+    ])
+}
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  Does moving a manifest to another version start a rollout?
+    pointsman hash diff manifests/examples/v1alpha1.yaml \\
+      manifests/examples/v1alpha2.yaml
+
+  Against the object in the cluster:
+    kubectl get materialize production -o yaml |
+      pointsman hash diff - manifests/examples/v1alpha2.yaml
+
+Exit codes:
+  0  the hashes are the same
+  1  they differ
+  2  the flags are wrong, or an object cannot be read";

@@ -1,0 +1,136 @@
+//! The kinds a command knows: those that are built in, and those of `--kinds DIR`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use pointsman::definition::{self, Kind};
+use pointsman::webhook::{Metadata, Webhook};
+
+use super::input::{self, Source};
+
+/// Kinds beside those that are built in.
+#[derive(Args, Debug)]
+pub(crate) struct KindsArgs {
+    /// Directory of kind definitions, beside those that are built in. A definition of the same kind replaces the
+    /// built-in one.
+    #[arg(long = "kinds", value_name = "DIR", env = "POINTSMAN_KINDS")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// A kind and where its definition came from.
+pub(crate) struct Known {
+    pub(crate) kind: Kind,
+    /// The file; none if it is built in.
+    pub(crate) file: Option<String>,
+    /// The definition as it is written.
+    pub(crate) text: String,
+}
+
+impl Known {
+    pub(crate) fn source(&self) -> &str {
+        self.file.as_deref().unwrap_or("built in")
+    }
+}
+
+impl KindsArgs {
+    pub(crate) fn load(&self) -> anyhow::Result<Vec<Known>> {
+        load(self.directory.as_deref())
+    }
+
+    pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
+        webhook(self.directory.as_deref(), Metadata::Full)
+    }
+}
+
+/// What decides about all kinds.
+pub(crate) fn webhook(directory: Option<&Path>, metadata: Metadata) -> anyhow::Result<Webhook> {
+    let kinds = load(directory)?.into_iter().map(|known| known.kind);
+    Ok(Webhook::new(kinds.collect(), metadata)?)
+}
+
+/// The kinds that are built in, and those of a directory.
+pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
+    let mut own: Vec<Known> = Vec::new();
+    for file in directory
+        .map(input::in_directory)
+        .transpose()?
+        .unwrap_or_default()
+    {
+        let Some(known) = definition_in(&file)? else {
+            continue;
+        };
+        let same = |other: &&Known| {
+            (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind())
+                || other.kind.name() == known.kind.name()
+        };
+        if let Some(other) = own.iter().find(same) {
+            anyhow::bail!(
+                "{}: {}.{} (name: {}) is defined in {} as well (name: {}): remove one",
+                file.display(),
+                known.kind.kind(),
+                known.kind.group(),
+                known.kind.name(),
+                other.source(),
+                other.kind.name(),
+            );
+        }
+        own.push(known);
+    }
+    let replaced = |kind: &Kind| {
+        own.iter()
+            .any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()))
+    };
+    let mut known = Vec::new();
+    for kind in Kind::embedded()? {
+        if !replaced(&kind) {
+            let text = definition::embedded_text(kind.name())
+                .unwrap_or_default()
+                .to_owned();
+            known.push(Known {
+                kind,
+                file: None,
+                text,
+            });
+        }
+    }
+    known.extend(own);
+    Ok(known)
+}
+
+/// The definition in a file, or nothing if the file holds other things, such as the CRD.
+fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
+    let source = input::read(file)?;
+    let documents = input::values(&source).map_err(anyhow::Error::msg)?;
+    let is_ours = |node: &super::node::Node| {
+        node.get("kind").and_then(|kind| kind.as_str()) == Some(definition::KIND)
+    };
+    let ours = documents.iter().filter(|node| is_ours(node)).count();
+    anyhow::ensure!(
+        ours == 0 || documents.len() == 1,
+        "{}: a definition stands alone in its file: split this one",
+        source.name
+    );
+    if ours == 0 {
+        return Ok(None);
+    }
+    Ok(Some(read(file, source)?))
+}
+
+/// Reads a file as a definition.
+pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
+    let kind = Kind::load(&source.name, &source.text, &mut |crd| {
+        fs::read_to_string(beside(file, crd))
+    })?;
+    Ok(Known {
+        kind,
+        file: Some(source.name),
+        text: source.text,
+    })
+}
+
+/// A path that is written in a file, from where that file is.
+fn beside(file: &Path, other: &str) -> PathBuf {
+    file.parent()
+        .map_or_else(|| other.into(), |parent| parent.join(other))
+}

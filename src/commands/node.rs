@@ -1,0 +1,193 @@
+//! A YAML or JSON value whose numbers are text, so that they come out as they went in.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A value, members in the order they came.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Bool(bool),
+    List(Vec<Self>),
+    Map(Vec<(String, Self)>),
+    Null,
+    /// As JSON writes numbers.
+    Number(String),
+    Text(String),
+}
+
+/// How deep values may nest. Kubernetes itself stops earlier; the stack of a process would at some point, too.
+const DEPTH: usize = 128;
+
+impl Node {
+    /// Reads JSON.
+    pub(crate) fn from_json(text: &str) -> anyhow::Result<Self> {
+        read(text.trim(), 0)
+    }
+
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A map of these members.
+    pub(crate) fn map<const N: usize>(members: [(&str, Self); N]) -> Self {
+        Self::Map(members.map(|(name, value)| (name.to_owned(), value)).into())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Map(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// Replaces a member where it stands, or appends it. Nothing where this is no map.
+    pub(crate) fn set(&mut self, name: &str, value: Self) {
+        let Self::Map(members) = self else { return };
+        match members.iter_mut().find(|(key, _)| key == name) {
+            Some((_, place)) => *place = value,
+            None => members.push((name.to_owned(), value)),
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// JSON on one line.
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, None);
+        out
+    }
+
+    /// JSON as kubectl prints it: four spaces a level, and a line end.
+    pub(crate) fn to_pretty_json(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, Some(0));
+        out.push('\n');
+        out
+    }
+
+    fn write(&self, out: &mut String, indent: Option<usize>) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(number) => out.push_str(number),
+            Self::Text(text) => out.push_str(&quoted(text)),
+            Self::List(items) => {
+                let entries = items.iter().map(|item| (None, item));
+                write_all(out, ['[', ']'], entries, indent);
+            }
+            Self::Map(members) => {
+                let entries = members
+                    .iter()
+                    .map(|(name, value)| (Some(name.as_str()), value));
+                write_all(out, ['{', '}'], entries, indent);
+            }
+        }
+    }
+}
+
+/// A JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn write_all<'n>(
+    out: &mut String,
+    [open, close]: [char; 2],
+    entries: impl ExactSizeIterator<Item = (Option<&'n str>, &'n Node)>,
+    indent: Option<usize>,
+) {
+    let empty = entries.len() == 0;
+    let inner = indent.map(|indent| indent + 4);
+    let line = |out: &mut String, indent: Option<usize>| {
+        if let Some(indent) = indent.filter(|_| !empty) {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+    };
+    out.push(open);
+    for (index, (name, value)) in entries.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        line(out, inner);
+        if let Some(name) = name {
+            out.push_str(&quoted(name));
+            out.push_str(if indent.is_some() { ": " } else { ":" });
+        }
+        value.write(out, inner);
+    }
+    line(out, indent);
+    out.push(close);
+}
+
+fn read(text: &str, depth: usize) -> anyhow::Result<Node> {
+    anyhow::ensure!(depth <= DEPTH, "nests deeper than {DEPTH} levels");
+    Ok(match text.as_bytes().first() {
+        Some(b'{') => {
+            let Members(members) = serde_json::from_str(text)?;
+            let mut names = HashSet::with_capacity(members.len());
+            for (name, _) in &members {
+                anyhow::ensure!(names.insert(name.as_str()), "names {name:?} twice");
+            }
+            let inner = members
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
+            Node::Map(inner.collect::<anyhow::Result<_>>()?)
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(text)?;
+            Node::List(
+                items
+                    .iter()
+                    .map(|item| read(item.get(), depth + 1))
+                    .collect::<anyhow::Result<_>>()?,
+            )
+        }
+        Some(b'"') => Node::Text(serde_json::from_str(text)?),
+        _ => match serde_json::from_str::<&RawValue>(text)?.get() {
+            "null" => Node::Null,
+            "true" => Node::Bool(true),
+            "false" => Node::Bool(false),
+            number => Node::Number(number.to_owned()),
+        },
+    })
+}
+
+/// The members of a JSON object, one level opened.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}

@@ -1,0 +1,241 @@
+//! `pointsman webhooks`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use pointsman::definition::Kind;
+use pointsman::registration::{Client, GuardMode, Selection, guard, webhooks};
+use pointsman::webhook::ControllerVersion;
+use serde_json::Value;
+
+use super::Usage;
+use super::crd::{Service, bundle, find, namespaced};
+use super::kinds_dir::KindsArgs;
+use super::node::Node;
+use super::output::{self, Format};
+
+#[derive(Args, Debug)]
+pub(crate) struct WebhooksArgs {
+    /// Kind to register, by its name, kind or plural.
+    #[arg(long, value_name = "NAME")]
+    kind: String,
+    /// Controller version whose objects the server judges.
+    #[arg(long, value_name = "X.Y.Z", required_unless_present = "side_by_side")]
+    controller_version: Option<ControllerVersion>,
+    /// Several controller versions at once, each with a server of its own.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "controller_version"
+    )]
+    side_by_side: Vec<ControllerVersion>,
+    /// Controller version that also takes objects without a label, and gives new ones its own.
+    #[arg(long, value_name = "X.Y.Z")]
+    default: Option<ControllerVersion>,
+    /// All controller versions that are served, for the policy that guards the label. Defaults to those registered here.
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
+    served: Vec<ControllerVersion>,
+    /// What the policy that guards the label does with one it does not accept. None leaves the policy out.
+    #[arg(long, value_enum, default_value_t = Guard::Deny)]
+    guard: Guard,
+    /// Service of the server. {version} in the name stands for the controller version, with dashes.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url", help_heading = "Server", value_parser = service)]
+    service: Option<Client>,
+    /// Address of the server, without a path, where it is not behind a Service.
+    #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url, help_heading = "Server")]
+    url: Option<Client>,
+    /// Authorities that the API server is to trust, PEM.
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    ca_file: Option<PathBuf>,
+    /// Certificate whose authority cert-manager is to write into the configurations.
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", value_parser = namespaced, help_heading = "Server")]
+    cert_manager: Option<String>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Guard {
+    /// Only the audit log hears of it.
+    Audit,
+    /// The request is refused.
+    Deny,
+    /// No policy.
+    None,
+    /// The user is warned.
+    Warn,
+}
+
+fn service(text: &str) -> Result<Client, String> {
+    // The place of the version is no character of a name.
+    let Service {
+        namespace,
+        name,
+        port,
+    } = text.replace("{version}", "0-version-0").parse()?;
+    Ok(Client::Service {
+        namespace,
+        name: name.replace("0-version-0", "{version}"),
+        port,
+    })
+}
+
+fn url(text: &str) -> Result<Client, String> {
+    match text.strip_prefix("https://") {
+        Some(host) if !host.is_empty() && !host.contains(['@', '?', '#', ' ']) => {
+            Ok(Client::Url(text.to_owned()))
+        }
+        _ => Err("the API server takes https://, a host and a port only".to_owned()),
+    }
+}
+
+/// Prints what is to be applied.
+pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let kind = &find(&all, &args.kind)?.kind;
+    let versions: Vec<ControllerVersion> = args
+        .controller_version
+        .iter()
+        .chain(&args.side_by_side)
+        .cloned()
+        .collect();
+    if let Some(default) = args
+        .default
+        .as_ref()
+        .filter(|default| !versions.contains(default))
+    {
+        let message = format!("--default {}: register that version too", default.as_str());
+        return Err(Usage(message).into());
+    }
+    if let Some(client) = args.service.as_ref().or(args.url.as_ref())
+        && versions.len() > 1
+        && !format!("{client:?}").contains("{version}")
+    {
+        let message = "each controller version has a server of its own: put {version} into --service or --url";
+        return Err(Usage(message.to_owned()).into());
+    }
+    let documents = documents(args, kind, &versions)?;
+    let nodes = documents
+        .iter()
+        .map(|document| Node::from_json(&document.to_string()));
+    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    output::data(&match args.output {
+        Format::Json => text,
+        Format::Yaml => commented(&text),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn documents(
+    args: &WebhooksArgs,
+    kind: &Kind,
+    versions: &[ControllerVersion],
+) -> anyhow::Result<Vec<Value>> {
+    let Some(client) = args.service.as_ref().or(args.url.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let ca = args.ca_file.as_ref().map(bundle).transpose()?;
+    let inject = args
+        .cert_manager
+        .iter()
+        .map(|name| ("cert-manager.io/inject-ca-from".to_owned(), name.clone()));
+    let annotations: Vec<(String, String)> = inject.collect();
+    let mut documents = Vec::new();
+    for version in versions {
+        let mut add = |selection| {
+            documents.extend(webhooks(
+                kind,
+                version,
+                selection,
+                client,
+                ca.as_deref(),
+                &annotations,
+            ));
+        };
+        add(Selection::Labelled);
+        if args.default.as_ref() == Some(version) {
+            add(Selection::Unlabelled);
+        }
+    }
+    let mode = match args.guard {
+        Guard::Audit => Some(GuardMode::Audit),
+        Guard::Deny => Some(GuardMode::Deny),
+        Guard::Warn => Some(GuardMode::Warn),
+        Guard::None => None,
+    };
+    let served = if args.served.is_empty() {
+        versions
+    } else {
+        &args.served
+    };
+    documents.extend(mode.into_iter().flat_map(|mode| guard(kind, served, mode)));
+    Ok(documents)
+}
+
+/// Says beside a choice why it is so: whoever changes it later reads it there.
+fn commented(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let plain = line.trim_start().trim_start_matches("- ");
+        if let Some((_, why)) = WHY.iter().find(|(key, _)| plain.starts_with(key)) {
+            let indent = line.len() - plain.len();
+            if line.trim_start().starts_with("- ") {
+                out.push_str(&format!(
+                    "{:width$}# {why}\n",
+                    "",
+                    width = indent.saturating_sub(2)
+                ));
+            } else {
+                out.push_str(&format!("{:indent$}# {why}\n", ""));
+            }
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+const WHY: [(&str, &str); 5] = [
+    (
+        "failurePolicy: Fail",
+        "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
+    ),
+    (
+        "matchPolicy: Equivalent",
+        "All served versions are named below, so nothing is converted for the call; a later one would be.",
+    ),
+    (
+        "objectSelector:",
+        "Matched against the old object and the new one: a change of the label reaches both versions.",
+    ),
+    (
+        "reinvocationPolicy: IfNeeded",
+        "Another webhook may change the spec after us, and the hash must be of what is stored.",
+    ),
+    ("sideEffects: None", "Dry runs are answered as any other."),
+];
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  One controller version that also takes objects without a label:
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --default 2.17.0 --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
+
+  Two controller versions side by side, each with a Service of its own:
+    pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 \\
+      --default 2.16.0 --service 'pointsman-system/pointsman-{version}:443' \\
+      --cert-manager pointsman-system/pointsman
+
+  See first what the guard of the label would refuse:
+    pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
+      --guard warn --service pointsman-system/pointsman \\
+      --ca-file certs/dev/ca.crt
+
+Exit codes:
+  0 printed, 1 a file could not be read, 2 the flags are wrong.";

@@ -1,0 +1,136 @@
+use super::*;
+
+#[test]
+fn steps_that_do_not_make_a_line() {
+    let same = crd(SAME, SAME);
+    let steps = |steps: &str| told(&format!("{HEAD}steps:\n{steps}"), &same);
+    check(
+        steps("- {from: v1, to: v3}\n"),
+        r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#,
+    );
+    check(
+        steps("- {from: v1, to: v2}\n- {from: v1, to: v2}\n"),
+        r#"thing.yaml:6: this step starts at "v1", the one before ends at "v2""#,
+    );
+    check(
+        steps("- {from: v1, to: v2}\n- {from: v2, to: v1}\n"),
+        r#"thing.yaml:6: version "v1" is reached twice: steps go from oldest to newest"#,
+    );
+    check(
+        steps("- {from: v1, to: v1}\n"),
+        r#"thing.yaml:5: version "v1" is reached twice: steps go from oldest to newest"#,
+    );
+    check(
+        told(HEAD, &same),
+        r#"thing.yaml: no step leads to version "v1" of the CRD: write one, with no operations if nothing changed"#,
+    );
+}
+
+#[test]
+fn the_file_and_its_crd() {
+    let same = crd(SAME, SAME);
+    let fine = format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n");
+    check(
+        told(&fine.replace("pointsman.dev/v1", "pointsman.dev/v2"), &same),
+        r#"thing.yaml:1: apiVersion is "pointsman.dev/v2", this build reads "pointsman.dev/v1""#,
+    );
+    check(
+        told(&fine.replace("KindDefinition", "KindDefiniton"), &same),
+        r#"thing.yaml:2: kind is "KindDefiniton", this build reads "KindDefinition""#,
+    );
+    check(
+        told(&same, &same),
+        r#"thing.yaml:2: kind is "CustomResourceDefinition", this build reads "KindDefinition""#,
+    );
+    check(
+        told("", &same),
+        "thing.yaml: is empty: a definition begins with `apiVersion: pointsman.dev/v1` and `kind: KindDefinition`",
+    );
+    check(
+        told("a: [", &same),
+        r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission"#,
+    );
+    check(
+        told(&fine.replace("crd: things.yaml\n", ""), &same),
+        "thing.yaml:3: missing field `crd`",
+    );
+    let missing = Kind::load("thing.yaml", &fine, &mut |_| {
+        std::fs::read_to_string("/there/is/none")
+    })
+    .unwrap_err();
+    check(
+        missing.to_string(),
+        r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
+    );
+    check(
+        told(&fine, "kind: Deployment\nspec: {}\n"),
+        "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
+    );
+    check(
+        told(&fine, "kind: [\n"),
+        "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['",
+    );
+    check(
+        told(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
+        "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
+    );
+    check(
+        told(&fine, &same.replace("storage: true", "storage: false")),
+        "thing.yaml:3: crd: exactly one version must have storage: true",
+    );
+}
+
+#[test]
+fn rollouts_of_what_is_not_there() {
+    let same = crd(SAME, SAME);
+    let rollout = |hash: &str| {
+        told(
+            &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"),
+            &same,
+        )
+    };
+    check(
+        rollout(
+            "{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}",
+        ),
+        "fine",
+    );
+    check(
+        rollout("{of: spec, at: v3}"),
+        r#"thing.yaml:7: rollout.hash.at: the CRD has no version "v3"; it has v1, v2"#,
+    );
+    check(
+        rollout("{of: sepc, at: v2}"),
+        r#"thing.yaml:7: rollout.hash.of: v2 has no field "sepc", did you mean "spec"?"#,
+    );
+    check(
+        rollout("{of: spec, at: v2, except: [spec.relpicas]}"),
+        r#"thing.yaml:7: rollout.hash.except: spec.relpicas is not a field of spec at v2, did you mean "replicas"?"#,
+    );
+    check(
+        rollout("{of: spec, at: v2, except: [status.done]}"),
+        "thing.yaml:7: rollout.hash.except: status.done is not a field of spec at v2",
+    );
+    check(
+        rollout("{of: spec, at: v2, defaults: {spec.imgae: a}}"),
+        r#"thing.yaml:7: rollout.hash.defaults: spec.imgae is not a field directly in spec at v2, did you mean "image"?"#,
+    );
+    check(
+        rollout("{of: spec, at: v2, defaults: {spec.replicas: many}}"),
+        r#"thing.yaml:7: rollout.hash.defaults: spec.replicas cannot be "many" at v2"#,
+    );
+    let status = |status: &str| {
+        told(
+            &format!(
+                "{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n  status: {status}\n"
+            ),
+            &same,
+        )
+    };
+    check(
+        status(
+            "{hashes: {requested: status.wanted, completed: status.done}, requests: {requested: spec.image, completed: status.dnoe}, reasons: {in: status.conditions, promoting: Promoting}}",
+        ),
+        "thing.yaml:7: status.wanted: the older version has no \"wanted\" there, did you mean \"done\"?\nthing.yaml:7: status.wanted: the newer version has no \"wanted\" there, did you mean \"done\"?\nthing.yaml:7: status.conditions: the older version has no \"conditions\" there\nthing.yaml:7: status.conditions: the newer version has no \"conditions\" there\nthing.yaml:7: status.dnoe: the older version has no \"dnoe\" there, did you mean \"done\"?",
+    );
+}

@@ -1,0 +1,127 @@
+//! Stand-ins for the two controllers of Materialize: what they write, not what they do.
+//!
+//! Both replace the whole status through the status subresource, as the real ones do.
+
+use pointsman::definition::Kind;
+use pointsman::webhook::{Metadata, Webhook};
+use serde_json::{Value, json};
+
+use crate::support::scene::Scene;
+
+/// Where a rollout is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Phase {
+    Fresh,
+    Settled,
+    Applying,
+    Promoting,
+    Staged,
+    Failed,
+}
+
+pub(crate) const PHASES: [Phase; 6] = [
+    Phase::Fresh,
+    Phase::Settled,
+    Phase::Applying,
+    Phase::Promoting,
+    Phase::Staged,
+    Phase::Failed,
+];
+
+pub(crate) const FIRST: &str = "11111111-1111-1111-1111-111111111111";
+pub(crate) const SECOND: &str = "22222222-2222-2222-2222-222222222222";
+pub(crate) const THIRD: &str = "33333333-3333-3333-3333-333333333333";
+pub(crate) const NIL: &str = "00000000-0000-0000-0000-000000000000";
+
+impl Phase {
+    /// The reason and the status of the one condition there is.
+    fn condition(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Fresh => None,
+            Self::Settled => Some(("Applied", "True")),
+            Self::Applying => Some(("Applying", "Unknown")),
+            Self::Promoting => Some(("Promoting", "Unknown")),
+            Self::Staged => Some(("WaitingForApproval", "False")),
+            Self::Failed => Some(("FailedDeploy", "False")),
+        }
+    }
+
+    fn conditions(self) -> Value {
+        self.condition().map_or_else(
+            || json!([]),
+            |(reason, status)| {
+                json!([{
+                    "type": "UpToDate", "status": status, "reason": reason, "message": format!("it is {reason}"),
+                    "lastTransitionTime": "2026-02-10T12:00:00Z", "observedGeneration": 1,
+                }])
+            },
+        )
+    }
+}
+
+/// The controller of v1alpha1 replaces the status: `requested` is what the spec asks for.
+pub(crate) fn old_controller(scene: &Scene<'_>, name: &str, phase: Phase, requested: &str) {
+    let completed = match phase {
+        Phase::Fresh => NIL,
+        Phase::Settled | Phase::Staged => requested,
+        _ => FIRST,
+    };
+    let hash = match phase {
+        Phase::Fresh | Phase::Applying => "",
+        _ => "0d1b7e",
+    };
+    let mut object = scene.get(scene.sample.old, name).ok();
+    object["status"] = json!({
+        "resourceId": "q4v9k2m7xa", "activeGeneration": 3, "resourcesHash": hash,
+        "lastCompletedRolloutRequest": completed,
+        "lastCompletedRolloutEnvironmentdImageRef": "materialize/environmentd:v26.11.0",
+        "conditions": phase.conditions(),
+    });
+    let path = format!("{name}/status");
+    scene.update(scene.sample.old, &path, &object).ok();
+}
+
+/// The controller of v1alpha2 replaces the status. Settled means that what is asked for now is done.
+pub(crate) fn new_controller(scene: &Scene<'_>, name: &str, phase: Phase) {
+    let mut object = scene.get(scene.sample.new, name).ok();
+    let wanted = calculated(scene, name);
+    let before = object["status"]["lastCompletedRolloutHash"].clone();
+    let completed = match phase {
+        Phase::Settled => json!(wanted),
+        _ => before,
+    };
+    object["status"] = json!({
+        "resourceId": "q4v9k2m7xa", "activeGeneration": 4,
+        "lastCompletedRolloutEnvironmentdImageRef": "materialize/environmentd:v26.12.0",
+        "requestedRolloutHash": wanted, "conditions": phase.conditions(),
+    });
+    if completed.is_string() {
+        object["status"]["lastCompletedRolloutHash"] = completed;
+    }
+    let path = format!("{name}/status");
+    scene.update(scene.sample.new, &path, &object).ok();
+}
+
+/// The rollout hash of an object's spec, as the controller of v1alpha2 works it out.
+pub(crate) fn calculated(scene: &Scene<'_>, name: &str) -> String {
+    let read = |file: &str| std::fs::read_to_string(scene.setup.kinds.join(file));
+    let definition = read("kind.yaml").unwrap();
+    let kind = Kind::load("kind.yaml", &definition, &mut |file| read(file)).unwrap();
+    let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
+    let object = scene.get(scene.sample.new, name).ok();
+    webhook.preimage(&object.to_string()).unwrap().hash()
+}
+
+/// Whether the controller of v1alpha2 would start a rollout: what is done is not what is asked for.
+pub(crate) fn rolls(scene: &Scene<'_>, name: &str) -> bool {
+    let object = scene.get(scene.sample.new, name).ok();
+    object["status"]["lastCompletedRolloutHash"] != json!(calculated(scene, name))
+}
+
+/// Whether automation at v1alpha1 that waits for its request is told that it is done.
+pub(crate) fn told_done(scene: &Scene<'_>, name: &str) -> bool {
+    let object = scene.get(scene.sample.old, name).ok();
+    let requested = &object["spec"]["requestRollout"];
+    assert!(requested.is_string(), "{object:#}");
+    *requested == object["status"]["lastCompletedRolloutRequest"]
+}

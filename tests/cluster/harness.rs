@@ -1,0 +1,236 @@
+//! Runs the scenarios: one API server for many, which is what keeps this quick.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use crate::scenario::{Job, PLANS, Scenario, jobs};
+use crate::support::assets::Assets;
+use crate::support::bed::{Bed, Plan, log_dir};
+use crate::support::metrics;
+use crate::support::scene::Scene;
+
+/// Runs what the arguments select. Returns whether all of it held.
+pub(crate) fn main(scenarios: &[Scenario]) -> bool {
+    let args = Args::read();
+    if args.ignored {
+        return true;
+    }
+    remember_panics();
+    let began = Instant::now();
+    let mut report = Report {
+        held: true,
+        ..Report::default()
+    };
+    for plan in &PLANS {
+        let mut jobs = jobs(plan, scenarios);
+        jobs.retain(|job| args.select(&job.id));
+        if args.list {
+            jobs.iter().for_each(|job| println!("{}: test", job.id));
+        } else if !jobs.is_empty() {
+            match Assets::find(plan.version) {
+                Ok(assets) => run(plan, assets, jobs, &mut report),
+                Err(why) => *report.left_out.entry(why).or_default() += jobs.len(),
+            }
+        }
+    }
+    report.lines.iter().for_each(|line| println!("{line}"));
+    for (why, count) in &report.left_out {
+        println!("cluster tests: {count} scenarios LEFT OUT: {why}");
+        report.held &= std::env::var_os("CI").is_none();
+    }
+    if !args.list {
+        println!(
+            "cluster tests: {} in {:.0?}",
+            if report.held { "ok" } else { "FAILED" },
+            began.elapsed()
+        );
+    }
+    report.held
+}
+
+/// What a test runner passes.
+struct Args {
+    filters: Vec<String>,
+    exact: bool,
+    list: bool,
+    ignored: bool,
+}
+
+impl Args {
+    fn read() -> Self {
+        let (flags, filters): (Vec<_>, Vec<_>) = std::env::args()
+            .skip(1)
+            .partition(|arg| arg.starts_with('-'));
+        let flag = |name: &str| flags.iter().any(|flag| flag == name);
+        Self {
+            exact: flag("--exact"),
+            list: flag("--list"),
+            ignored: flag("--ignored"),
+            filters,
+        }
+    }
+
+    fn select(&self, id: &str) -> bool {
+        let fits = |filter: &String| {
+            if self.exact {
+                id == filter
+            } else {
+                id.contains(filter)
+            }
+        };
+        self.filters.is_empty() || self.filters.iter().any(fits)
+    }
+}
+
+#[derive(Default)]
+struct Report {
+    held: bool,
+    lines: Vec<String>,
+    /// How many scenarios, by the reason.
+    left_out: BTreeMap<String, usize>,
+}
+
+fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Report) {
+    jobs.retain(|job| {
+        let there = assets.has(job.scenario.needs);
+        if !there {
+            let why = format!(
+                "KUBEBUILDER_ASSETS has no {}; without it, assets.sh builds one",
+                job.scenario.needs
+            );
+            *report.left_out.entry(why).or_default() += 1;
+        }
+        there
+    });
+    let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, assets)) else {
+        report.lines.push(format!(
+            "{} does NOT START, logs in {}: {}",
+            plan.name,
+            log_dir(plan).display(),
+            last_panic()
+        ));
+        report.held = false;
+        return;
+    };
+    let (count, began) = (jobs.len(), Instant::now());
+    let (alone, together): (Vec<Job>, Vec<Job>) =
+        jobs.into_iter().partition(|job| job.scenario.alone);
+    let shared = Shared::default();
+    let numbered = |jobs: Vec<Job>, first: usize| {
+        jobs.into_iter()
+            .enumerate()
+            .map(move |(at, job)| (first + at, job))
+            .collect()
+    };
+    let first = together.len();
+    work(&bed, numbered(together, 0), WORKERS, &shared);
+    work(&bed, numbered(alone, first), 1, &shared);
+    let took = began.elapsed();
+    let mut failed = shared.failed.into_inner().unwrap();
+    let provoking = shared.provoking.into_inner().unwrap();
+    let by_crd = metrics::by_crd(&bed);
+    let conversions: u64 = by_crd.values().map(|(good, bad)| good + bad).sum();
+    for (crd, (_, bad)) in &by_crd {
+        if *bad > 0 && !provoking.contains(crd) {
+            failed.push(format!(
+                "{bad} conversions of {crd} failed that nobody provoked"
+            ));
+        }
+    }
+    report.lines.push(format!(
+        "{}: {count} scenarios, {} failed, in {took:.1?} after {:.1?} to start; {conversions} conversions, {} failed unprovoked; calls: {}",
+        plan.name,
+        failed.len(),
+        bed.started_in,
+        by_crd.iter().filter(|(crd, _)| !provoking.contains(*crd)).map(|(_, (_, bad))| bad).sum::<u64>(),
+        metrics::calls(&bed).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
+    ));
+    bed.stop();
+    if failed.is_empty() {
+        let _ = fs::remove_dir_all(&bed.logs);
+    } else {
+        report.held = false;
+        report.lines.push(format!(
+            "{} FAILED, logs in {}:\n  {}",
+            plan.name,
+            bed.logs.display(),
+            failed.join("\n  ")
+        ));
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    failed: Mutex<Vec<String>>,
+    /// The CRDs of the scenarios that make conversions fail.
+    provoking: Mutex<BTreeSet<String>>,
+}
+
+fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared) {
+    let queue = Mutex::new(jobs);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().pop_front();
+                    let Some((number, job)) = next else { return };
+                    if !attempt(bed, &job, number, shared) {
+                        shared.failed.lock().unwrap().push(job.id);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Runs one scenario and says how it went.
+fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
+    let began = Instant::now();
+    let log = bed
+        .logs
+        .join(format!("{}-{}.log", job.sample.name, job.scenario.name));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| {
+        let name = format!("{}-{number}", &job.sample.name[..3]);
+        let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
+        if job.scenario.may_fail {
+            shared.provoking.lock().unwrap().insert(scene.crd_name());
+        }
+        (job.scenario.run)(&scene);
+        let (good, bad) = scene.conversions();
+        assert!(
+            bad == 0 || job.scenario.may_fail,
+            "{bad} conversions failed that should not"
+        );
+        scene.clean();
+        good + bad
+    }));
+    let took = began.elapsed().as_secs_f64();
+    match &result {
+        Ok(conversions) => println!("ok   {} ({took:.1} s, {conversions} conversions)", job.id),
+        Err(_) => println!("FAIL {} ({took:.1} s)\n{}", job.id, last_panic()),
+    }
+    result.is_ok()
+}
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+fn last_panic() -> String {
+    LAST.take()
+}
+
+fn remember_panics() {
+    panic::set_hook(Box::new(|info| {
+        // An object may be large; the beginning says which one it is.
+        LAST.set(info.to_string().chars().take(3000).collect());
+    }));
+}
+
+/// Scenarios mostly wait: for caches, for a CRD to be served.
+const WORKERS: usize = 5;

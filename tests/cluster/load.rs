@@ -1,0 +1,72 @@
+//! Writers that never stop, and what they saw.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::scene::Scene;
+
+/// What happened to the users' requests.
+pub(crate) struct Load {
+    pub(crate) requests: usize,
+    pub(crate) errors: Vec<String>,
+}
+
+/// Keeps `writers` busy at both versions while `work` runs.
+pub(crate) fn under_load<T>(
+    scene: &Scene<'_>,
+    writers: usize,
+    work: impl FnOnce() -> T,
+) -> (Load, T) {
+    let (done, requests) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let errors = Mutex::new(Vec::new());
+    let (client, versions) = (&scene.bed.api.client, [scene.sample.old, scene.sample.new]);
+    let result = thread::scope(|scope| {
+        for writer in 0..writers {
+            let name = format!("w{writer}");
+            let object = scene.object(versions[writer % 2], &name);
+            scene.create(versions[writer % 2], &object).ok();
+            let paths = versions.map(|version| scene.one(version, &name));
+            let (done, requests, errors) = (&done, &requests, &errors);
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    let round = requests.fetch_add(1, Ordering::Relaxed);
+                    let path = &paths[round % 2];
+                    // A change at one version, read at the other.
+                    let patch =
+                        json!({"metadata": {"labels": {"round": round.to_string()}}}).to_string();
+                    let patch = Some((crate::support::scene::MERGE, patch));
+                    let answer = match round % 3 {
+                        0 => client.call(hyper::Method::GET, path, None),
+                        _ => client.call(hyper::Method::PATCH, path, patch),
+                    };
+                    if !answer.is_ok() {
+                        errors.lock().unwrap().push(answer.message());
+                    }
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+        }
+        // However it ends, the writers have to.
+        let stop = Stop(&done);
+        let result = work();
+        drop(stop);
+        result
+    });
+    let load = Load {
+        requests: requests.into_inner(),
+        errors: errors.into_inner().unwrap(),
+    };
+    (load, result)
+}
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

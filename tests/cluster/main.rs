@@ -1,0 +1,65 @@
+//! pointsman behind a real kube-apiserver. See README.md beside this file.
+//!
+//! Without the programs that takes, this says so in one line and passes, except where CI is set.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these are tests, in a target without the test harness, so clippy.toml does not see it"
+)]
+
+use std::process::ExitCode;
+
+mod actions;
+mod admission_kept;
+mod admission_matrix;
+mod admission_modes;
+mod certificates;
+mod controllers;
+mod conversion;
+mod deletion;
+mod failures;
+mod gitops;
+mod harness;
+mod lifecycle;
+mod load;
+mod measure;
+mod migration;
+mod outage;
+mod scenario;
+mod schema;
+mod stories;
+mod support;
+
+fn main() -> ExitCode {
+    // The longest first.
+    let scenarios = [
+        certificates::SCENARIOS,
+        migration::SCENARIOS,
+        deletion::SCENARIOS,
+        lifecycle::SCENARIOS,
+        conversion::SCENARIOS,
+        schema::SCENARIOS,
+        failures::SCENARIOS,
+        gitops::SCENARIOS,
+        stories::SCENARIOS,
+        outage::SCENARIOS,
+        admission_matrix::SCENARIOS,
+        admission_kept::SCENARIOS,
+        admission_modes::SCENARIOS,
+    ]
+    .concat();
+    let held = match std::env::var_os("POINTSMAN_MEASURE") {
+        Some(_) => measure::main(),
+        None => harness::main(&scenarios),
+    };
+    if held {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,215 @@
+//! Counts what each user action costs in calls to us, and prints the table of docs/api-calls.md.
+//!
+//!     POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::json;
+
+use crate::actions::ROWS;
+use crate::scenario::PLANS;
+use crate::support::assets::Assets;
+use crate::support::bed::Bed;
+use crate::support::sample::WIDGET;
+use crate::support::scene::{JSON, Scene};
+
+/// Prints the page. Returns whether there was something to measure with.
+pub(crate) fn main() -> bool {
+    let mut columns = Vec::new();
+    for plan in [&PLANS[0], &PLANS[2]] {
+        let assets = match Assets::find(plan.version) {
+            Ok(assets) => assets,
+            Err(why) => {
+                eprintln!("nothing to measure with: {why}");
+                return false;
+            }
+        };
+        let mut bed = Bed::start(plan, assets);
+        columns.push((plan.version, actions(&bed), cold(&bed)));
+        bed.stop();
+    }
+    print_page(&columns);
+    true
+}
+
+/// The calls of every row, at the stored version and at the other.
+fn actions(bed: &Bed) -> Vec<[u64; 2]> {
+    let scene = Scene::new(
+        bed,
+        &WIDGET,
+        "measured",
+        None,
+        bed.logs.join("measured.log"),
+    );
+    let (stored, other) = (WIDGET.new, WIDGET.old);
+    scene.arm(stored);
+    // Both caches are warm from here on.
+    for version in [stored, other] {
+        scene.list(version).ok();
+        let name = format!("it-{version}");
+        scene.create(version, &scene.object(version, &name)).ok();
+        // One that both versions' managers have written.
+        let name = format!("{name}-mixed");
+        scene.create(version, &scene.object(version, &name)).ok();
+        for writer in [stored, other] {
+            let mine = format!("from-{writer}");
+            let patch = json!({"metadata": {"labels": {mine: "yes"}}});
+            scene.patch(writer, &name, &patch).ok();
+        }
+    }
+    ROWS.iter()
+        .map(|row| {
+            [stored, other].map(|version| {
+                let name = format!("it-{version}");
+                // An UPDATE begins with a GET, which is not what is measured.
+                let before = settled(&scene);
+                let gets = if row.action.starts_with("UPDATE") && version == other {
+                    1
+                } else {
+                    0
+                };
+                (row.act)(&scene, version, &name);
+                settled(&scene) - before - gets
+            })
+        })
+        .collect()
+}
+
+/// What we were asked so far, once the caches have caught up.
+fn settled(scene: &Scene<'_>) -> u64 {
+    let mut last = ours(scene);
+    loop {
+        thread::sleep(Duration::from_millis(150));
+        let now = ours(scene);
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
+}
+
+/// Conversions as we count them: the API server also counts those it did not need us for.
+fn ours(scene: &Scene<'_>) -> u64 {
+    let page = scene.pointsman.borrow().as_ref().unwrap().metrics();
+    let objects = |line: &&str| !line.starts_with('#') && line.contains("conversions_total");
+    let value = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64;
+    page.lines().filter(objects).map(value).sum()
+}
+
+struct Cold {
+    objects: usize,
+    calls: u64,
+    took: Duration,
+}
+
+/// The first LIST at the other version when nothing of it is cached.
+fn cold(bed: &Bed) -> Cold {
+    let scene = Scene::new(bed, &WIDGET, "cold", None, bed.logs.join("cold.log"));
+    scene.arm(WIDGET.new);
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let (client, path) = (&bed.api.client, scene.all(WIDGET.new));
+            let objects: Vec<String> = (0..OBJECTS / 8)
+                .map(|number| {
+                    scene
+                        .object(WIDGET.new, &format!("w{writer}-{number}"))
+                        .to_string()
+                })
+                .collect();
+            scope.spawn(move || {
+                for object in objects {
+                    client.call(Method::POST, &path, Some((JSON, object))).ok();
+                }
+            });
+        }
+    });
+    // Any change of the CRD's spec throws the caches away.
+    scene.change_crd(|crd| crd["spec"]["names"]["shortNames"] = json!(["w"]));
+    thread::sleep(Duration::from_secs(2));
+    let (before, began) = (ours(&scene), Instant::now());
+    crate::support::process::eventually("the cold list", Duration::from_secs(300), || {
+        let path = format!("{}?resourceVersion=0", scene.all(WIDGET.old));
+        let answer = scene.call(Method::GET, &path, None);
+        (answer.is_ok() && answer.body["items"].as_array().unwrap().len() == OBJECTS).then_some(())
+    });
+    Cold {
+        objects: OBJECTS,
+        calls: ours(&scene) - before,
+        took: began.elapsed(),
+    }
+}
+
+fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
+    println!("{HEAD}");
+    print!("| what a user does | expected, stored version |");
+    columns
+        .iter()
+        .for_each(|(version, ..)| print!(" {version} |"));
+    print!(" expected, other version |");
+    columns
+        .iter()
+        .for_each(|(version, ..)| print!(" {version} |"));
+    println!("\n|---|{}", "---|".repeat(2 + 2 * columns.len()));
+    for (at, row) in ROWS.iter().enumerate() {
+        print!("| {} | {} |", row.action, row.stored);
+        columns
+            .iter()
+            .for_each(|(_, counts, _)| print!(" {} |", counts[at][0]));
+        print!(" {} |", row.other);
+        columns
+            .iter()
+            .for_each(|(_, counts, _)| print!(" {} |", counts[at][1]));
+        println!();
+    }
+    println!("\n{COLD}");
+    println!(
+        "| API server | objects | calls | until the list was there | per object |\n|---|---|---|---|---|"
+    );
+    for (version, _, cold) in columns {
+        let each = cold.took.as_secs_f64() * 1000.0 / cold.objects as f64;
+        println!(
+            "| {version} | {} | {} | {:.1} s | {each:.2} ms |",
+            cold.objects,
+            cold.calls,
+            cold.took.as_secs_f64()
+        );
+    }
+    println!("\n{TAIL}");
+}
+
+const OBJECTS: usize = 10_000;
+
+const HEAD: &str = "\
+# What a user's action costs in calls to us
+
+An API server asks for a conversion more often than one would think, and rarely where one would think. This page is
+printed by a test that counts the conversions of a `Widget` (versions v1 and v2, v2 stored) on real API servers:
+
+    POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+
+Every call carries one object. \"Expected\" is what the source of the API server lets one expect, with both versions
+being served and the cache of the other version warm: every write is then converted once more for that cache.
+";
+
+const COLD: &str = "\
+## A cold cache
+
+When the API server starts, and after every change of the CRD's spec (a new `caBundle` is one), it converts every
+stored object for each version that is not the stored one, one after the other. Until that is done, lists and watches
+of that version wait or are sent away with 429. Here pointsman is a debug build that shares two cores with the API
+server.
+";
+
+const TAIL: &str = "\
+## What it means
+
+A write that changes nothing costs as much as one that does: before it is believed, the object is read from etcd and
+the write tried again. Where managers of both versions have written an object, each of their entries in managedFields
+is converted as well, and a server-side apply converts parts of the object to find out who owns what. A DELETE costs
+one call more than one would expect.
+
+So: a controller that reads the stored version costs nothing. Writing the other version costs several calls per
+request, more where both versions' managers have written the object. Issue certificates from a long-lived authority: a
+renewed leaf costs nothing here, a renewed authority costs a call per object and version.";

@@ -1,0 +1,133 @@
+//! Instances that go: asked to, one after the other, and without being asked.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::load::under_load;
+use crate::scenario::Scenario;
+use crate::support::balancer::Balancer;
+use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::process::free_port;
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new(
+        "instances_are_rolled_one_after_the_other_and_nobody_notices",
+        rolled,
+    )
+    .materialize()
+    .newest()
+    .alone(),
+    Scenario::new("one_of_two_is_killed_and_the_other_carries_on", one_of_two)
+        .materialize()
+        .newest()
+        .failing()
+        .alone(),
+    Scenario::new(
+        "the_only_one_is_killed_and_all_is_well_when_it_is_back",
+        the_only_one,
+    )
+    .materialize()
+    .newest()
+    .failing()
+    .alone(),
+];
+
+fn another(scene: &Scene<'_>) -> Pointsman {
+    let setup = Setup {
+        port: free_port(),
+        ..scene.setup.clone()
+    };
+    Pointsman::start(&setup)
+}
+
+/// What a Deployment does: the next one first, then the old one is asked to go.
+fn rolled(scene: &Scene<'_>) {
+    let balancer = behind_balancer(scene);
+    let (mut one, mut two) = (another(scene), another(scene));
+    balancer.set(&[one.backend(), two.backend()]);
+    scene.arm(scene.sample.new);
+    let (load, ()) = under_load(scene, 10, || {
+        for _ in 0..ROLLS {
+            let next = another(scene);
+            balancer.set(&[one.backend(), two.backend(), next.backend()]);
+            one.drain();
+            one = std::mem::replace(&mut two, next);
+            balancer.set(&[one.backend(), two.backend()]);
+        }
+    });
+    println!(
+        "     {ROLLS} instances rolled under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
+    assert_eq!(load.errors, [""; 0]);
+    assert_eq!(scene.conversions().1, 0);
+    // Caches may be behind still, and the CRD's deletion converts as well.
+    scene.keep((balancer, one, two));
+}
+
+/// What nobody can help: requests that were with the dead one, and those sent there until that is noticed.
+fn one_of_two(scene: &Scene<'_>) {
+    let balancer = behind_balancer(scene);
+    let (mut one, two) = (another(scene), another(scene));
+    balancer.set(&[one.backend(), two.backend()]);
+    scene.arm(scene.sample.new);
+    let (load, ()) = under_load(scene, 10, || {
+        thread::sleep(Duration::from_secs(1));
+        one.kill();
+        thread::sleep(Duration::from_secs(1));
+    });
+    println!(
+        "     one of two killed under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
+    for error in &load.errors {
+        assert!(error.contains("conversion webhook for"), "{error}");
+    }
+    balancer.set(&[two.backend()]);
+    assert_quiet(scene);
+}
+
+/// With one instance, a crash is an outage of the other version until it is back. What is asked for then fails, by
+/// name; what was stored is untouched.
+fn the_only_one(scene: &Scene<'_>) {
+    scene.arm(scene.sample.new);
+    let (load, ()) = under_load(scene, 10, || {
+        thread::sleep(Duration::from_millis(500));
+        scene.pointsman.borrow_mut().as_mut().unwrap().kill();
+        thread::sleep(Duration::from_millis(500));
+        *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+    });
+    println!(
+        "     the only one killed under {} requests: {} errors",
+        load.requests,
+        load.errors.len()
+    );
+    assert!(
+        !load.errors.is_empty(),
+        "conversion fails while nobody converts"
+    );
+    for error in &load.errors {
+        assert!(error.contains("conversion webhook for"), "{error}");
+    }
+    assert_quiet(scene);
+    assert_eq!(scene.names(scene.sample.old), scene.names(scene.sample.new));
+}
+
+/// Nothing is left of the trouble.
+fn assert_quiet(scene: &Scene<'_>) {
+    scene
+        .call(hyper::Method::DELETE, &scene.all(scene.sample.new), None)
+        .ok();
+    let (load, ()) = under_load(scene, 10, || thread::sleep(Duration::from_secs(1)));
+    assert_eq!(load.errors, [""; 0]);
+}
+
+fn behind_balancer(scene: &Scene<'_>) -> Balancer {
+    scene.stop_pointsman();
+    Balancer::start(scene.setup.port)
+}
+
+const ROLLS: usize = 6;

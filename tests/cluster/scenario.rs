@@ -1,0 +1,130 @@
+//! What can be asked of a bed, and on which beds it is asked.
+
+use crate::support::bed::{Plan, Route};
+use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
+use crate::support::scene::Scene;
+
+/// Something that must hold.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&Scene<'_>),
+    kinds: &'static [&'static Sample],
+    newest: bool,
+    /// A program without which there is nothing to run.
+    pub(crate) needs: &'static str,
+    pub(crate) may_fail: bool,
+    pub(crate) alone: bool,
+    /// The group, where it is not one of the scenario's own.
+    pub(crate) group: Option<&'static str>,
+}
+
+impl Scenario {
+    /// Of both kinds, on every bed.
+    pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
+        let kinds = &KINDS;
+        let needs = "kube-apiserver";
+        Self {
+            name,
+            run,
+            kinds,
+            newest: false,
+            needs,
+            may_fail: false,
+            alone: false,
+            group: None,
+        }
+    }
+
+    pub(crate) const fn materialize(mut self) -> Self {
+        self.kinds = KINDS.split_at(1).1;
+        self
+    }
+
+    /// Of other kinds.
+    pub(crate) const fn of(mut self, kinds: &'static [&'static Sample]) -> Self {
+        self.kinds = kinds;
+        self
+    }
+
+    /// On the bed of the newest version that is set up as a cluster is.
+    pub(crate) const fn newest(mut self) -> Self {
+        self.newest = true;
+        self
+    }
+
+    /// Left out where there is no such program.
+    pub(crate) const fn needs(mut self, program: &'static str) -> Self {
+        self.needs = program;
+        self.newest = true;
+        self
+    }
+
+    /// Makes conversions fail on purpose.
+    pub(crate) const fn failing(mut self) -> Self {
+        self.may_fail = true;
+        self
+    }
+
+    /// In the group that the definition is for, with the definition that is built in.
+    pub(crate) const fn built_in(mut self) -> Self {
+        self.kinds = KINDS.split_at(1).1;
+        self.group = Some(MATERIALIZE.group);
+        self
+    }
+
+    /// When everything else is done: others would disturb what it measures.
+    pub(crate) const fn alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
+}
+
+/// A scenario for one kind on one bed.
+pub(crate) struct Job {
+    pub(crate) id: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) sample: &'static Sample,
+}
+
+/// What there is to do on a bed.
+pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
+    let fitting = scenarios
+        .iter()
+        .filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
+    let pairs =
+        fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
+    let job = |(scenario, sample): (Scenario, &'static Sample)| {
+        let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
+        Job {
+            id,
+            scenario,
+            sample,
+        }
+    };
+    pairs.map(job).collect()
+}
+
+static KINDS: [&Sample; 2] = [&WIDGET, &MATERIALIZE];
+
+/// The first is set up as a cluster is. The others differ from it in what could make a difference to us.
+pub(crate) static PLANS: [Plan; 3] = [
+    Plan {
+        name: "1.36",
+        version: "1.36",
+        route: Route::Service,
+        watch_cache: true,
+    },
+    Plan {
+        name: "1.36-uncached",
+        version: "1.36",
+        route: Route::Url,
+        watch_cache: false,
+    },
+    Plan {
+        name: "1.34",
+        version: "1.34",
+        route: Route::Url,
+        watch_cache: true,
+    },
+];

@@ -1,0 +1,279 @@
+//! Materialize through an upgrade of its CRD and its controller, and back.
+
+use serde_json::{Value, json};
+
+use crate::controllers::{
+    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, rolls,
+    told_done,
+};
+use crate::scenario::Scenario;
+use crate::support::scene::Scene;
+use crate::support::verbs::assert_holds;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("adopting_the_new_version_starts_no_rollout", adopting).materialize(),
+    Scenario::new("a_rollout_under_way_is_seen_as_one", under_way).materialize(),
+    Scenario::new(
+        "an_upgrade_rolls_whichever_version_it_is_applied_in",
+        upgrades,
+    )
+    .materialize(),
+    Scenario::new(
+        "an_upgrade_by_annotation_rolls_and_is_told_done_when_it_is",
+        by_annotation,
+    )
+    .materialize(),
+    Scenario::new("what_an_old_controller_writes_is_heard", old_writes).materialize(),
+    Scenario::new(
+        "a_rollback_finds_everything_the_old_controller_wrote",
+        rollback,
+    )
+    .materialize(),
+];
+
+fn adopting(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    old_controller(scene, "a", Phase::Settled, SECOND);
+    for storage in [old, new, old] {
+        if storage != old || scene.etcd("a")["apiVersion"] != format!("{}/{old}", scene.group) {
+            scene.store(storage);
+        }
+        assert!(!rolls(scene, "a"), "{storage} stored");
+        assert!(told_done(scene, "a"), "{storage} stored");
+        assert_eq!(scene.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
+        // Rewritten, and with a status of the new controller's own.
+        scene
+            .patch(
+                new,
+                "a",
+                &json!({"metadata": {"labels": {"touched-in": storage}}}),
+            )
+            .ok();
+        assert!(!rolls(scene, "a"), "{storage} stored, rewritten");
+        new_controller(scene, "a", Phase::Settled);
+        assert!(
+            !rolls(scene, "a") && told_done(scene, "a"),
+            "{storage} stored, new controller"
+        );
+    }
+    // Fields that call for no rollout do not, in either version.
+    for (version, replicas) in [(old, 3), (new, 5)] {
+        scene
+            .patch(
+                version,
+                "a",
+                &json!({"spec": {"consoleReplicas": replicas}}),
+            )
+            .ok();
+        assert!(!rolls(scene, "a"), "consoleReplicas at {version}");
+    }
+}
+
+fn under_way(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    for storage in [old, new] {
+        if storage == old {
+            scene.arm(old);
+        } else {
+            scene.store(new);
+        }
+        for phase in [Phase::Fresh, Phase::Applying, Phase::Promoting] {
+            let name = format!("{phase:?}-{storage}").to_lowercase();
+            scene.create(old, &scene.object(old, &name)).ok();
+            old_controller(scene, &name, phase, SECOND);
+            let seen = scene.get(new, &name).ok()["status"].clone();
+            assert_eq!(seen.get("lastCompletedRolloutHash"), None, "{name}: {seen}");
+            let requested = (phase != Phase::Promoting).then(|| json!(calculated(scene, &name)));
+            assert_eq!(
+                seen.get("requestedRolloutHash"),
+                requested.as_ref(),
+                "{name}"
+            );
+            if phase != Phase::Fresh {
+                assert!(!told_done(scene, &name), "{name}");
+            }
+            // The old controller gets it done after all.
+            old_controller(scene, &name, Phase::Settled, SECOND);
+            assert!(!rolls(scene, &name) && told_done(scene, &name), "{name}");
+        }
+    }
+}
+
+/// v1alpha1 over v1alpha1, v1alpha2 over v1alpha1, and so on, with either storage version.
+fn upgrades(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    for storage in [new, old] {
+        if storage == new {
+            scene.arm(new);
+        } else {
+            scene.store(old);
+        }
+        for born in [old, new] {
+            for applied in [old, new] {
+                let name = format!("{applied}-over-{born}-in-{storage}");
+                scene
+                    .force_apply(born, &name, &scene.object(born, &name), "user")
+                    .ok();
+                new_controller(scene, &name, Phase::Settled);
+                assert!(
+                    !rolls(scene, &name) && told_done(scene, &name),
+                    "{name} at first"
+                );
+                let mut upgraded = scene.object(applied, &name);
+                upgraded["spec"]["environmentdImageRef"] =
+                    json!("materialize/environmentd:v26.13.0");
+                if applied == old {
+                    upgraded["spec"]["requestRollout"] = json!(THIRD);
+                }
+                scene.force_apply(applied, &name, &upgraded, "user").ok();
+                assert!(rolls(scene, &name), "{name}");
+                assert!(
+                    !told_done(scene, &name),
+                    "{name}: told done before it began"
+                );
+                new_controller(scene, &name, Phase::Applying);
+                assert!(!told_done(scene, &name), "{name}: told done while it rolls");
+                new_controller(scene, &name, Phase::Promoting);
+                assert!(
+                    !told_done(scene, &name),
+                    "{name}: told done while it promotes"
+                );
+                new_controller(scene, &name, Phase::Settled);
+                assert!(
+                    !rolls(scene, &name) && told_done(scene, &name),
+                    "{name} at last"
+                );
+                if applied == old {
+                    assert_eq!(scene.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
+                }
+            }
+        }
+    }
+}
+
+fn by_annotation(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    for version in [old, new] {
+        let name = format!("forced-{version}");
+        scene.create(version, &scene.object(version, &name)).ok();
+        new_controller(scene, &name, Phase::Settled);
+        assert!(!rolls(scene, &name));
+        let patch =
+            json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
+        scene.patch(version, &name, &patch).ok();
+        assert!(rolls(scene, &name), "{name}");
+        assert!(!told_done(scene, &name), "{name}");
+        new_controller(scene, &name, Phase::Settled);
+        assert!(!rolls(scene, &name) && told_done(scene, &name), "{name}");
+    }
+}
+
+/// Two controllers side by side, or a rollback half-way: the old one's word counts.
+fn old_writes(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    for storage in [new, old] {
+        if storage == new {
+            scene.arm(new);
+        } else {
+            scene.store(old);
+        }
+        for before in [Phase::Settled, Phase::Applying, Phase::Promoting] {
+            // The whole status, and the one field alone.
+            for whole in [true, false] {
+                let name = format!("{before:?}-{whole}-{storage}").to_lowercase();
+                scene.create(old, &scene.object(old, &name)).ok();
+                new_controller(scene, &name, before);
+                let upgrade =
+                    json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
+                scene.patch(old, &name, &upgrade).ok();
+                assert!(rolls(scene, &name) && !told_done(scene, &name), "{name}");
+                if whole {
+                    old_controller(scene, &name, Phase::Settled, THIRD);
+                } else {
+                    let patch = json!({"status": {"lastCompletedRolloutRequest": THIRD}});
+                    scene.patch(old, &format!("{name}/status"), &patch).ok();
+                }
+                assert!(told_done(scene, &name), "{name}");
+                if whole || before != Phase::Promoting {
+                    assert!(
+                        !rolls(scene, &name),
+                        "{name}: {:#}",
+                        scene.get(new, &name).ok()
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn rollback(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let mut before = Vec::new();
+    for phase in PHASES {
+        let name = format!("{phase:?}").to_lowercase();
+        let mut object = scene.object(old, &name);
+        object["metadata"]["annotations"] = json!({"example.com/mine": "yes"});
+        object["spec"]["forcePromote"] = json!("");
+        object["spec"]["serviceAccountAnnotations"] = json!({"example.com/other": "kept"});
+        scene.create(old, &object).ok();
+        old_controller(scene, &name, phase, SECOND);
+        before.push((name.clone(), stored(scene, &name)));
+    }
+    for (round, storage) in [new, old, new, old].into_iter().enumerate() {
+        scene.store(storage);
+        for (name, was) in &before {
+            scene.patch(storage, name, &json!({})).ok();
+            if storage == old {
+                assert_eq!(&stored(scene, name), was, "{name} after round {round}");
+            } else {
+                assert_eq!(
+                    scene.etcd(name)["apiVersion"],
+                    format!("{}/{new}", scene.group)
+                );
+                // What the newer version is for: no traces of the older one in its spec.
+                assert_eq!(scene.etcd(name)["spec"].get("requestRollout"), None);
+            }
+        }
+    }
+    // With work done in between: what the old controller wrote is still there, what changed is what changed.
+    scene.store(new);
+    scene
+        .patch(
+            new,
+            "settled",
+            &json!({"spec": {"environmentdImageRef": "e:v3"}}),
+        )
+        .ok();
+    new_controller(scene, "settled", Phase::Settled);
+    scene.store(old);
+    scene.patch(old, "settled", &json!({})).ok();
+    let now = scene.etcd("settled");
+    assert_holds(
+        &now,
+        &json!({
+            "apiVersion": format!("{}/{old}", scene.group),
+            "spec": {"environmentdImageRef": "e:v3", "requestRollout": SECOND, "inPlaceRollout": true},
+            "status": {"resourcesHash": "0d1b7e", "lastCompletedRolloutRequest": SECOND},
+        }),
+    );
+}
+
+/// What is stored, without what every write changes and without what is ours.
+fn stored(scene: &Scene<'_>, name: &str) -> Value {
+    let mut object = scene.etcd(name);
+    object["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("managedFields");
+    let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+    annotations.retain(|key, _| !key.starts_with("pointsman.dev/"));
+    // Carried: optional in the older schema, and nothing to its controller.
+    let status = object["status"].as_object_mut().unwrap();
+    status.remove("requestedRolloutHash");
+    status.remove("lastCompletedRolloutHash");
+    object
+}

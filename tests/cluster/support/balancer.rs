@@ -1,0 +1,96 @@
+//! A stand-in for kube-proxy and the readiness of Pods: one address, and behind it whichever instances are ready.
+//!
+//! As there, it chooses per connection and leaves established ones alone, and a refused connection is passed on.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use hyper::Method;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use super::client::{RUNTIME, plain};
+
+/// An instance: its port, and the one that says whether it is ready.
+pub(crate) type Backend = (u16, u16);
+
+pub(crate) struct Balancer {
+    backends: Arc<Mutex<Vec<Backend>>>,
+    stop: Arc<AtomicBool>,
+    accepting: JoinHandle<()>,
+}
+
+impl Balancer {
+    pub(crate) fn start(port: u16) -> Self {
+        let backends = Arc::new(Mutex::new(Vec::<Backend>::new()));
+        let ready = Arc::new(Mutex::new(Vec::<u16>::new()));
+        let stop = Arc::new(AtomicBool::new(false));
+        {
+            let (backends, ready, stop) = (backends.clone(), ready.clone(), stop.clone());
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let all = backends.lock().unwrap().clone();
+                    let is_ready = |(_, admin): &Backend| {
+                        let answer = plain(Method::GET, *admin, "/readyz", String::new());
+                        answer.is_some_and(|(code, _)| code == 200)
+                    };
+                    let now = all
+                        .into_iter()
+                        .filter(is_ready)
+                        .map(|(port, _)| port)
+                        .collect();
+                    *ready.lock().unwrap() = now;
+                    thread::sleep(PROBE);
+                }
+            });
+        }
+        let listener = RUNTIME
+            .block_on(TcpListener::bind(("127.0.0.1", port)))
+            .unwrap();
+        let accepting = RUNTIME.spawn(async move {
+            let turn = AtomicUsize::new(0);
+            while let Ok((mut client, _)) = listener.accept().await {
+                let chosen = {
+                    let ready = ready.lock().unwrap();
+                    ready
+                        .get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1))
+                        .copied()
+                };
+                tokio::spawn(async move {
+                    let Some(port) = chosen else { return };
+                    if let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)).await {
+                        let _ = client.set_nodelay(true);
+                        let _ = server.set_nodelay(true);
+                        let _ = copy_bidirectional(&mut client, &mut server).await;
+                    }
+                });
+            }
+        });
+        Self {
+            backends,
+            stop,
+            accepting,
+        }
+    }
+
+    /// The instances there are. Takes effect with the next probe.
+    pub(crate) fn set(&self, backends: &[Backend]) {
+        *self.backends.lock().unwrap() = backends.to_vec();
+        thread::sleep(PROBE * 3);
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.accepting.abort();
+        // The port is free again when this is done.
+        let _ = RUNTIME.block_on(&mut self.accepting);
+    }
+}
+
+/// Much less than the lame duck period, as in a cluster.
+const PROBE: Duration = Duration::from_millis(100);

@@ -1,0 +1,133 @@
+//! One API server with everything around it. Many scenarios share it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::apiserver::ApiServer;
+use super::assets::Assets;
+use super::etcd::Etcd;
+use super::pki::Authority;
+use super::process::{Process, remove_at_the_end};
+
+/// How a bed is set up.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) name: &'static str,
+    /// The Kubernetes version, as `assets.sh` calls it.
+    pub(crate) version: &'static str,
+    pub(crate) route: Route,
+    pub(crate) watch_cache: bool,
+}
+
+/// How the API server reaches us.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Route {
+    /// As in production: HTTP/1.1, and the certificate must be for `<service>.<namespace>.svc`. The Service is of type
+    /// ExternalName, because there is no kube-proxy here.
+    Service,
+    /// By a loopback URL, for which API servers speak HTTP/2.
+    Url,
+}
+
+pub(crate) struct Bed {
+    // Dropped in this order: clients before servers.
+    controllers: Option<Process>,
+    pub(crate) api: ApiServer,
+    pub(crate) etcd: Etcd,
+    pub(crate) dir: TempDir,
+    pub(crate) plan: &'static Plan,
+    pub(crate) assets: Assets,
+    pub(crate) authority: Authority,
+    pub(crate) logs: PathBuf,
+    pub(crate) started_in: Duration,
+}
+
+impl Bed {
+    pub(crate) fn start(plan: &'static Plan, assets: Assets) -> Self {
+        let began = Instant::now();
+        let logs = log_dir(plan);
+        let _ = fs::remove_dir_all(&logs);
+        fs::create_dir_all(&logs).unwrap();
+        let dir = TempDir::with_prefix("pointsman-bed-").unwrap();
+        remove_at_the_end(dir.path());
+        let etcd = Etcd::start(&assets, dir.path(), &logs);
+        let policy = dir.path().join("audit-policy.yaml");
+        fs::write(&policy, AUDIT_POLICY).unwrap();
+        let audit = [
+            format!("--audit-policy-file={}", policy.display()),
+            format!("--audit-log-path={}", logs.join(AUDIT_LOG).display()),
+        ];
+        let mut extra: Vec<&str> = audit.iter().map(String::as_str).collect();
+        if !plan.watch_cache {
+            extra.push("--watch-cache=false");
+        }
+        let migrates = assets.has("kube-controller-manager");
+        if migrates {
+            extra.push("--runtime-config=storagemigration.k8s.io/v1beta1=true");
+            extra.push("--feature-gates=StorageVersionMigrator=true");
+        }
+        let api = ApiServer::start(&assets, &etcd, dir.path(), &logs, &extra);
+        let controllers = migrates.then(|| controllers(&assets, &api, &logs));
+        Self {
+            controllers,
+            api,
+            etcd,
+            dir,
+            plan,
+            assets,
+            authority: Authority::new(),
+            logs,
+            started_in: began.elapsed(),
+        }
+    }
+
+    /// The audit log so far: requests are in it before they are answered.
+    pub(crate) fn audit(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.logs.join(AUDIT_LOG)).unwrap();
+        let parse = |line: &str| serde_json::from_str(line).ok();
+        text.lines().filter_map(parse).collect()
+    }
+
+    /// Stops in an order that leaves no errors in the logs.
+    pub(crate) fn stop(&mut self) {
+        self.controllers = None;
+        self.api.stop();
+        self.etcd.stop();
+    }
+}
+
+/// Writes alone, and without their contents.
+const AUDIT_POLICY: &str = "
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: [admin], verbs: [create, update, patch, delete]}
+- {level: None}
+";
+
+const AUDIT_LOG: &str = "audit.log";
+
+fn controllers(assets: &Assets, api: &ApiServer, logs: &Path) -> Process {
+    let args = [
+        format!("--kubeconfig={}", api.kubeconfig.display()),
+        "--controllers=storage-version-migrator-controller,garbage-collector-controller,namespace-controller"
+            .to_owned(),
+        "--feature-gates=StorageVersionMigrator=true".to_owned(),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+    ];
+    let name = "kube-controller-manager";
+    let log = logs.join("kube-controller-manager.log");
+    Process::start(name, &assets.path(name), &args, &log)
+}
+
+/// Where the logs of a bed are kept when a scenario fails.
+pub(crate) fn log_dir(plan: &Plan) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    target.join("cluster-logs").join(plan.name)
+}

@@ -1,0 +1,200 @@
+//! JSON requests, to the API server over TLS and to etcd and metrics pages in plain HTTP.
+
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::{http1, http2};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// What all requests of the suite run on: the scenarios themselves are ordinary threads.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().unwrap()
+});
+
+/// An answer of the API server.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) body: Value,
+    /// What the user is warned of.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Answer {
+    /// The object, where the request succeeded.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Value {
+        assert!(self.is_ok(), "HTTP {}: {}", self.code, self.body);
+        self.body
+    }
+
+    pub(crate) fn is_ok(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    /// The message, where the request failed with this code.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: u16) -> String {
+        assert_eq!(self.code, code, "{}", self.body);
+        self.message()
+    }
+
+    pub(crate) fn message(&self) -> String {
+        self.body["message"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// A client of one API server, as `system:masters`, over one HTTP/2 connection.
+pub(crate) struct Client {
+    port: u16,
+    tls: TlsConnector,
+    sender: Mutex<Option<http2::SendRequest<Full<Bytes>>>>,
+}
+
+impl Client {
+    /// `ca` is PEM; the certificate is asked to be for 127.0.0.1.
+    pub(crate) fn new(port: u16, ca: &str) -> Self {
+        let mut roots = RootCertStore::empty();
+        for cert in CertificateDer::pem_slice_iter(ca.as_bytes()) {
+            roots.add(cert.unwrap()).unwrap();
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Self {
+            port,
+            tls: TlsConnector::from(Arc::new(config)),
+            sender: Mutex::new(None),
+        }
+    }
+
+    /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.
+    pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
+        RUNTIME.block_on(async {
+            let work = async {
+                let response = self.send(method, path, body).await;
+                let code = response.status().as_u16();
+                let warnings = warnings(&response);
+                let bytes = response.into_body().collect().await.unwrap().to_bytes();
+                let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+                let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
+                Answer {
+                    code,
+                    body,
+                    warnings,
+                }
+            };
+            timeout(PATIENCE, work)
+                .await
+                .unwrap_or_else(|_| panic!("{path}: no answer"))
+        })
+    }
+
+    /// The first `count` events of a watch, or fewer if `patience` ends before.
+    pub(crate) fn watch(&self, path: &str, count: usize, patience: Duration) -> Vec<Value> {
+        RUNTIME.block_on(async {
+            let response = self.send(Method::GET, path, None).await;
+            let (mut body, mut buffer, mut events) = (response.into_body(), Vec::new(), Vec::new());
+            let read = async {
+                while events.len() < count {
+                    let Some(Ok(frame)) = body.frame().await else {
+                        return;
+                    };
+                    buffer.extend_from_slice(&frame.into_data().unwrap_or_default());
+                    while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+                        let line: Vec<u8> = buffer.drain(..=end).collect();
+                        events.push(serde_json::from_slice(&line).unwrap());
+                    }
+                }
+            };
+            let _ = timeout(patience, read).await;
+            events
+        })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&str, String)>,
+    ) -> Response<Incoming> {
+        let mut sender = self.connected().await;
+        let (form, body) = body.unwrap_or(("application/json", String::new()));
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("https://127.0.0.1:{}{path}", self.port))
+            .header("authorization", "Bearer secret-token")
+            .header("content-type", form)
+            .body(Full::new(body.into()))
+            .unwrap();
+        let sent = sender.send_request(request).await;
+        sent.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    async fn connected(&self) -> http2::SendRequest<Full<Bytes>> {
+        if let Some(sender) = self.sender.lock().unwrap().as_ref()
+            && !sender.is_closed()
+        {
+            return sender.clone();
+        }
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let stream = self.tls.connect(name, stream).await.unwrap();
+        let io = TokioIo::new(stream);
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+        tokio::spawn(connection);
+        *self.sender.lock().unwrap() = Some(sender.clone());
+        sender
+    }
+}
+
+/// The texts of `Warning: 299 - "..."` headers.
+fn warnings(response: &Response<Incoming>) -> Vec<String> {
+    let headers = response.headers().get_all("warning").iter();
+    let text = |value: &hyper::header::HeaderValue| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let quoted = value.split_once('"').map_or("", |(_, quoted)| quoted);
+        quoted.trim_end_matches('"').replace("\\\"", "\"")
+    };
+    headers.map(text).collect()
+}
+
+/// A request in plain HTTP, or `None` where nobody answers.
+pub(crate) fn plain(method: Method, port: u16, path: &str, body: String) -> Option<(u16, Bytes)> {
+    let work = async {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
+        tokio::spawn(connection);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "localhost")
+            .body(Full::<Bytes>::new(body.into()))
+            .unwrap();
+        let response = sender.send_request(request).await.ok()?;
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.ok()?.to_bytes();
+        Some((code, bytes))
+    };
+    RUNTIME.block_on(async { timeout(PATIENCE, work).await.ok().flatten() })
+}
+
+/// Longer than an API server waits for a webhook.
+const PATIENCE: Duration = Duration::from_secs(65);

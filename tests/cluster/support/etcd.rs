@@ -1,0 +1,73 @@
+//! etcd, read and written directly: the one place that shows what is really stored.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::assets::Assets;
+use super::client::plain;
+use super::process::{Process, eventually, free_port};
+
+pub(crate) struct Etcd {
+    process: Process,
+    pub(crate) port: u16,
+}
+
+impl Etcd {
+    pub(crate) fn start(assets: &Assets, dir: &Path, logs: &Path) -> Self {
+        let (port, peer) = (free_port(), free_port());
+        let (client, peer) = (
+            format!("http://127.0.0.1:{port}"),
+            format!("http://127.0.0.1:{peer}"),
+        );
+        let args = [
+            format!("--data-dir={}", dir.join("etcd").display()),
+            format!("--listen-client-urls={client}"),
+            format!("--advertise-client-urls={client}"),
+            format!("--listen-peer-urls={peer}"),
+            format!("--initial-advertise-peer-urls={peer}"),
+            format!("--initial-cluster=default={peer}"),
+            "--unsafe-no-fsync".to_owned(),
+            "--log-level=warn".to_owned(),
+        ];
+        let log = logs.join("etcd.log");
+        let mut process = Process::start("etcd", &assets.path("etcd"), &args, &log);
+        eventually("etcd is ready", Duration::from_secs(20), || {
+            if let Some(obituary) = process.obituary() {
+                panic!("{obituary}");
+            }
+            plain(Method::GET, port, "/health", String::new()).filter(|(code, _)| *code == 200)
+        });
+        Self { process, port }
+    }
+
+    /// The object under a key, such as `/registry/example.com/widgets/default/w1`.
+    pub(crate) fn read(&self, key: &str) -> Option<Value> {
+        let answer = self.call("/v3/kv/range", &json!({ "key": encode(key) }));
+        let value = answer["kvs"][0]["value"].as_str()?;
+        Some(serde_json::from_slice(&STANDARD.decode(value).unwrap()).unwrap())
+    }
+
+    /// Writes behind the API server's back.
+    pub(crate) fn write(&self, key: &str, object: &Value) {
+        let value = STANDARD.encode(object.to_string());
+        self.call("/v3/kv/put", &json!({ "key": encode(key), "value": value }));
+    }
+
+    fn call(&self, path: &str, body: &Value) -> Value {
+        let (_, answer) = plain(Method::POST, self.port, path, body.to_string()).expect("etcd");
+        serde_json::from_slice(&answer).unwrap()
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.process.terminate(Duration::from_secs(3));
+    }
+}
+
+fn encode(key: &str) -> String {
+    STANDARD.encode(key)
+}

@@ -1,0 +1,38 @@
+//! The real kubectl, where it matters what a user's tool does.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::scene::Scene;
+
+impl Scene<'_> {
+    /// Runs kubectl with a manifest in a file, and returns what it printed.
+    #[track_caller]
+    pub(crate) fn kubectl(&self, args: &[&str], manifest: &Value) -> String {
+        let (ok, text) = self.try_kubectl(args, manifest);
+        assert!(ok, "kubectl {args:?}: {text}");
+        text
+    }
+
+    pub(crate) fn try_kubectl(&self, args: &[&str], manifest: &Value) -> (bool, String) {
+        let file = self.dir.join("manifest.json");
+        fs::write(&file, manifest.to_string()).unwrap();
+        let bed = self.bed;
+        let output = Command::new(bed.assets.path("kubectl"))
+            .arg(format!("--kubeconfig={}", bed.api.kubeconfig.display()))
+            .arg(format!("--cache-dir={}/kubectl-cache", self.dir.display()))
+            .args(args)
+            .arg("-f")
+            .arg(file)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    }
+}

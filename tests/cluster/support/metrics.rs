@@ -1,0 +1,58 @@
+//! What the API server says about the conversions it asked us for.
+
+use std::collections::BTreeMap;
+
+use hyper::Method;
+
+use super::bed::Bed;
+
+/// Calls by result, such as `success` or `failure conversion_webhook_call_failure`.
+pub(crate) fn calls(bed: &Bed) -> BTreeMap<String, u64> {
+    let mut calls = BTreeMap::new();
+    for line in page(bed).lines() {
+        let Some(rest) = line.strip_prefix("apiserver_conversion_webhook_request_total{") else {
+            continue;
+        };
+        let result = format!("{} {}", label(rest, "result"), label(rest, "failure_type"));
+        *calls.entry(result.trim().to_owned()).or_default() += value(rest);
+    }
+    calls
+}
+
+/// Conversions of one CRD: those that succeeded and those that did not.
+pub(crate) fn of_crd(bed: &Bed, crd: &str) -> (u64, u64) {
+    by_crd(bed).remove(crd).unwrap_or_default()
+}
+
+/// The same for every CRD there ever was.
+pub(crate) fn by_crd(bed: &Bed) -> BTreeMap<String, (u64, u64)> {
+    let mut all = BTreeMap::<String, (u64, u64)>::new();
+    for line in page(bed).lines() {
+        let name = "apiserver_crd_conversion_webhook_duration_seconds_count{";
+        let Some(rest) = line.strip_prefix(name) else {
+            continue;
+        };
+        let (good, bad) = all.entry(label(rest, "crd_name").to_owned()).or_default();
+        match label(rest, "succeeded") {
+            "true" => *good += value(rest),
+            _ => *bad += value(rest),
+        }
+    }
+    all
+}
+
+fn page(bed: &Bed) -> String {
+    let answer = bed.api.client.call(Method::GET, "/metrics", None);
+    answer.ok().as_str().unwrap().to_owned()
+}
+
+fn label<'a>(line: &'a str, name: &str) -> &'a str {
+    let start = line.find(&format!("{name}=\"")).map(|at| &line[at..]);
+    start
+        .and_then(|rest| rest.split('"').nth(1))
+        .unwrap_or_default()
+}
+
+fn value(line: &str) -> u64 {
+    line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64
+}

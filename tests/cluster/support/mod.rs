@@ -1,0 +1,17 @@
+//! A real API server, and what the scenarios need around it.
+
+pub(crate) mod apiserver;
+pub(crate) mod assets;
+pub(crate) mod balancer;
+pub(crate) mod bed;
+pub(crate) mod client;
+pub(crate) mod etcd;
+pub(crate) mod kubectl;
+pub(crate) mod metrics;
+pub(crate) mod pki;
+pub(crate) mod pointsman;
+pub(crate) mod process;
+pub(crate) mod sample;
+pub(crate) mod scene;
+pub(crate) mod side_by_side;
+pub(crate) mod verbs;

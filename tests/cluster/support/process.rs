@@ -1,0 +1,164 @@
+//! Processes that never outlive the test run, however it ends.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{LazyLock, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program that runs until it is dropped. What it prints goes to a file.
+pub(crate) struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+    ended: bool,
+}
+
+impl Process {
+    pub(crate) fn start(name: &str, program: &Path, args: &[String], log: &Path) -> Self {
+        let out = File::options().create(true).append(true).open(log).unwrap();
+        let err = out.try_clone().unwrap();
+        let child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            // Not ours to interrupt: Ctrl-C reaches the test run, and its end the watchdog.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        tell_watchdog("add", child.id());
+        Self {
+            name: name.to_owned(),
+            child,
+            log: log.to_owned(),
+            ended: false,
+        }
+    }
+
+    /// The end of the log and the exit status, where the program is gone already.
+    pub(crate) fn obituary(&mut self) -> Option<String> {
+        let status = self.child.try_wait().unwrap()?;
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let tail = lines[lines.len().saturating_sub(12)..].join("\n");
+        Some(format!("{} ended with {status}:\n{tail}", self.name))
+    }
+
+    /// Asks it to end, and waits.
+    pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
+        self.ask();
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.bury();
+                return Some(status);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.kill();
+        None
+    }
+
+    /// Sends SIGTERM and does not wait.
+    pub(crate) fn ask(&self) {
+        // std knows only SIGKILL.
+        let pid = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        if !self.ended {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            self.bury();
+        }
+    }
+
+    fn bury(&mut self) {
+        self.ended = true;
+        tell_watchdog("drop", self.child.id());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A shell that reads which processes there are. When our end of its pipe closes, because we ended or were killed, it
+/// kills them and removes
+/// their directories. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
+static WATCHDOG: LazyLock<Mutex<Child>> = LazyLock::new(|| {
+    let child = Command::new("sh")
+        .args(["-c", WATCH])
+        .stdin(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    Mutex::new(child)
+});
+
+const WATCH: &str = r#"
+pids= dirs=
+while read -r what it; do
+    case $what in
+        add) pids="$pids $it " ;;
+        drop) pids=$(echo "$pids" | sed "s/ $it / /") ;;
+        dir) dirs="$dirs $it" ;;
+    esac
+done
+[ -z "${pids# }" ] || kill -9 $pids 2>/dev/null
+sleep 1
+[ -z "$dirs" ] || rm -rf $dirs
+"#;
+
+/// Has a directory removed when all is over.
+pub(crate) fn remove_at_the_end(dir: &Path) {
+    tell_watchdog("dir", dir.display());
+}
+
+fn tell_watchdog(what: &str, it: impl Display) {
+    let mut watchdog = WATCHDOG.lock().unwrap();
+    let pipe = watchdog.stdin.as_mut().unwrap();
+    writeln!(pipe, "{what} {it}").unwrap();
+}
+
+/// A loopback port that nobody listens on and that was not handed out before.
+pub(crate) fn free_port() -> u16 {
+    static GIVEN: LazyLock<Mutex<HashSet<u16>>> = LazyLock::new(Mutex::default);
+    loop {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
+}
+
+/// Asks again and again until there is an answer.
+///
+/// # Panics
+/// When there is none in time, with what was waited for.
+pub(crate) fn eventually<T>(
+    what: &str,
+    patience: Duration,
+    mut ask: impl FnMut() -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within {patience:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,151 @@
+//! The two kinds that the scenarios are about.
+
+use std::fs;
+use std::path::Path;
+
+use pointsman::definition::Kind;
+use serde_json::{Value, json};
+
+/// A kind with two versions and an example of each.
+pub(crate) struct Sample {
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
+    pub(crate) old: &'static str,
+    pub(crate) new: &'static str,
+    pub(crate) scale: bool,
+    /// As in the definition.
+    pub(crate) group: &'static str,
+    pub(crate) definition: &'static str,
+    pub(crate) crd_file: &'static str,
+    pub(crate) crd: &'static str,
+    /// The same object's spec in both versions, as a user writes it.
+    pub(crate) specs: fn() -> (Value, Value),
+}
+
+impl Sample {
+    pub(crate) fn old_spec(&self) -> Value {
+        (self.specs)().0
+    }
+
+    pub(crate) fn new_spec(&self) -> Value {
+        (self.specs)().1
+    }
+
+    pub(crate) fn spec(&self, version: &str) -> Value {
+        if version == self.old {
+            self.old_spec()
+        } else {
+            self.new_spec()
+        }
+    }
+
+    /// Writes the definition with another group, so that scenarios do not get in each other's way, and returns the CRD.
+    pub(crate) fn install(&self, group: &str, dir: &Path) -> Value {
+        fs::create_dir_all(dir).unwrap();
+        if group == self.group {
+            // Beside it, a kind of the user's own.
+            WIDGET.install("beside.example.com", dir);
+            let kinds = Kind::embedded().unwrap();
+            let built_in = kinds.iter().find(|kind| kind.group() == group);
+            return built_in.expect("a built-in kind").crd().clone();
+        }
+        let crd = self.crd.replace(self.group, group);
+        // What is built in is served as well, under its own name.
+        let unnamed = |line: &&str| !line.starts_with("name: ");
+        let renamed: Vec<&str> = self.definition.lines().filter(unnamed).collect();
+        let name = group.replace('.', "-");
+        let definition = format!("{}\nname: {name}\n", renamed.join("\n"));
+        fs::write(dir.join("kind.yaml"), &definition).unwrap();
+        fs::write(dir.join(self.crd_file), &crd).unwrap();
+        let kind = Kind::load("kind.yaml", &definition, &mut |_| Ok(crd.clone())).unwrap();
+        kind.crd().clone()
+    }
+}
+
+/// One field for host and port becomes two: the kind of Kubernetes' own conversion tests.
+pub(crate) static WIDGET: Sample = Sample {
+    name: "widget",
+    kind: "Widget",
+    plural: "widgets",
+    old: "v1",
+    new: "v2",
+    scale: true,
+    group: "example.com",
+    definition: include_str!("../../data/kinds/widgets.yaml"),
+    crd_file: "widgets.crd.yaml",
+    crd: include_str!("../../data/kinds/widgets.crd.yaml"),
+    specs: || {
+        let old = json!({"hostPort": "example.com:8080", "replicas": 2});
+        let new = json!({"host": "example.com", "port": 8080, "replicas": 2});
+        (old, new)
+    },
+};
+
+/// A kind whose controllers do not agree. The newer version has fields that the older one has not.
+pub(crate) static ENGINE: Sample = Sample {
+    name: "engine",
+    kind: "Engine",
+    plural: "engines",
+    old: "v1",
+    new: "v2",
+    scale: true,
+    group: "example.com",
+    definition: include_str!("../../data/kinds/engines.yaml"),
+    crd_file: "engines.crd.yaml",
+    crd: include_str!("../../data/kinds/engines.crd.yaml"),
+    specs: || {
+        let old = json!({"power": 75, "replicas": 2, "serial": "T1"});
+        let mut new = old.clone();
+        new["cooling"] = json!("water");
+        new["turbo"] = json!({"pressure": 3});
+        (old, new)
+    },
+};
+
+/// Elasticsearch, built in as well: one version, nothing to convert.
+pub(crate) static ELASTICSEARCH: Sample = Sample {
+    name: "elasticsearch",
+    kind: "Elasticsearch",
+    plural: "elasticsearches",
+    old: "v1",
+    new: "v1",
+    scale: false,
+    group: "elasticsearch.k8s.elastic.co",
+    definition: include_str!("../../../src/kinds/elasticsearch/elasticsearch.yaml"),
+    crd_file: "elasticsearches.crd.yaml",
+    crd: include_str!("../../../src/kinds/elasticsearch/elasticsearches.crd.yaml"),
+    specs: || (json!({"version": "8.18.0"}), json!({"version": "8.18.0"})),
+};
+
+/// The kind that is built in.
+pub(crate) static MATERIALIZE: Sample = Sample {
+    name: "materialize",
+    kind: "Materialize",
+    plural: "materializes",
+    old: "v1alpha1",
+    new: "v1alpha2",
+    scale: false,
+    group: "materialize.cloud",
+    definition: include_str!("../../../src/kinds/materialize/materialize.yaml"),
+    crd_file: "materializes.crd.yaml",
+    crd: include_str!("../../../src/kinds/materialize/materializes.crd.yaml"),
+    specs: || {
+        let role = "arn:aws:iam::123456789012:role/environmentd";
+        let old = json!({
+            "environmentdImageRef": "materialize/environmentd:v26.12.0",
+            "backendSecretName": "materialize-backend",
+            "environmentId": "5c8a1f0e-7f2b-4b8e-9d55-2f6f3c1b0a77",
+            "environmentdIamRoleArn": role,
+            "requestRollout": "22222222-2222-2222-2222-222222222222",
+            "inPlaceRollout": true,
+        });
+        let new = json!({
+            "environmentdImageRef": "materialize/environmentd:v26.12.0",
+            "backendSecretName": "materialize-backend",
+            "environmentId": "5c8a1f0e-7f2b-4b8e-9d55-2f6f3c1b0a77",
+            "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": role},
+        });
+        (old, new)
+    },
+};

@@ -1,0 +1,262 @@
+//! What one scenario has to itself: a kind in a group of its own, a namespace, an instance of pointsman.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::bed::{Bed, Route};
+use super::client::Answer;
+use super::metrics;
+use super::pointsman::{Pointsman, Setup, write_pair};
+use super::process::{eventually, free_port};
+use super::sample::Sample;
+
+pub(crate) struct Scene<'a> {
+    pub(crate) bed: &'a Bed,
+    pub(crate) sample: &'static Sample,
+    pub(crate) route: Route,
+    /// The namespace, and the first label of the group.
+    pub(crate) ns: String,
+    pub(crate) group: String,
+    pub(crate) dir: PathBuf,
+    pub(crate) setup: Setup,
+    /// `None` while stopped.
+    pub(crate) pointsman: RefCell<Option<Pointsman>>,
+    /// What has to live until the CRD is gone.
+    kept: RefCell<Vec<Box<dyn Any>>>,
+    /// The CRD as the definition has it.
+    pub(crate) crd: Value,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        bed: &'a Bed,
+        sample: &'static Sample,
+        name: &str,
+        group: Option<&str>,
+        log: PathBuf,
+    ) -> Self {
+        let ns = name.to_owned();
+        let group = group.map_or_else(|| format!("{ns}.example.com"), str::to_owned);
+        let dir = bed.dir.path().join(&ns);
+        let crd = sample.install(&group, &dir.join("kinds"));
+        let names = ["localhost", "127.0.0.1", &format!("pointsman.{ns}.svc")].map(str::to_owned);
+        let (cert, key) = write_pair(&dir, &bed.authority.issue(&names));
+        let (kinds, port) = (dir.join("kinds"), free_port());
+        let setup = Setup {
+            cert,
+            key,
+            kinds,
+            log,
+            host: "127.0.0.1".to_owned(),
+            port,
+            flags: Vec::new(),
+        };
+        let scene = Self {
+            bed,
+            sample,
+            route: bed.plan.route,
+            pointsman: RefCell::new(Some(Pointsman::start(&setup))),
+            kept: RefCell::default(),
+            ns,
+            group,
+            dir,
+            setup,
+            crd,
+        };
+        let namespace = json!({"metadata": {"name": scene.ns}});
+        scene.post("/api/v1/namespaces", &namespace).ok();
+        scene
+    }
+
+    /// Creates the CRD, pointed at us, and waits until every version is served.
+    pub(crate) fn arm(&self, storage: &str) {
+        self.install(&self.armed(storage));
+    }
+
+    pub(crate) fn install(&self, crd: &Value) {
+        self.post(CRDS, crd).ok();
+        for version in [self.sample.old, self.sample.new] {
+            let served = |entry: &Value| entry["name"] == version && entry["served"] == true;
+            if crd["spec"]["versions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(served)
+            {
+                self.wait_until_served(version);
+            }
+        }
+    }
+
+    /// The CRD with our webhook in it.
+    pub(crate) fn armed(&self, storage: &str) -> Value {
+        let mut crd = self.crd.clone();
+        crd["spec"]["conversion"] = self.conversion();
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["storage"] = json!(version["name"] == storage);
+        }
+        crd
+    }
+
+    pub(crate) fn conversion(&self) -> Value {
+        let port = self.setup.port;
+        let mut client = match self.route {
+            Route::Url => json!({"url": format!("https://127.0.0.1:{port}/convert")}),
+            Route::Service => {
+                let spec = json!({"type": "ExternalName", "externalName": "localhost"});
+                let service = json!({"metadata": {"name": "pointsman"}, "spec": spec});
+                let path = format!("/api/v1/namespaces/{}/services", self.ns);
+                // There already, where the CRD is armed again.
+                let answer = self.post(&path, &service);
+                assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
+                json!({"service": {"name": "pointsman", "namespace": self.ns, "port": port, "path": "/convert"}})
+            }
+        };
+        client["caBundle"] = json!(STANDARD.encode(&self.bed.authority.pem));
+        let webhook = json!({"conversionReviewVersions": ["v1"], "clientConfig": client});
+        json!({"strategy": "Webhook", "webhook": webhook})
+    }
+
+    /// Established is not yet served, and served is not yet everywhere.
+    fn wait_until_served(&self, version: &str) {
+        let object = self.object(version, "probe");
+        let path = format!("{}?dryRun=All", self.all(version));
+        let mut last = String::new();
+        eventually(
+            &format!("{version} is served"),
+            Duration::from_secs(20),
+            || {
+                let answer = self.post(&path, &object);
+                last.clone_from(&answer.message());
+                assert!(answer.is_ok() || answer.code == 404, "{version}: {last}");
+                answer.is_ok().then_some(())
+            },
+        );
+    }
+
+    /// Makes a version the stored one, and waits until that is so.
+    pub(crate) fn store(&self, storage: &str) {
+        self.change_crd(|crd| {
+            for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+                version["storage"] = json!(version["name"] == storage);
+            }
+        });
+        let mut count = 0;
+        eventually("the storage version", Duration::from_secs(20), || {
+            count += 1;
+            let name = format!("probe-{count}");
+            let answer = self.create(storage, &self.object(storage, &name));
+            let stored = answer.is_ok().then(|| self.etcd(&name));
+            self.delete(storage, &name);
+            let wanted = format!("{}/{storage}", self.group);
+            stored.filter(|object| object["apiVersion"] == wanted)
+        });
+    }
+
+    /// Changes the CRD, whoever else does meanwhile.
+    pub(crate) fn change_crd(&self, change: impl Fn(&mut Value)) {
+        let path = format!("{CRDS}/{}", self.crd_name());
+        eventually("the CRD is changed", Duration::from_secs(10), || {
+            let mut crd = self.call(Method::GET, &path, None).ok();
+            change(&mut crd);
+            let answer = self.call(Method::PUT, &path, Some((JSON, crd.to_string())));
+            assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
+            answer.is_ok().then_some(())
+        });
+    }
+
+    pub(crate) fn crd_name(&self) -> String {
+        format!("{}.{}", self.sample.plural, self.group)
+    }
+
+    /// A complete object as a user would write it.
+    pub(crate) fn object(&self, version: &str, name: &str) -> Value {
+        self.with_spec(version, name, self.sample.spec(version))
+    }
+
+    pub(crate) fn with_spec(&self, version: &str, name: &str, spec: Value) -> Value {
+        json!({
+            "apiVersion": format!("{}/{version}", self.group), "kind": self.sample.kind,
+            "metadata": {"name": name, "namespace": self.ns}, "spec": spec,
+        })
+    }
+
+    /// The path of a collection.
+    pub(crate) fn all(&self, version: &str) -> String {
+        let (group, ns, plural) = (&self.group, &self.ns, self.sample.plural);
+        format!("/apis/{group}/{version}/namespaces/{ns}/{plural}")
+    }
+
+    /// The path of an object, or of a subresource such as `w1/status`.
+    pub(crate) fn one(&self, version: &str, name: &str) -> String {
+        format!("{}/{name}", self.all(version))
+    }
+
+    pub(crate) fn key(&self, name: &str) -> String {
+        let (group, ns, plural) = (&self.group, &self.ns, self.sample.plural);
+        format!("/registry/{group}/{plural}/{ns}/{name}")
+    }
+
+    /// What is stored.
+    #[track_caller]
+    pub(crate) fn etcd(&self, name: &str) -> Value {
+        self.bed.etcd.read(&self.key(name)).expect("stored")
+    }
+
+    pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
+        self.bed.api.client.call(method, path, body)
+    }
+
+    /// A GET that must succeed.
+    pub(crate) fn call_get(&self, path: &str) -> Value {
+        self.call(Method::GET, path, None).ok()
+    }
+
+    /// Asks until there is an answer: caches follow etcd, and handlers the CRD.
+    #[track_caller]
+    pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
+        let place = std::panic::Location::caller();
+        eventually(&place.to_string(), Duration::from_secs(20), ask)
+    }
+
+    /// How many conversions succeeded and failed so far.
+    pub(crate) fn conversions(&self) -> (u64, u64) {
+        metrics::of_crd(self.bed, &self.crd_name())
+    }
+
+    pub(crate) fn keep(&self, what: impl Any) {
+        self.kept.borrow_mut().push(Box::new(what));
+    }
+
+    /// Stops the instance as a kubelet would.
+    pub(crate) fn stop_pointsman(&self) {
+        if let Some(mut pointsman) = self.pointsman.borrow_mut().take() {
+            pointsman.drain();
+        }
+    }
+
+    /// Removes the kind, in the order of a user who uninstalls: objects, CRD, and only then us.
+    pub(crate) fn clean(&self) {
+        let path = format!("{CRDS}/{}", self.crd_name());
+        self.call(Method::DELETE, &path, None);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.call(Method::GET, &path, None).code != 404 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(50));
+        }
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";

@@ -1,0 +1,123 @@
+//! Law 1: there and back is the same object. Law 2's other half, that nothing else comes back, is in `edits`.
+
+use super::objects::{complete, is_complete, is_sparse, pruned, sparse};
+use super::schema::{fill, invalid};
+use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, same};
+use crate::value::Value;
+
+/// Status fields of the newer version that the older schema lets through.
+const CARRIED: [&str; 2] = [
+    "status.lastCompletedRolloutHash",
+    "status.requestedRolloutHash",
+];
+
+/// There and back is the same, and from there on nothing moves.
+pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
+    let there = convert(object, trip.to)?;
+    let back = convert(&there, trip.from)?;
+    let (mut expected, mut tidy) = (with_metadata(object), back.clone());
+    // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
+    if let Some(Value::Object(entries)) = ours(object, trip.to) {
+        for (field, entry) in entries {
+            let derived = entry
+                .get("derived")
+                .is_some_and(|derived| object.field(&field) == Some(derived));
+            let completed = field == "status.lastCompletedRolloutRequest";
+            // Where somebody completed a request, the hashes are worked out anew.
+            let left = entry.get("derived").or(entry.get("left"));
+            let carried = if completed && object.field(&field) != left {
+                &CARRIED[..]
+            } else {
+                &[]
+            };
+            for field in carried
+                .iter()
+                .copied()
+                .chain((derived || completed).then_some(field.as_str()))
+            {
+                expected.take(field);
+                tidy.take(field);
+            }
+        }
+    }
+    if !trip.down {
+        for field in CARRIED.iter().filter(|field| object.field(field).is_none()) {
+            tidy.take(field);
+        }
+    }
+    if trip.down && !has_ours(object) {
+        exactly("back home", &expected, &tidy)?;
+    }
+    same("back home", &expected, &tidy)?;
+    let again = convert(&back, trip.to)?;
+    if !has_ours(object) {
+        exactly("there again", &there, &again)?;
+    }
+    let home = convert(&again, trip.from)?;
+    exactly("back home again", &back, &home)?;
+    exactly("there a third time", &again, &convert(&home, trip.to)?)?;
+    Ok(there)
+}
+
+/// An answer always has metadata.
+fn with_metadata(object: &Value) -> Value {
+    let mut object = object.clone();
+    if object
+        .get("metadata")
+        .is_none_or(|metadata| *metadata == Value::Null)
+    {
+        object.set("metadata", Value::object());
+    }
+    object
+}
+
+#[test]
+fn complete_objects_come_home_as_they_left() {
+    let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
+        if seen.note("complete", is_complete(trip, object)) {
+            let there = comes_home(trip, object)?;
+            seen.note("kept something", has_ours(&there));
+            seen.note("had a status", object.get("status").is_some());
+        }
+        Ok(())
+    });
+    seen.at_least(95, "complete");
+    seen.at_least(40, "kept something");
+    seen.at_least(30, "had a status");
+}
+
+#[test]
+fn sparse_objects_come_home_as_they_left() {
+    let seen = on_every_trip(1, &sparse, &|trip, seen, object, _| {
+        if seen.note("sparse", is_sparse(trip, object)) {
+            let there = comes_home(trip, object)?;
+            seen.note("kept something", has_ours(&there));
+            seen.note("without metadata", object.get("metadata").is_none());
+        }
+        Ok(())
+    });
+    seen.at_least(40, "sparse");
+    seen.at_least(10, "kept something");
+    seen.at_least(1, "without metadata");
+}
+
+#[test]
+fn a_complete_object_is_complete_and_valid_in_the_other_version() {
+    let seen = on_every_trip(4, &pruned, &|trip, seen, object, _| {
+        if seen.note("complete", is_complete(trip, object)) {
+            let mut there = convert(object, trip.to)?;
+            fill(trip.to_schema(), &mut there);
+            if let Some(problem) = invalid(trip.to_schema(), &there, "") {
+                // A list cannot leave an element out that the other type cannot say.
+                let gap = problem.ends_with("has a wrong type: null")
+                    && (problem.contains("/tags/") || problem.contains("/groups/"));
+                if seen.note("gaps", gap) {
+                    return Ok(());
+                }
+                return Err(format!("is not valid at {}: {problem}", trip.to));
+            }
+        }
+        Ok(())
+    });
+    seen.at_least(95, "complete");
+}
