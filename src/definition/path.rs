@@ -72,6 +72,12 @@ impl Path {
         Self(to.0.iter().chain(rest).cloned().collect())
     }
 
+    /// What is left of the path below another one, if anything is.
+    pub(crate) fn strip(&self, other: &Self) -> Option<Self> {
+        let rest = self.0.strip_prefix(other.0.as_slice())?;
+        (!rest.is_empty()).then(|| Self(rest.to_vec()))
+    }
+
     /// Whether `self` is `other` or a place inside it.
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)

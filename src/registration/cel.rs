@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::guard::cel_string;
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema};
-use crate::webhook::spelled;
+use crate::webhook::the_same;
 
 /// The CRD of a kind, with the admission rules that its schemas can say.
 #[must_use]
@@ -40,10 +40,9 @@ pub fn crd(kind: &Kind) -> Value {
             .iter()
             .filter(|rule| rule.controllers.is_none())
         {
-            let spell =
-                |path: &Path| Path::parse(&spelled(kind, &path.to_string(), rule.at, index)).ok();
-            let Some(field) = spell(&rule.field).filter(|field| known.schema.at(field).is_some())
-            else {
+            let field = the_same(kind, &rule.field, rule.at, index)
+                .filter(|field| known.schema.at(field).is_some());
+            let Some(field) = field else {
                 continue;
             };
             if let Some((at, validation)) = validation(rule, &field, &known.schema) {
@@ -211,8 +210,9 @@ fn add(schema: &mut Value, path: &Path, validation: Value) {
     let list = here
         .entry("x-kubernetes-validations")
         .or_insert_with(|| json!([]));
-    if let Some(list) = list.as_array_mut()
-        && !list.contains(&validation)
+    if let Some(list) = list
+        .as_array_mut()
+        .filter(|list| !list.contains(&validation))
     {
         list.push(validation);
     }

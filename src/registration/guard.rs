@@ -23,7 +23,7 @@ pub enum GuardMode {
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
     let key = &kind.admission.version_label;
-    let name = format!("pointsman-{}-version-label", kind.plural());
+    let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
     let quoted = cel_string(key);
     let list: Vec<String> = served
         .iter()
@@ -34,10 +34,12 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
         .map(ControllerVersion::as_str)
         .collect::<Vec<_>>()
         .join(", ");
+    let labelled = |object: &str| {
+        format!("has({object}.metadata.labels) && {quoted} in {object}.metadata.labels")
+    };
     let label = |object: &str| {
-        format!(
-            "has({object}.metadata.labels) && {quoted} in {object}.metadata.labels ? {object}.metadata.labels[{quoted}] : ''"
-        )
+        let labelled = labelled(object);
+        format!("{labelled} ? {object}.metadata.labels[{quoted}] : ''")
     };
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -55,19 +57,21 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
                 }],
             },
             "variables": [
+                {"name": "labelled", "expression": labelled("object")},
+                {"name": "labelledBefore", "expression": format!("oldObject != null && {}", labelled("oldObject"))},
                 {"name": "after", "expression": label("object")},
                 {"name": "before", "expression": format!("oldObject == null ? '' : ({})", label("oldObject"))},
-                {"name": "changed", "expression": "oldObject == null || variables.before != variables.after"},
+                {"name": "changed", "expression": "oldObject == null || variables.before != variables.after || variables.labelledBefore != variables.labelled"},
                 {"name": "served", "expression": format!("[{}]", list.join(", "))},
             ],
             "validations": [
                 {
-                    "expression": "!variables.changed || variables.after != ''",
+                    "expression": "!variables.changed || variables.labelled",
                     "message": format!("label {key} is missing: it says which controller version manages the object; served are {names}"),
                     "reason": "Invalid",
                 },
                 {
-                    "expression": "!variables.changed || variables.after == '' || variables.after in variables.served",
+                    "expression": "!variables.changed || !variables.labelled || variables.after in variables.served",
                     "messageExpression": format!(
                         "{} + variables.after + {}",
                         cel_string(&format!("label {key}: no controller version \"")),

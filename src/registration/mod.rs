@@ -3,6 +3,8 @@
 
 mod cel;
 mod guard;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 
@@ -10,7 +12,7 @@ pub use cel::crd;
 pub use guard::{GuardMode, guard};
 
 use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use crate::webhook::{ControllerVersion, digest};
 
 /// How the API server reaches a webhook.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -91,7 +93,7 @@ pub fn webhooks(
     let key = &kind.admission.version_label;
     let (suffix, selector) = match selection {
         Selection::Labelled => (
-            format!("v{}", dashed(version)),
+            format!("v{}", named(version)),
             json!({"key": key, "operator": "In", "values": [version.as_str()]}),
         ),
         Selection::Unlabelled => (
@@ -122,7 +124,8 @@ pub fn webhooks(
             webhook.extend(more.clone());
         }
         let mut metadata = json!({
-            "name": format!("pointsman-{plural}-{suffix}"),
+            // The group belongs to the name: other groups may have a kind with the same plural.
+            "name": format!("pointsman-{suffix}.{plural}.{group}"),
             "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"},
         });
         if let (Some(metadata), false) = (metadata.as_object_mut(), annotations.is_empty()) {
@@ -156,4 +159,14 @@ fn dashed(version: &ControllerVersion) -> String {
         .as_str()
         .replace(['.', '_', '+'], "-")
         .to_lowercase()
+}
+
+/// The same, told apart from all other versions: dots, dashes and capitals look alike there.
+fn named(version: &ControllerVersion) -> String {
+    let (text, name) = (version.as_str(), dashed(version));
+    if name.replace('-', ".") == text {
+        return name;
+    }
+    let digest = digest(&[text.as_bytes()]);
+    format!("{name}-{}", digest.get(..8).unwrap_or_default())
 }

@@ -189,6 +189,50 @@ impl Path {
             .collect()
     }
 
+    /// What can never hold, in words.
+    pub(crate) fn never(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for Rule { from, to } in &self.rules {
+            match to {
+                Target::Range(to) if !to.goes_beyond(from) => problems.push(format!(
+                    "the rule from {from} to {to} can never hold: only newer versions may follow"
+                )),
+                _ => {}
+            }
+        }
+        for (index, exact) in self.exact.iter().enumerate() {
+            let version = &exact.version;
+            let before = self.exact.iter().take(index);
+            if before
+                .into_iter()
+                .any(|other| same(&other.version, version))
+            {
+                problems.push(format!("{version} has two entries"));
+            }
+            let is_not_older = |other: &&Version| !other.cmp_precedence(version).is_lt();
+            for other in exact.upgrade_from.iter().filter(is_not_older) {
+                problems.push(format!(
+                    "{version} cannot be upgraded to from {other}, which is not older"
+                ));
+            }
+            for other in exact.downgrade_to.iter().filter(is_not_older) {
+                problems.push(format!(
+                    "{version} cannot be downgraded to {other}, which is not older"
+                ));
+            }
+        }
+        problems
+    }
+
+    /// Whether anything is said of a version.
+    pub(crate) fn knows(&self, version: &Version) -> bool {
+        self.exact.iter().any(|exact| same(&exact.version, version))
+            || self.rules.iter().any(|rule| {
+                rule.from.contains(version)
+                    || matches!(&rule.to, Target::Range(to) if to.contains(version))
+            })
+    }
+
     /// Versions that are named as neighbours, but have no entry of their own.
     pub(crate) fn unknown(&self) -> Vec<&Version> {
         let named = self

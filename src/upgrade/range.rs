@@ -6,7 +6,7 @@ use super::version;
 
 /// A range of versions. All its comparisons must hold.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Range(Vec<(Comparison, [u64; 3])>);
+pub(crate) struct Range(Vec<(Comparison, [u64; 3])>, String);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Comparison {
@@ -42,7 +42,7 @@ impl Range {
         if text.trim().is_empty() {
             return Err("an empty range: write * for any version".to_owned());
         }
-        let range = Self(range);
+        let range = Self(range, text.trim().to_owned());
         if range.is_empty() {
             return Err(format!("range {text:?} holds no version"));
         }
@@ -68,9 +68,24 @@ impl Range {
             .max()
     }
 
+    /// Whether the range holds a version newer than the first one of another range.
+    pub(crate) fn goes_beyond(&self, other: &Self) -> bool {
+        let first = other.first().unwrap_or_else(|| Version::new(0, 0, 0));
+        let first = numbers(&first);
+        self.0
+            .iter()
+            .all(|(comparison, bound)| *comparison == Comparison::AtLeast || *bound > first)
+    }
+
     fn is_empty(&self) -> bool {
         let first = self.first().unwrap_or_else(|| Version::new(0, 0, 0));
         !self.contains(&first)
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.1)
     }
 }
 

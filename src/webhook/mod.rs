@@ -9,12 +9,13 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(crate) use admission::spelled;
+pub(crate) use admission::the_same;
 pub use admission::{
     ControllerVersion, Enforcement, FieldError, Flip, Judgement, NotAVersion, PatchOperation,
     Reason, Settings, Verdict,
 };
 pub use convert::{Change, ConvertError, Converted, Metadata};
+pub(crate) use rollout::digest;
 pub use rollout::{HASH_SCHEMA, Preimage};
 
 use crate::definition::Kind;

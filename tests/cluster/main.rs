@@ -15,6 +15,9 @@
 use std::process::ExitCode;
 
 mod actions;
+mod admission_kept;
+mod admission_matrix;
+mod admission_modes;
 mod certificates;
 mod controllers;
 mod conversion;
@@ -45,6 +48,9 @@ fn main() -> ExitCode {
         gitops::SCENARIOS,
         stories::SCENARIOS,
         outage::SCENARIOS,
+        admission_matrix::SCENARIOS,
+        admission_kept::SCENARIOS,
+        admission_modes::SCENARIOS,
     ]
     .concat();
     let held = match std::env::var_os("POINTSMAN_MEASURE") {

@@ -41,6 +41,12 @@ impl Scenario {
         self
     }
 
+    /// Of other kinds.
+    pub(crate) const fn of(mut self, kinds: &'static [&'static Sample]) -> Self {
+        self.kinds = kinds;
+        self
+    }
+
     /// On the bed of the newest version that is set up as a cluster is.
     pub(crate) const fn newest(mut self) -> Self {
         self.newest = true;

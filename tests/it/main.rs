@@ -3,6 +3,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod admission;
 mod captures;
 mod cli;
 mod connections;
@@ -14,7 +15,9 @@ mod kinds;
 mod laws;
 mod overload;
 mod readme;
+mod registration;
 mod reload;
+mod schemas;
 mod serve;
 mod shutdown;
 mod support;

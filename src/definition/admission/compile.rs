@@ -6,11 +6,12 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::document::{self, Document};
+use super::paths::{self, is_qualified_name};
 use super::{Admission, Check, Rule, UpgradePath};
 use crate::definition::load::{Problems, hint, line};
 use crate::definition::{Path, Schema, Version};
 use crate::json::Json;
-use crate::upgrade::{self, Exact, Range, Step, Target};
+use crate::upgrade::Range;
 
 /// Compiles the admission block of a kind.
 pub(in crate::definition) fn compile(
@@ -22,7 +23,7 @@ pub(in crate::definition) fn compile(
     let block = &written.value;
     let mut paths = BTreeMap::new();
     for (name, path) in &block.paths {
-        paths.insert(name.clone(), self::path(name, path, problems)?);
+        paths.insert(name.clone(), paths::path(name, path, problems)?);
     }
     let mut compiler = Compiler {
         versions,
@@ -57,7 +58,7 @@ pub(in crate::definition) fn compile(
         .version_label
         .clone()
         .unwrap_or_else(|| default_label(group));
-    if !is_label_key(&version_label) {
+    if !is_qualified_name(&version_label) {
         problems.add(
             line(written),
             format!("versionLabel: {version_label:?} is no label key"),
@@ -75,108 +76,10 @@ pub(crate) fn default_label(group: &str) -> String {
     format!("{group}/controller-version")
 }
 
-fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = key.split_once('/').unwrap_or(("a", key));
-    let allowed = |text: &str, more: &[char]| {
-        text.chars()
-            .all(|c| c.is_ascii_alphanumeric() || more.contains(&c))
-            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.ends_with(|c: char| c.is_ascii_alphanumeric())
-    };
-    prefix.len() <= 253
-        && name.len() <= 63
-        && allowed(prefix, &['-', '.'])
-        && allowed(name, &['-', '_', '.'])
-}
-
-fn path(
-    name: &str,
-    written: &Spanned<document::UpgradePath>,
-    problems: &mut Problems,
-) -> Option<UpgradePath> {
-    let at = line(written);
-    let mut path = upgrade::Path::default();
-    let mut good = true;
-    let mut bad = |problems: &mut Problems, message: String| {
-        problems.add(at, format!("paths.{name}: {message}"));
-        good = false;
-    };
-    for hop in &written.value.rules {
-        let to = match (&hop.to, hop.step) {
-            (Some(to), None) => Range::parse(to).map(Target::Range),
-            (None, Some(step)) => Ok(Target::Step(match step {
-                document::Step::Major => Step::Major,
-                document::Step::Minor => Step::Minor,
-                document::Step::Patch => Step::Patch,
-            })),
-            _ => Err(format!(
-                "the rule from {:?} needs either `to` or `step`",
-                hop.from
-            )),
-        };
-        match (Range::parse(&hop.from), to) {
-            (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
-            (from, to) => from
-                .err()
-                .into_iter()
-                .chain(to.err())
-                .for_each(|error| bad(problems, error)),
-        }
-    }
-    for neighbours in &written.value.versions {
-        let mut read = |text: &String| {
-            let version = upgrade::version(text);
-            if version.is_none() {
-                bad(problems, format!("{text:?} is no version"));
-            }
-            version
-        };
-        let version = read(&neighbours.version);
-        let upgrade_from = neighbours
-            .upgrade_from
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        let downgrade_to = neighbours
-            .downgrade_to
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        path.exact.extend(version.map(|version| Exact {
-            version,
-            upgrade_from,
-            downgrade_to,
-        }));
-    }
-    for version in path.unknown() {
-        bad(
-            problems,
-            format!("{version} is named as a neighbour, but has no entry under versions"),
-        );
-    }
-    for version in path.unreachable() {
-        bad(
-            problems,
-            format!("no other version leads to {version}: it could never be upgraded to"),
-        );
-    }
-    if path.rules.is_empty() && path.exact.is_empty() {
-        bad(
-            problems,
-            "allows nothing: give it rules or versions".to_owned(),
-        );
-    }
-    good.then(|| UpgradePath {
-        path,
-        opt_out: written.value.opt_out.clone(),
-        downgrade_opt_out: written.value.downgrade_opt_out.clone(),
-    })
-}
-
-struct Compiler<'a> {
-    versions: &'a [Version],
+pub(super) struct Compiler<'a> {
+    pub(super) versions: &'a [Version],
     paths: &'a BTreeMap<String, UpgradePath>,
-    problems: &'a mut Problems,
+    pub(super) problems: &'a mut Problems,
 }
 
 impl Compiler<'_> {
@@ -198,34 +101,36 @@ impl Compiler<'_> {
                 ("deprecated", at, &deprecated.field, check)
             }
             Written::Duration(field) => ("duration", newest, &field.field, Check::Duration),
-            Written::Immutable(immutable) => (
-                "immutable",
-                newest,
-                &immutable.field,
-                Check::Immutable {
-                    unset: jsons(&immutable.unset),
-                },
-            ),
+            Written::Immutable(immutable) => {
+                let unset = jsons(&immutable.unset);
+                (
+                    "immutable",
+                    newest,
+                    &immutable.field,
+                    Check::Immutable { unset },
+                )
+            }
             Written::Range(bounds) => {
                 let (min, max) = (bounds.min, bounds.max);
-                if min.is_none() && max.is_none() {
-                    self.problems.add(
+                match (min, max) {
+                    (None, None) => self.problems.add(
                         at_line,
                         format!("range: {} has neither min nor max", bounds.field),
-                    );
-                }
-                if let (Some(min), Some(max)) = (min, max)
-                    && min > max
-                {
-                    self.problems.add(
+                    ),
+                    (Some(min), Some(max)) if min > max => self.problems.add(
                         at_line,
                         format!("range: {} can never be in {min}…{max}", bounds.field),
-                    );
+                    ),
+                    _ => {}
                 }
                 ("range", newest, &bounds.field, Check::Range { min, max })
             }
             Written::Requires(requires) => {
                 let base = self.field(newest, &requires.field, at_line)?;
+                if requires.needs.is_empty() {
+                    self.problems
+                        .add(at_line, format!("requires: {base} needs nothing"));
+                }
                 let mut needs = Vec::new();
                 for name in &requires.needs {
                     let path = self.field(newest, &format!("{base}.{name}"), at_line)?;
@@ -244,7 +149,11 @@ impl Compiler<'_> {
                     Some(running) => Some(self.field(newest, running, at_line)?),
                     None => None,
                 };
+                if let Some(running) = &running {
+                    self.is_of_type("upgrade", newest, running, "string", at_line);
+                }
                 let check = Check::Upgrade {
+                    or_wanted: upgrade.or_wanted || running.is_none(),
                     running,
                     reading: upgrade.reading,
                     path,
@@ -254,10 +163,10 @@ impl Compiler<'_> {
             }
             Written::Warn(warn) => {
                 let at = self.version(warn.at.as_deref(), at_line)?;
-                let unlike = match &warn.unlike {
-                    Some(unlike) => Some(self.field(at, unlike, at_line)?),
-                    None => None,
-                };
+                let mut unlike = Vec::new();
+                for other in warn.unlike.iter() {
+                    unlike.push(self.field(at, other, at_line)?);
+                }
                 let is = warn.is.as_ref().map(|value| Json::owned(value.to_string()));
                 (
                     "warn",
@@ -265,66 +174,29 @@ impl Compiler<'_> {
                     &warn.field,
                     Check::Warn {
                         is,
+                        unless: jsons(&warn.unless),
                         unlike,
                         message: warn.message.clone(),
                     },
                 )
             }
         };
+        let only = matches!(
+            &rule.value,
+            Written::Deprecated(document::Deprecated { at: Some(_), .. })
+                | Written::Warn(document::Warn { at: Some(_), .. })
+        );
         let field = self.field(at, field, at_line)?;
         self.check_type(name, at, &field, &check, at_line);
+        let check = self.with_empty_uuid(at, &field, check);
         Some(Rule {
+            only,
             id: format!("{name}:{field}"),
             controllers: controllers.cloned(),
             at,
             field,
             check,
         })
-    }
-
-    /// A rule whose field has another type could never hold.
-    fn check_type(&mut self, name: &str, at: usize, field: &Path, check: &Check, line: u64) {
-        let Some(schema) = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field))
-        else {
-            return;
-        };
-        let kind = schema.kind.as_deref();
-        let wanted = match check {
-            Check::Duration | Check::Upgrade { .. } => "string",
-            Check::Range { .. } => "integer",
-            Check::Requires { .. } => "object",
-            Check::Immutable { unset } => {
-                for value in unset.iter().filter(|value| !schema.admits(value)) {
-                    self.problems.add(
-                        line,
-                        format!("{name}: {field} can never be {}", value.to_text()),
-                    );
-                }
-                return;
-            }
-            Check::Warn {
-                is: Some(value), ..
-            } if !schema.admits(value) => {
-                self.problems.add(
-                    line,
-                    format!("{name}: {field} can never be {}", value.to_text()),
-                );
-                return;
-            }
-            Check::Deprecated { .. } | Check::Warn { .. } => return,
-        };
-        if kind.is_some_and(|kind| kind != wanted) {
-            self.problems.add(
-                line,
-                format!(
-                    "{name}: {field} is of type {}, not {wanted}",
-                    kind.unwrap_or_default()
-                ),
-            );
-        }
     }
 
     fn version(&mut self, name: Option<&str>, line: u64) -> Option<usize> {

@@ -179,8 +179,11 @@ pub(crate) struct Requires {
 pub(crate) struct Upgrade {
     /// The field that says which version is wanted.
     pub(crate) wanted: String,
-    /// The field that says which version runs. Where it is not set, what was wanted before counts.
+    /// The field that says which version runs. Without one, what was wanted before counts.
     pub(crate) running: Option<String>,
+    /// What was wanted before counts, too, while nothing is known to run.
+    #[serde(default)]
+    pub(crate) or_wanted: bool,
     /// How the fields are read.
     #[serde(rename = "as")]
     pub(crate) reading: Reading,
@@ -207,12 +210,43 @@ pub(crate) enum Reading {
 pub(crate) struct Warn {
     /// The field.
     pub(crate) field: String,
-    /// The version that has it, if the newest has not.
+    /// The only version whose requests are warned. Without it all are, and the newest version names the fields.
     pub(crate) at: Option<String>,
     /// Warn if it has this value.
     pub(crate) is: Option<Value>,
-    /// Warn if it is set and is not what this other field has.
-    pub(crate) unlike: Option<String>,
+    /// Warn if it is set and is not what this other field has, or any of these.
+    #[serde(default)]
+    #[schemars(with = "Names")]
+    pub(crate) unlike: Names,
+    /// Values that are as good as none.
+    #[serde(default)]
+    pub(crate) unless: Vec<Value>,
     /// What to say.
     pub(crate) message: String,
+}
+
+/// One name, or several.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Names {
+    /// One.
+    One(String),
+    /// Any of them.
+    Several(Vec<String>),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Names {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+        }
+        .iter()
+    }
 }

@@ -2,6 +2,8 @@
 
 mod compile;
 pub(super) mod document;
+mod paths;
+mod types;
 
 pub(crate) use document::Reading;
 
@@ -47,6 +49,8 @@ pub(crate) struct Rule {
     pub(crate) controllers: Option<Range>,
     /// The index of the version whose fields it names.
     pub(crate) at: usize,
+    /// Only requests in that version are looked at.
+    pub(crate) only: bool,
     pub(crate) field: Path,
     pub(crate) check: Check,
 }
@@ -71,13 +75,15 @@ pub(crate) enum Check {
     },
     Upgrade {
         running: Option<Path>,
+        or_wanted: bool,
         reading: Reading,
         path: UpgradePath,
         no_downgrade: bool,
     },
     Warn {
         is: Option<Json<'static>>,
-        unlike: Option<Path>,
+        unless: Vec<Json<'static>>,
+        unlike: Vec<Path>,
         message: String,
     },
 }

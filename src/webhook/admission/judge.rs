@@ -1,12 +1,12 @@
 //! The judgement of one write by the rules of one controller version.
 
 use super::field::FieldError;
-use super::rules::{Found, Subject, applies, opted_out, spelled};
+use super::rules::{Found, Subject, applies};
+use super::value::same_value;
 use super::{Enforcement, Flip, Judgement, Label, Settings, Verdict, Written};
-use crate::definition::Kind;
+use crate::definition::{Kind, Path};
 use crate::json::Json;
-use crate::upgrade;
-use crate::webhook::convert::{ConvertError, tree};
+use crate::webhook::convert::{ConvertError, Object};
 use crate::webhook::review::bounded;
 
 /// Who judges, and how.
@@ -38,7 +38,8 @@ pub(super) fn judge(kind: &Kind, settings: &Settings, written: &Written<'_>) -> 
         }
         Part::Leave { to } => judging.leave(written, to),
     }
-    let refused = !judging.judgement.errors.is_empty();
+    let refused =
+        !judging.judgement.errors.is_empty() && settings.enforcement == Enforcement::Enforce;
     judging.judgement.flip = match (&part, refused) {
         (Part::Enter { .. }, false) => Some(Flip::Entered),
         (Part::Enter { .. }, true) => Some(Flip::EnterRefused),
@@ -62,10 +63,11 @@ fn part(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Part {
     }
 }
 
+/// A judgement that is being made.
 pub(super) struct Judging<'a> {
     pub(super) kind: &'a Kind,
-    settings: &'a Settings,
-    judgement: Judgement,
+    pub(super) settings: &'a Settings,
+    pub(super) judgement: Judgement,
 }
 
 impl Judging<'_> {
@@ -86,74 +88,65 @@ impl Judging<'_> {
             Err(error) => return self.unreadable(written, &error, ratchet),
         };
         let kind = self.kind;
+        // Metadata and status are written by many who never saw the spec, and must always get through.
+        let spared = ratchet && written.leaves_spec_alone();
         for at in 0..kind.versions.len() {
+            let newest = at + 1 == kind.versions.len();
             let rules: Vec<_> = kind
                 .admission
                 .rules
                 .iter()
                 .filter(|rule| rule.at == at && applies(rule, self.controller()))
+                .filter(|rule| at == request || (newest && !rule.only))
                 .collect();
-            let newest = at + 1 == kind.versions.len();
-            if rules.is_empty() || !(newest || at == request) {
+            if rules.is_empty() {
                 continue;
             }
-            let mut subject = match subject(kind, written, at) {
+            let mut subject = match subject(kind, written, at, request) {
                 Ok(subject) => subject,
                 Err(error) => return self.unreadable(written, &error, ratchet),
             };
             for rule in rules {
-                let found = subject.apply(rule, ratchet);
-                self.add(&rule.id, found, at, request);
+                let mut found = subject.apply(rule, ratchet);
+                if spared {
+                    found.excuse();
+                }
+                self.add(&rule.id, found);
             }
         }
-        self.rollout(written);
+        self.rollout(written, request);
         self.gone(written, request);
     }
 
     /// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.
     fn unreadable(&mut self, written: &Written<'_>, error: &ConvertError, ratchet: bool) {
-        let same = |name: &str| match (
-            written.object.get(name),
-            written
-                .old
-                .as_ref()
-                .and_then(|old| old.get(name).map(|v| v.into_owned())),
-        ) {
-            (None, None) => true,
-            (Some(new), Some(old)) => new.same(&old),
-            _ => false,
-        };
-        let found = FieldError {
+        let mut found = Found::default();
+        found.errors.push(FieldError {
             path: error.path.clone(),
             reason: super::Reason::Invalid,
             value: None,
             detail: error.reason.clone(),
-        };
-        let mut result = Found::default();
-        if ratchet && same("spec") {
-            result
-                .warnings
-                .push(format!("{found} (it was so before, so it may stay)"));
-        } else {
-            result.errors.push(found);
+        });
+        if ratchet && (written.leaves_spec_alone() || written.leaves_alone(&error.path)) {
+            found.excuse();
         }
-        let at = self.kind.versions.len().saturating_sub(1);
-        self.add("readable", result, at, at);
+        self.add("readable", found);
     }
 
-    fn add(&mut self, rule: &str, found: Found, at: usize, request: usize) {
-        let spell = |path: &str| spelled(self.kind, path, at, request);
-        for mut error in found.errors {
-            error.path = spell(&error.path);
-            self.count(
-                rule,
-                if self.settings.enforcement == Enforcement::Enforce {
-                    "deny"
-                } else {
-                    "would_deny"
-                },
-            );
-            self.judgement.errors.push(error);
+    pub(super) fn add(&mut self, rule: &str, found: Found) {
+        let enforced = self.settings.enforcement == Enforcement::Enforce;
+        for error in found.errors {
+            self.count(rule, if enforced { "deny" } else { "would_deny" });
+            if !self.judgement.errors.contains(&error) {
+                self.judgement.errors.push(error);
+            }
+        }
+        for error in found.known {
+            // A version that only watches has nothing to say of what it would let pass.
+            if self.settings.enforcement != Enforcement::Audit {
+                self.count(rule, "warn");
+                self.warn(format!("{error} (it was so before, so it may stay)"));
+            }
         }
         for warning in found.warnings {
             self.count(rule, "warn");
@@ -177,81 +170,6 @@ impl Judging<'_> {
         }
     }
 
-    /// The way into this version.
-    fn enter(&mut self, written: &Written<'_>, from: Option<&str>) {
-        let (Some(path), Some(own)) =
-            (&self.kind.admission.version_path, &self.settings.controller)
-        else {
-            return;
-        };
-        let Some(refused) = from
-            .and_then(upgrade::version)
-            .and_then(|from| path.path.allow(&from, &own.version).err())
-        else {
-            return;
-        };
-        let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
-        let mut found = Found::default();
-        let object = written.read_new().ok();
-        match object.and_then(|object| opted_out(&object, path, &refused)) {
-            Some(annotation) => found.warnings.push(format!(
-                "{field}: {refused}; not enforced because of annotation {annotation}"
-            )),
-            None => found.errors.push(FieldError::invalid(
-                field,
-                &Json::string(&own.text),
-                refused.to_string(),
-            )),
-        }
-        self.add("version-path", found, 0, 0);
-    }
-
-    /// An object in the middle of a promotion is not handed over: two controllers would act on it.
-    fn leave(&mut self, written: &Written<'_>, to: &str) {
-        let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
-        let mut found = Found::default();
-        if self.is_promoting(written) {
-            let own = self
-                .settings
-                .controller
-                .as_ref()
-                .map(|own| own.text.as_str())
-                .unwrap_or_default();
-            found.errors.push(FieldError::forbidden(
-                &field,
-                format!("{own} is promoting this object: wait until the rollout is completed"),
-            ));
-        }
-        let served = &self.settings.served;
-        if !served.is_empty() && !served.iter().any(|version| version.text == to) {
-            let known: Vec<&str> = served.iter().map(|version| version.text.as_str()).collect();
-            found.warnings.push(format!(
-                "{field}: no server serves {to:?}; served are {}",
-                known.join(", ")
-            ));
-        }
-        self.add("handover", found, 0, 0);
-    }
-
-    fn is_promoting(&self, written: &Written<'_>) -> bool {
-        let Some(status) = self.kind.steps.iter().find_map(|step| step.status.as_ref()) else {
-            return false;
-        };
-        let Some(Ok(mut old)) = written.read_old() else {
-            return false;
-        };
-        let conditions = tree::get(&mut old.root, "", &status.reasons).ok().flatten();
-        let reasons = conditions
-            .into_iter()
-            .flat_map(|conditions| conditions.elements())
-            .filter_map(|condition| {
-                condition
-                    .get("reason")
-                    .and_then(|reason| reason.as_str().map(|text| text.into_owned()))
-            });
-        reasons.into_iter().any(|reason| reason == status.promoting)
-    }
-
     fn finish(mut self) -> Judgement {
         if self.judgement.errors.is_empty() || self.settings.enforcement == Enforcement::Enforce {
             return self.judgement;
@@ -270,20 +188,77 @@ impl Judging<'_> {
     }
 }
 
+impl Written<'_> {
+    /// Whether an update changed nothing but metadata and status.
+    fn leaves_spec_alone(&self) -> bool {
+        let Some(old) = &self.old else {
+            return false;
+        };
+        let members = |json: &Json<'_>| -> Vec<(String, Json<'static>)> {
+            let members = json.members().into_iter();
+            members
+                .filter(|(name, _)| !matches!(name.as_ref(), "metadata" | "status"))
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect()
+        };
+        let (new, old) = (members(&self.object), members(old));
+        let same = |(name, value): &(String, Json<'_>)| {
+            old.iter()
+                .any(|(other, before)| other == name && before.same(value))
+        };
+        new.len() == old.len() && new.iter().all(same)
+    }
+
+    /// Whether an update left alone what stands at a path; for a path into a list, the member that the list is in.
+    fn leaves_alone(&self, path: &str) -> bool {
+        let whole = path.split(['.', '[']).next().unwrap_or_default();
+        let path = Path::parse(path).unwrap_or_else(|_| Path::default().join(whole));
+        let at = |json: &Json<'_>, path: &Path| {
+            let mut here = json.view().into_owned();
+            for name in path.names() {
+                here = here.get(name)?.into_owned();
+            }
+            Some(here)
+        };
+        let Some(old) = &self.old else {
+            return false;
+        };
+        let same = |path: &Path| match (at(&self.object, path), at(old, path)) {
+            (Some(new), Some(old)) => Some(same_value(&new, &old)),
+            (None, None) => None,
+            _ => Some(false),
+        };
+        same(&path)
+            .or_else(|| same(&Path::default().join(whole)))
+            .unwrap_or(false)
+    }
+}
+
 /// The object before and after, in the version that a rule speaks of.
 fn subject<'w>(
-    kind: &Kind,
+    kind: &'w Kind,
     written: &'w Written<'_>,
     at: usize,
+    request: usize,
 ) -> Result<Subject<'w>, ConvertError> {
     let mut new = written.read_new()?;
     new.convert(kind, at, None)?;
-    let old = written.read_old().and_then(|old| {
-        let mut old = old.ok()?;
-        old.convert(kind, at, None).ok()?;
-        Some(old)
-    });
-    Ok(Subject { new, old })
+    let convert = |mut old: Object<'w>| old.convert(kind, at, None).map(|_| old);
+    let old = written
+        .read_old()
+        .and_then(|old| old.and_then(convert).ok());
+    let sent = match (&old, written.read_old()) {
+        (None, Some(Ok(before))) => Some([written.read_new()?, before]),
+        _ => None,
+    };
+    Ok(Subject {
+        kind,
+        at,
+        request,
+        new,
+        old,
+        sent,
+    })
 }
 
 /// The length of one warning: the API server cuts them at 256 characters once all together exceed 4096

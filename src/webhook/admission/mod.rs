@@ -5,12 +5,15 @@
 //! that is entered checks the way there and the whole object. Nobody judges an object that is another version's. What no
 //! version selects (no label, an unknown or a malformed one) is for the policy that guards the label.
 
-mod advice;
 mod field;
+mod flip;
 mod judge;
 mod mutate;
 mod review;
 mod rules;
+mod spelling;
+mod teach;
+mod value;
 
 use std::sync::Arc;
 
@@ -19,7 +22,7 @@ use semver::Version;
 pub use field::{FieldError, Reason};
 pub use mutate::PatchOperation;
 pub(super) use review::handle;
-pub(crate) use rules::spelled;
+pub(crate) use spelling::the_same;
 
 use super::Webhook;
 use super::convert::{ConvertError, Object};
@@ -124,20 +127,23 @@ impl Settings {
     }
 
     fn label(&self, object: &Json<'_>, key: &str) -> Label {
-        let labels = object
-            .get("metadata")
-            .and_then(|metadata| metadata.get("labels").map(|l| l.view().into_owned()));
-        let value = labels.and_then(|labels| {
-            labels
-                .get(key)
-                .and_then(|value| value.as_str().map(|text| text.into_owned()))
-        });
-        match value {
-            Some(text) => self.class(&text),
+        match entry(object, "labels", key) {
             None if self.controller.is_none() => Label::Own(String::new()),
             None => Label::None,
+            Some(value) => match value.as_str() {
+                Some(text) => self.class(&text),
+                None => Label::Malformed(value.to_text()),
+            },
         }
     }
+}
+
+/// A label or an annotation of an object. Null is none.
+fn entry(object: &Json<'_>, map: &str, key: &str) -> Option<Json<'static>> {
+    let metadata = object.get("metadata")?;
+    let map = metadata.get(map)?;
+    let value = map.get(key)?.into_owned();
+    (!value.is_null()).then_some(value)
 }
 
 /// An object that is created or updated, with what it was before.

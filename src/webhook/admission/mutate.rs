@@ -3,7 +3,7 @@
 //! Only `add` and `replace`, parents made where they are missing: the API server's patch library fails on the rest
 //! (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever the failure policy is.
 
-use super::{Label, Settings, Written};
+use super::{Label, Settings, Written, entry};
 use crate::definition::Kind;
 use crate::json::{Json, Members};
 use crate::webhook::rollout::{self, HASH_SCHEMA};
@@ -32,59 +32,45 @@ pub(super) fn patch(
     settings: &Settings,
     written: &Written<'_>,
 ) -> Vec<PatchOperation> {
+    let key = &kind.admission.version_label;
     let mut stamps = Vec::new();
-    let label_key = &kind.admission.version_label;
     let mut label = written.label(settings, kind);
-    let before = written
-        .old
-        .as_ref()
-        .map(|old| settings.label(old, label_key));
-    let own = settings.controller.as_ref();
     if matches!(label, Label::None) {
-        match (&before, own) {
+        let before = written
+            .old
+            .as_ref()
+            .map(|old| entry(old, "labels", key).and_then(|value| text(&value)));
+        let value = match (before, settings.controller.as_ref()) {
             // Who manages an object does not change by leaving the label out.
-            (Some(Label::Own(text) | Label::Other(text)), _) => {
-                stamps.push(Stamp {
-                    map: "labels",
-                    key: label_key.clone(),
-                    value: text.clone(),
-                });
-                label = settings.class(text);
-            }
-            (None | Some(_), Some(own)) if settings.default && before.is_none() => {
-                stamps.push(Stamp {
-                    map: "labels",
-                    key: label_key.clone(),
-                    value: own.text.clone(),
-                });
-                label = Label::Own(own.text.clone());
-            }
-            _ => {}
+            (Some(before), _) => before,
+            (None, Some(own)) if settings.default => Some(own.text.clone()),
+            (None, _) => None,
+        };
+        if let Some(value) = value {
+            label = settings.class(&value);
+            stamps.push(Stamp {
+                map: "labels",
+                key: key.clone(),
+                value,
+            });
         }
     }
-    let kept = kept_again(kind, written);
-    let hash = hash(kind, written, &kept);
-    stamps.extend(kept);
-    if matches!(label, Label::Own(_))
-        || own.is_none()
-        || (matches!(label, Label::None) && settings.default)
-    {
-        stamps.extend(hash);
+    // The rest is for the version that manages the object to say.
+    if matches!(label, Label::Own(_)) || (matches!(label, Label::None) && settings.default) {
+        let kept = kept_again(kind, written);
+        let hash = hash(kind, written, &kept);
+        stamps.extend(kept.into_iter().chain(hash));
     }
     operations(&written.object, stamps)
+}
+
+fn text(value: &Json<'_>) -> Option<String> {
+    value.as_str().map(|text| text.into_owned())
 }
 
 /// Our kept annotations, where an update dropped them: who could not see what they hold cannot have meant to lose it.
 fn kept_again(kind: &Kind, written: &Written<'_>) -> Vec<Stamp> {
     let Some(old) = &written.old else {
-        return Vec::new();
-    };
-    let annotations = |object: &Json<'_>| {
-        object
-            .get("metadata")
-            .and_then(|metadata| metadata.get("annotations").map(|a| a.view().into_owned()))
-    };
-    let (Some(before), now) = (annotations(old), annotations(&written.object)) else {
         return Vec::new();
     };
     let keys = kind
@@ -93,15 +79,10 @@ fn kept_again(kind: &Kind, written: &Written<'_>) -> Vec<Stamp> {
         .flat_map(|step| [&step.kept.older, &step.kept.newer]);
     let mut stamps: Vec<Stamp> = Vec::new();
     for key in keys {
-        let missing = now
-            .as_ref()
-            .is_none_or(|now| now.get(key).is_none_or(|value| value.is_null()));
-        let value = before
-            .get(key)
-            .and_then(|value| value.as_str().map(|text| text.into_owned()));
-        if let (true, Some(value), false) =
-            (missing, value, stamps.iter().any(|stamp| stamp.key == *key))
-        {
+        let missing = entry(&written.object, "annotations", key).is_none();
+        let value = entry(old, "annotations", key).and_then(|value| text(&value));
+        let once = !stamps.iter().any(|stamp| stamp.key == *key);
+        if let (true, true, Some(value)) = (missing, once, value) {
             stamps.push(Stamp {
                 map: "annotations",
                 key: key.clone(),
@@ -148,7 +129,18 @@ fn hash(kind: &Kind, written: &Written<'_>, kept: &[Stamp]) -> Vec<Stamp> {
 
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     let mut patch = Vec::new();
-    let metadata = object.get("metadata").filter(Json::is_object);
+    let metadata = object.get("metadata");
+    // What is no map of strings is not ours to replace: the API server says so itself.
+    let odd = |value: Option<Json<'_>>| value.is_some_and(|v| !v.is_object() && !v.is_null());
+    let map = |name: &str| Some(metadata.as_ref()?.get(name)?.into_owned());
+    if odd(object.get("metadata"))
+        || ["labels", "annotations"]
+            .into_iter()
+            .any(|name| odd(map(name)))
+    {
+        return patch;
+    }
+    let metadata = metadata.filter(Json::is_object);
     if metadata.is_none() && !stamps.is_empty() {
         patch.push(PatchOperation {
             op: "add",

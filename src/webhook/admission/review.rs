@@ -50,6 +50,14 @@ pub(in crate::webhook) fn handle(
         )));
     }
     let object = |name: &str| request.get(name).filter(|value| !value.is_null());
+    for name in ["object", "oldObject"] {
+        if let Some(odd) = object(name).filter(|value| !value.is_object()) {
+            let kind = odd.type_name();
+            let article = if kind == "array" { "an" } else { "a" };
+            let problem = format!("request.{name} must be an object, not {article} {kind}");
+            return Ok(answer.refuse(problem));
+        }
+    }
     let Some(new) = object("object") else {
         return Ok(answer.refuse(format!("request.object is missing in a {operation}")));
     };

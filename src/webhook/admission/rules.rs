@@ -1,8 +1,12 @@
 //! The rules of a definition, applied to an object and to what it was before.
 
+use std::cmp::Ordering;
+
 use semver::Version;
 
 use super::field::FieldError;
+use super::spelling::spelled;
+use super::value::{compare, is_duration, is_empty, same_value};
 use crate::definition::admission::{Check, Reading, Rule, UpgradePath};
 use crate::definition::{Kind, Path};
 use crate::json::Json;
@@ -11,15 +15,30 @@ use crate::webhook::convert::{Object, tree};
 
 /// An object in the version that a rule speaks of.
 pub(super) struct Subject<'a> {
+    pub(super) kind: &'a Kind,
+    /// The version of the fields, and that of the request.
+    pub(super) at: usize,
+    pub(super) request: usize,
     pub(super) new: Object<'a>,
     pub(super) old: Option<Object<'a>>,
+    /// The object as it was sent, after and before, where what was before cannot be converted.
+    pub(super) sent: Option<[Object<'a>; 2]>,
 }
 
 /// What a rule found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) errors: Vec<FieldError>,
+    /// What was wrong before, and is left alone.
+    pub(super) known: Vec<FieldError>,
     pub(super) warnings: Vec<String>,
+}
+
+impl Found {
+    /// Lets pass what is wrong already.
+    pub(super) fn excuse(&mut self) {
+        self.known.append(&mut self.errors);
+    }
 }
 
 /// Whether a rule belongs to a controller version. A server without one has the rules of all.
@@ -44,33 +63,50 @@ impl<'a> Subject<'a> {
         self.old.as_mut().and_then(|old| value(old, path))
     }
 
+    /// A field as the version of the request spells it.
+    fn name(&self, path: &Path) -> String {
+        spelled(self.kind, path, self.at, self.request).to_string()
+    }
+
     /// Whether an update left a field as it was.
     fn untouched(&mut self, path: &Path) -> bool {
-        match (self.new_value(path), self.old_value(path)) {
-            (None, None) => self.old.is_some(),
-            (Some(new), Some(old)) => new.same(&old),
+        let values = match &mut self.sent {
+            Some([new, old]) => {
+                let path = spelled(self.kind, path, self.at, self.request);
+                [value(new, &path), value(old, &path)]
+            }
+            None if self.old.is_none() => return false,
+            None => [self.new_value(path), self.old_value(path)],
+        };
+        match values {
+            [None, None] => true,
+            [Some(new), Some(old)] => same_value(&new, &old),
             _ => false,
+        }
+    }
+
+    /// What a field was before, even where all of the object cannot be converted.
+    fn was(&mut self, path: &Path) -> Option<Json<'a>> {
+        match &mut self.sent {
+            Some([_, old]) => value(old, &spelled(self.kind, path, self.at, self.request)),
+            None => self.old_value(path),
         }
     }
 
     /// Applies a rule. What an update found already there and left alone is a warning: an object that a rule came too
     /// late for must not become one that nobody can change.
     pub(super) fn apply(&mut self, rule: &Rule, ratchet: bool) -> Found {
-        let mut found = self.check(rule);
-        if ratchet && self.untouched(&rule.field) {
-            let known = found
-                .errors
-                .drain(..)
-                .map(|error| format!("{error} (it was so before, so it may stay)"));
-            found.warnings.extend(known);
+        let mut found = self.check(rule, ratchet);
+        if ratchet && !found.errors.is_empty() && self.untouched(&rule.field) {
+            found.excuse();
         }
         found
     }
 
-    fn check(&mut self, rule: &Rule) -> Found {
+    fn check(&mut self, rule: &Rule, ratchet: bool) -> Found {
         let mut found = Found::default();
-        let field = &rule.field;
-        let new = self.new_value(field);
+        let new = self.new_value(&rule.field);
+        let field = &self.name(&rule.field);
         match (&rule.check, new) {
             (Check::Deprecated { successor, unless }, Some(new)) => {
                 if !unless.iter().any(|value| value.same(&new)) {
@@ -90,7 +126,7 @@ impl<'a> Subject<'a> {
             }
             (Check::Immutable { unset }, new) => {
                 let is_set = |value: &Json<'_>| !unset.iter().any(|unset| same_value(unset, value));
-                if let Some(old) = self.old_value(field).filter(is_set) {
+                if let Some(old) = self.old_value(&rule.field).filter(is_set) {
                     match new {
                         Some(new) if same_value(&new, &old) => {}
                         Some(new) => found.errors.push(FieldError::invalid(
@@ -106,9 +142,8 @@ impl<'a> Subject<'a> {
                 }
             }
             (Check::Range { min, max }, Some(new)) => {
-                let number = new.scalar().and_then(|text| text.parse::<i128>().ok());
-                let low = min.filter(|min| number.is_some_and(|number| number < i128::from(*min)));
-                let high = max.filter(|max| number.is_some_and(|number| number > i128::from(*max)));
+                let low = min.filter(|min| compare(&new, *min) == Some(Ordering::Less));
+                let high = max.filter(|max| compare(&new, *max) == Some(Ordering::Greater));
                 if let Some(min) = low {
                     found.errors.push(FieldError::invalid(
                         field,
@@ -127,48 +162,36 @@ impl<'a> Subject<'a> {
             (Check::Requires { needs }, Some(_)) => {
                 for need in needs {
                     if self.new_value(need).is_none_or(|value| is_empty(&value)) {
-                        found.errors.push(FieldError::required(
-                            need,
-                            format!("must be set where {field} is"),
-                        ));
+                        let why = format!("must be set where {field} is");
+                        let error = FieldError::required(self.name(need), why);
+                        // Each need by itself: one that was missed before may be the next to be repaired.
+                        if ratchet
+                            && self.was(&rule.field).is_some()
+                            && self.was(need).is_none_or(|value| is_empty(&value))
+                        {
+                            found.known.push(error);
+                        } else {
+                            found.errors.push(error);
+                        }
                     }
                 }
             }
-            (
-                Check::Upgrade {
-                    running,
-                    reading,
-                    path,
-                    no_downgrade,
-                },
-                Some(new),
-            ) => {
-                found = self.check_upgrade(
-                    field,
-                    &new,
-                    running.as_ref(),
-                    *reading,
-                    path,
-                    *no_downgrade,
-                );
-            }
+            (Check::Upgrade { .. }, Some(new)) => self.check_upgrade(rule, &new, &mut found),
             (
                 Check::Warn {
                     is,
+                    unless,
                     unlike,
                     message,
                 },
                 Some(new),
             ) => {
                 let is = is.as_ref().is_none_or(|value| value.same(&new));
-                let unlike = match unlike {
-                    Some(other) => {
-                        self.new_value(other).is_none_or(|other| !other.same(&new))
-                            && !is_empty(&new)
-                    }
-                    None => true,
-                };
-                if is && unlike {
+                let none = unless.iter().any(|value| same_value(value, &new));
+                let mut others = unlike.iter().filter_map(|other| self.new_value(other));
+                let alone = unlike.is_empty()
+                    || !is_empty(&new) && !others.any(|other| same_value(&other, &new));
+                if is && !none && alone {
                     found.warnings.push(format!("{field}: {message}"));
                 }
             }
@@ -177,45 +200,44 @@ impl<'a> Subject<'a> {
         found
     }
 
-    fn check_upgrade(
-        &mut self,
-        field: &Path,
-        new: &Json<'_>,
-        running: Option<&Path>,
-        reading: Reading,
-        path: &UpgradePath,
-        no_downgrade: bool,
-    ) -> Found {
-        let mut found = Found::default();
-        let before = self.old_value(field);
-        let runs = running
-            .and_then(|running| self.new_value(running))
-            .or_else(|| before.clone());
-        let version = |value: &Json<'_>| value.as_str().and_then(|text| read(&text, reading));
-        let Some(wanted) = version(new) else {
-            return found;
+    /// Nothing runs before an object is there. What runs is what the status said before this write.
+    fn check_upgrade(&mut self, rule: &Rule, new: &Json<'_>, found: &mut Found) {
+        let Check::Upgrade {
+            running,
+            or_wanted,
+            reading,
+            path,
+            no_downgrade,
+        } = &rule.check
+        else {
+            return;
         };
-        let mut refused = runs
-            .as_ref()
+        let version = |value: Json<'_>| value.as_str().and_then(|text| read(&text, *reading));
+        let Some(wanted) = version(new.clone()) else {
+            return;
+        };
+        let before = self.old_value(&rule.field).and_then(version);
+        let runs = running.as_ref().and_then(|running| self.old_value(running));
+        let runs = runs
             .and_then(version)
-            .and_then(|running| path.path.allow(&running, &wanted).err());
-        let before = before
-            .as_ref()
-            .and_then(version)
-            .filter(|before| no_downgrade && wanted.cmp_precedence(before).is_lt());
-        refused =
-            refused.or_else(|| before.and_then(|before| path.path.allow(&before, &wanted).err()));
-        if let Some(refused) = refused {
-            match opted_out(&self.new, path, &refused) {
-                Some(annotation) => found.warnings.push(format!(
+            .or_else(|| before.clone().filter(|_| *or_wanted));
+        let before = before.filter(|before| *no_downgrade && wanted.cmp_precedence(before).is_lt());
+        for from in [runs, before].into_iter().flatten() {
+            let Err(refused) = path.path.allow(&from, &wanted) else {
+                continue;
+            };
+            let field = self.name(&rule.field);
+            let Some(annotation) = opted_out(&self.new, path, &refused) else {
+                let error = FieldError::invalid(field, new, refused.to_string());
+                found.errors.push(error);
+                return;
+            };
+            if !self.untouched(&rule.field) {
+                found.warnings.push(format!(
                     "{field}: {refused}; not enforced because of annotation {annotation}"
-                )),
-                None => found
-                    .errors
-                    .push(FieldError::invalid(field, new, refused.to_string())),
+                ));
             }
         }
-        found
     }
 }
 
@@ -244,73 +266,4 @@ fn read(text: &str, reading: Reading) -> Option<Version> {
         Reading::ImageTag => upgrade::image_tag(text),
         Reading::Version => upgrade::version(text),
     }
-}
-
-fn is_empty(value: &Json<'_>) -> bool {
-    matches!(value.to_text().as_str(), "\"\"" | "[]" | "{}" | "null")
-}
-
-/// The same value, or two spellings of one UUID.
-fn same_value(one: &Json<'_>, two: &Json<'_>) -> bool {
-    let uuid = |value: &Json<'_>| {
-        value
-            .as_str()
-            .and_then(|text| uuid::Uuid::try_parse(&text).ok())
-    };
-    one.same(two) || matches!((uuid(one), uuid(two)), (Some(one), Some(two)) if one == two)
-}
-
-/// A duration as Go's `time.ParseDuration` takes it.
-fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    while !rest.is_empty() {
-        let number = rest.len()
-            - rest
-                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-                .len();
-        let (digits, unit) = rest.split_at(number);
-        if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
-            return false;
-        }
-        let Some(tail) = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"]
-            .iter()
-            .find_map(|known| unit.strip_prefix(known))
-        else {
-            return false;
-        };
-        rest = tail;
-    }
-    true
-}
-
-/// How a field of the rules' version is spelled in the version of the request.
-pub(crate) fn spelled(kind: &Kind, path: &str, from: usize, to: usize) -> String {
-    let Ok(mut path) = Path::parse(path) else {
-        return path.to_owned();
-    };
-    let mut at = from;
-    while at != to {
-        let (side, next) = if at < to {
-            (crate::definition::Side::Newer, at + 1)
-        } else {
-            (crate::definition::Side::Older, at - 1)
-        };
-        let Some(step) = kind.steps.get(at.min(next)) else {
-            break;
-        };
-        let moved = step.level.operations.iter().find_map(|operation| {
-            let from = operation.places.of(side.other()).first()?;
-            let to = operation.places.of(side).first()?;
-            (path.starts_with(&from.path)).then(|| path.moved(&from.path, &to.path))
-        });
-        path = moved.unwrap_or(path);
-        at = next;
-    }
-    path.to_string()
 }

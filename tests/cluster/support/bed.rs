@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::apiserver::ApiServer;
 use super::assets::Assets;
 use super::etcd::Etcd;
 use super::pki::Authority;
-use super::process::Process;
+use super::process::{Process, remove_at_the_end};
 
 /// How a bed is set up.
 #[derive(Debug)]
@@ -52,8 +53,15 @@ impl Bed {
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
         let dir = TempDir::with_prefix("pointsman-bed-").unwrap();
+        remove_at_the_end(dir.path());
         let etcd = Etcd::start(&assets, dir.path(), &logs);
-        let mut extra = Vec::new();
+        let policy = dir.path().join("audit-policy.yaml");
+        fs::write(&policy, AUDIT_POLICY).unwrap();
+        let audit = [
+            format!("--audit-policy-file={}", policy.display()),
+            format!("--audit-log-path={}", logs.join(AUDIT_LOG).display()),
+        ];
+        let mut extra: Vec<&str> = audit.iter().map(String::as_str).collect();
         if !plan.watch_cache {
             extra.push("--watch-cache=false");
         }
@@ -77,6 +85,13 @@ impl Bed {
         }
     }
 
+    /// The audit log so far: requests are in it before they are answered.
+    pub(crate) fn audit(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.logs.join(AUDIT_LOG)).unwrap();
+        let parse = |line: &str| serde_json::from_str(line).ok();
+        text.lines().filter_map(parse).collect()
+    }
+
     /// Stops in an order that leaves no errors in the logs.
     pub(crate) fn stop(&mut self) {
         self.controllers = None;
@@ -84,6 +99,18 @@ impl Bed {
         self.etcd.stop();
     }
 }
+
+/// Writes alone, and without their contents.
+const AUDIT_POLICY: &str = "
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: [admin], verbs: [create, update, patch, delete]}
+- {level: None}
+";
+
+const AUDIT_LOG: &str = "audit.log";
 
 fn controllers(assets: &Assets, api: &ApiServer, logs: &Path) -> Process {
     let args = [

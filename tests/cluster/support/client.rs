@@ -28,6 +28,8 @@ pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
+    /// What the user is warned of.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Answer {
@@ -88,10 +90,15 @@ impl Client {
             let work = async {
                 let response = self.send(method, path, body).await;
                 let code = response.status().as_u16();
+                let warnings = warnings(&response);
                 let bytes = response.into_body().collect().await.unwrap().to_bytes();
                 let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
                 let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
-                Answer { code, body }
+                Answer {
+                    code,
+                    body,
+                    warnings,
+                }
             };
             timeout(PATIENCE, work)
                 .await
@@ -156,6 +163,17 @@ impl Client {
         *self.sender.lock().unwrap() = Some(sender.clone());
         sender
     }
+}
+
+/// The texts of `Warning: 299 - "..."` headers.
+fn warnings(response: &Response<Incoming>) -> Vec<String> {
+    let headers = response.headers().get_all("warning").iter();
+    let text = |value: &hyper::header::HeaderValue| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let quoted = value.split_once('"').map_or("", |(_, quoted)| quoted);
+        quoted.trim_end_matches('"').replace("\\\"", "\"")
+    };
+    headers.map(text).collect()
 }
 
 /// A request in plain HTTP, or `None` where nobody answers.

@@ -13,4 +13,5 @@ pub(crate) mod pointsman;
 pub(crate) mod process;
 pub(crate) mod sample;
 pub(crate) mod scene;
+pub(crate) mod side_by_side;
 pub(crate) mod verbs;

@@ -16,7 +16,11 @@ pub(crate) struct Setup {
     pub(crate) key: PathBuf,
     pub(crate) kinds: PathBuf,
     pub(crate) log: PathBuf,
+    /// A loopback address: another one for each instance that is to have the same port.
+    pub(crate) host: String,
     pub(crate) port: u16,
+    /// More flags.
+    pub(crate) flags: Vec<String>,
 }
 
 /// A running instance.
@@ -31,9 +35,9 @@ impl Pointsman {
     pub(crate) fn start(setup: &Setup) -> Self {
         let admin = free_port();
         let file = |path: &Path| path.display().to_string();
-        let args = [
+        let mut args = vec![
             "serve".to_owned(),
-            format!("--listen=127.0.0.1:{}", setup.port),
+            format!("--listen={}:{}", setup.host, setup.port),
             format!("--admin-listen=127.0.0.1:{admin}"),
             format!("--tls-cert-file={}", file(&setup.cert)),
             format!("--tls-private-key-file={}", file(&setup.key)),
@@ -41,6 +45,7 @@ impl Pointsman {
             "--lame-duck=500ms".to_owned(),
             "--shutdown-grace=5s".to_owned(),
         ];
+        args.extend(setup.flags.iter().cloned());
         let program = Path::new(env!("CARGO_BIN_EXE_pointsman"));
         let mut process = Process::start("pointsman", program, &args, &setup.log);
         eventually("pointsman is ready", Duration::from_secs(20), || {

@@ -16,11 +16,11 @@ pub(crate) struct Sample {
     pub(crate) scale: bool,
     /// As in the definition.
     pub(crate) group: &'static str,
-    definition: &'static str,
-    crd_file: &'static str,
-    crd: &'static str,
+    pub(crate) definition: &'static str,
+    pub(crate) crd_file: &'static str,
+    pub(crate) crd: &'static str,
     /// The same object's spec in both versions, as a user writes it.
-    specs: fn() -> (Value, Value),
+    pub(crate) specs: fn() -> (Value, Value),
 }
 
 impl Sample {
@@ -44,14 +44,18 @@ impl Sample {
     pub(crate) fn install(&self, group: &str, dir: &Path) -> Value {
         fs::create_dir_all(dir).unwrap();
         if group == self.group {
+            // Beside it, a kind of the user's own.
+            WIDGET.install("beside.example.com", dir);
             let kinds = Kind::embedded().unwrap();
             let built_in = kinds.iter().find(|kind| kind.group() == group);
             return built_in.expect("a built-in kind").crd().clone();
         }
         let crd = self.crd.replace(self.group, group);
         // What is built in is served as well, under its own name.
-        let renamed = self.definition.replace("name: materialize\n", "");
-        let definition = format!("{renamed}\nname: {}\n", group.replace('.', "-"));
+        let unnamed = |line: &&str| !line.starts_with("name: ");
+        let renamed: Vec<&str> = self.definition.lines().filter(unnamed).collect();
+        let name = group.replace('.', "-");
+        let definition = format!("{}\nname: {name}\n", renamed.join("\n"));
         fs::write(dir.join("kind.yaml"), &definition).unwrap();
         fs::write(dir.join(self.crd_file), &crd).unwrap();
         let kind = Kind::load("kind.yaml", &definition, &mut |_| Ok(crd.clone())).unwrap();
@@ -76,6 +80,42 @@ pub(crate) static WIDGET: Sample = Sample {
         let new = json!({"host": "example.com", "port": 8080, "replicas": 2});
         (old, new)
     },
+};
+
+/// A kind whose controllers do not agree. The newer version has fields that the older one has not.
+pub(crate) static ENGINE: Sample = Sample {
+    name: "engine",
+    kind: "Engine",
+    plural: "engines",
+    old: "v1",
+    new: "v2",
+    scale: true,
+    group: "example.com",
+    definition: include_str!("../../data/kinds/engines.yaml"),
+    crd_file: "engines.crd.yaml",
+    crd: include_str!("../../data/kinds/engines.crd.yaml"),
+    specs: || {
+        let old = json!({"power": 75, "replicas": 2, "serial": "T1"});
+        let mut new = old.clone();
+        new["cooling"] = json!("water");
+        new["turbo"] = json!({"pressure": 3});
+        (old, new)
+    },
+};
+
+/// Elasticsearch, built in as well: one version, nothing to convert.
+pub(crate) static ELASTICSEARCH: Sample = Sample {
+    name: "elasticsearch",
+    kind: "Elasticsearch",
+    plural: "elasticsearches",
+    old: "v1",
+    new: "v1",
+    scale: false,
+    group: "elasticsearch.k8s.elastic.co",
+    definition: include_str!("../../../src/kinds/elasticsearch/elasticsearch.yaml"),
+    crd_file: "elasticsearches.crd.yaml",
+    crd: include_str!("../../../src/kinds/elasticsearch/elasticsearches.crd.yaml"),
+    specs: || (json!({"version": "8.18.0"}), json!({"version": "8.18.0"})),
 };
 
 /// The kind that is built in.

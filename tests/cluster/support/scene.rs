@@ -53,7 +53,9 @@ impl<'a> Scene<'a> {
             key,
             kinds,
             log,
+            host: "127.0.0.1".to_owned(),
             port,
+            flags: Vec::new(),
         };
         let scene = Self {
             bed,

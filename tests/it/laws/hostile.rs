@@ -6,27 +6,30 @@ use super::schema::{anything, fill, invalid};
 use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, without_ours};
 use crate::kinds::{self, WEBHOOK};
 use crate::value::{Value, text};
+use pointsman::webhook::ConvertError;
+
+/// A failure says what and where.
+fn named(error: Option<ConvertError>) -> Result<(), String> {
+    let error = error.filter(|error| error.path.is_empty() || error.reason.is_empty());
+    error.map_or(Ok(()), |error| {
+        Err(format!("fails without a path: {error}"))
+    })
+}
 
 #[test]
 fn any_object_converts_or_fails_by_path() {
-    let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| {
-        match kinds::convert(object, trip.to) {
-            Ok(there) => {
-                seen.note("converted", true);
-                let again = convert(object, trip.to)?;
-                exactly("the same twice", &there, &again)?;
-                // What cannot be said at the other version is kept whatever it is, so it comes home too.
-                convert(&there, trip.from).map(drop)
-            }
-            Err(error) => {
-                seen.note("refused", true);
-                let named = !error.path.is_empty() && !error.reason.is_empty();
-                if named {
-                    Ok(())
-                } else {
-                    Err(format!("fails without a path: {error}"))
-                }
-            }
+    let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| match kinds::convert(
+        object, trip.to,
+    ) {
+        Ok(there) => {
+            seen.note("converted", true);
+            let again = convert(object, trip.to)?;
+            exactly("the same twice", &there, &again)?;
+            named(kinds::convert(&there, trip.from).err())
+        }
+        Err(error) => {
+            seen.note("refused", true);
+            named(Some(error))
         }
     });
     seen.at_least(30, "converted");
@@ -52,11 +55,7 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     .iter()
     .map(|field| (*field).to_owned())
     .collect();
-    for touched in kinds::touched(
-        trip.kind,
-        trip.kind.versions().next().unwrap(),
-        trip.kind.versions().nth(1).unwrap(),
-    ) {
+    for touched in trip.touched {
         let ways = touched.older.iter().chain(&touched.newer);
         fields.extend(ways.map(|way| crate::value::shown(way).replace('/', ".")));
     }

@@ -1,15 +1,16 @@
-//! Warnings that teach: what a change will roll out, and what has no effect.
+//! Warnings that teach: what a write will lead to, and what it will not.
 
 use super::Written;
 use super::judge::Judging;
-use crate::definition::{Lens, Side};
+use super::spelling::spelled;
+use crate::definition::{Lens, Path, Side};
 use crate::json::Json;
 use crate::webhook::convert::tree;
 use crate::webhook::rollout;
 
 impl Judging<'_> {
     /// Tells what an update will roll out, and why.
-    pub(super) fn rollout(&mut self, written: &Written<'_>) {
+    pub(super) fn rollout(&mut self, written: &Written<'_>, request: usize) {
         let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) =
             (&self.kind.rollout, written.read_old(), written.read_new())
         else {
@@ -34,7 +35,15 @@ impl Judging<'_> {
         if old_hash == new_hash {
             return;
         }
-        let mut fields = before.differing(&after);
+        let mut fields: Vec<String> = Vec::new();
+        for name in before.differing(&after) {
+            let path = Path::default().join(&rollout.of);
+            let field = spelled(self.kind, &path.join(&name), rollout.at, request);
+            let field = field.strip(&path).unwrap_or(field).to_string();
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
+        }
         if before.force != after.force {
             fields.push(format!(
                 "annotation {}",

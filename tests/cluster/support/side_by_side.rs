@@ -1,0 +1,295 @@
+//! Several controller versions side by side: a server for each, registered with what `pointsman webhooks` prints.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::bed::Route;
+use super::pointsman::{Pointsman, Setup, write_pair};
+use super::process::eventually;
+use super::scene::Scene;
+
+pub(crate) const A: &str = "2.16.0";
+pub(crate) const B: &str = "2.17.0";
+pub(crate) const C: &str = "2.18.0";
+/// A version that nobody serves.
+pub(crate) const UNKNOWN: &str = "9.9.9";
+/// What is no version at all.
+pub(crate) const MALFORMED: &str = "latest";
+
+/// One server with the rules of one controller version.
+pub(crate) struct Server {
+    pub(crate) version: &'static str,
+    pub(crate) setup: Setup,
+    /// `None` while stopped.
+    pub(crate) running: Option<Pointsman>,
+}
+
+/// The servers of a kind. The first one's version is the default.
+pub(crate) struct SideBySide<'a> {
+    scene: &'a Scene<'a>,
+    pub(crate) servers: Vec<Server>,
+}
+
+/// Answers by webhook and outcome, such as `validate deny`.
+type Answers = BTreeMap<String, u64>;
+
+impl<'a> SideBySide<'a> {
+    /// Starts the servers. All have the same port, each on an address and behind a Service of its own, because what is
+    /// registered differs in the name of the Service alone.
+    pub(crate) fn start(scene: &'a Scene<'a>, versions: &[&'static str], more: &[&str]) -> Self {
+        let all = versions.join(",");
+        let start = |(index, version): (usize, &&'static str)| {
+            let host = format!("127.0.0.{}", index + 2);
+            let name = format!("engine-{}", version.replace('.', "-"));
+            let dir = scene.dir.join(version);
+            fs::create_dir_all(&dir).unwrap();
+            let names = [format!("{name}.{}.svc", scene.ns)];
+            let (cert, key) = write_pair(&dir, &scene.bed.authority.issue(&names));
+            let mut flags = vec![
+                format!("--controller-version={version}"),
+                format!("--served-versions={all}"),
+            ];
+            flags.extend((index == 0).then(|| "--default-version".to_owned()));
+            flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+            let log = scene.setup.log.with_extension(format!("{version}.log"));
+            let setup = Setup {
+                cert,
+                key,
+                log,
+                host,
+                flags,
+                ..scene.setup.clone()
+            };
+            let spec = json!({"type": "ExternalName", "externalName": setup.host});
+            let path = format!("/api/v1/namespaces/{}/services", scene.ns);
+            scene
+                .post(&path, &json!({"metadata": {"name": name}, "spec": spec}))
+                .ok();
+            let running = Some(Pointsman::start(&setup));
+            Server {
+                version,
+                setup,
+                running,
+            }
+        };
+        let servers = versions.iter().enumerate().map(start).collect();
+        Self { scene, servers }
+    }
+
+    /// Applies what is printed for all of them, and waits until it is in force.
+    pub(crate) fn register(&self, guard: &str) {
+        let versions: Vec<&str> = self.servers.iter().map(|server| server.version).collect();
+        let service = format!(
+            "{}/engine-{{version}}:{}",
+            self.scene.ns, self.scene.setup.port
+        );
+        let text = self.scene.pointsman_prints(&[
+            "webhooks",
+            &format!("--side-by-side={}", versions.join(",")),
+            &format!("--default={}", versions[0]),
+            &format!("--service={service}"),
+            &format!("--guard={guard}"),
+        ]);
+        let printed: Value = serde_json::from_str(&text).unwrap();
+        self.scene.kubectl(&["apply"], &printed);
+        for (index, server) in self.servers.iter().enumerate() {
+            self.wait_until_asked(index, Some(server.version));
+        }
+        self.wait_until_asked(0, None);
+        if guard != "none" {
+            eventually("the guard is in force", Duration::from_secs(20), || {
+                let answer = self.dry_run(Some(MALFORMED));
+                let heard = [answer.warnings.concat(), answer.message()].concat();
+                heard.contains("no controller version").then_some(())
+            });
+        }
+    }
+
+    fn wait_until_asked(&self, index: usize, label: Option<&str>) {
+        let what = format!("{label:?} is asked about");
+        let before = self.servers[index].answers();
+        eventually(&what, Duration::from_secs(20), || {
+            let answer = self.dry_run(label);
+            // Services are seen later than what refers to them.
+            assert!(answer.is_ok() || answer.code == 500, "{}", answer.message());
+            let after = self.servers[index].answers();
+            let asked = |webhook: &str| {
+                let count = |answers: &Answers| -> u64 {
+                    let of = answers.iter().filter(|(name, _)| name.starts_with(webhook));
+                    of.map(|(_, count)| count).sum()
+                };
+                count(&after) > count(&before)
+            };
+            (asked("mutate") && asked("validate")).then_some(())
+        });
+    }
+
+    fn dry_run(&self, label: Option<&str>) -> super::client::Answer {
+        let scene = self.scene;
+        let object = scene.labelled(scene.sample.new, "probe", label);
+        scene.post(
+            &format!("{}?dryRun=All", scene.all(scene.sample.new)),
+            &object,
+        )
+    }
+
+    pub(crate) fn stop(&mut self) {
+        for server in &mut self.servers {
+            if let Some(mut running) = server.running.take() {
+                running.drain();
+            }
+        }
+    }
+
+    /// Starts them again with other flags.
+    pub(crate) fn restart(&mut self, more: &[&str]) {
+        self.stop();
+        for server in &mut self.servers {
+            let mut setup = server.setup.clone();
+            setup
+                .flags
+                .extend(more.iter().map(|flag| (*flag).to_owned()));
+            server.running = Some(Pointsman::start(&setup));
+        }
+    }
+
+    /// What each server answered while something was done, such as `A: mutate patch, validate allow`.
+    pub(crate) fn answered<T>(&self, work: impl FnOnce() -> T) -> (T, String) {
+        let before: Vec<Answers> = self.servers.iter().map(Server::answers).collect();
+        let result = work();
+        let mut said = Vec::new();
+        for (server, before) in self.servers.iter().zip(before) {
+            let mut webhooks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for (answer, count) in server.answers() {
+                let more = count - before.get(&answer).copied().unwrap_or(0);
+                let (webhook, outcome) = answer.split_once(' ').unwrap();
+                if more > 0 && webhook != "convert" {
+                    let list = webhooks.entry(webhook.to_owned()).or_default();
+                    list.push(if more > 1 {
+                        format!("{outcome} x{more}")
+                    } else {
+                        outcome.to_owned()
+                    });
+                }
+            }
+            let webhooks: Vec<String> = webhooks
+                .into_iter()
+                .map(|(webhook, outcomes)| format!("{webhook} {}", outcomes.join("+")))
+                .collect();
+            if !webhooks.is_empty() {
+                said.push(format!(
+                    "{}: {}",
+                    letter(server.version),
+                    webhooks.join(", ")
+                ));
+            }
+        }
+        let said = if said.is_empty() {
+            "nobody".to_owned()
+        } else {
+            said.join("; ")
+        };
+        (result, said)
+    }
+}
+
+pub(crate) fn letter(version: &str) -> &str {
+    match version {
+        A => "A",
+        B => "B",
+        C => "C",
+        UNKNOWN => "unknown",
+        MALFORMED => "malformed",
+        _ => "none",
+    }
+}
+
+impl Server {
+    fn answers(&self) -> Answers {
+        let page = self.metrics();
+        let lines = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("webhook_outcomes_total{"));
+        let answer = |line: &str| {
+            let part = |at: usize| line.split('"').nth(at).unwrap().to_owned();
+            let count = line.rsplit(' ').next().unwrap().parse().unwrap();
+            // Labels are sorted by name: outcome, webhook.
+            (format!("{} {}", part(3), part(1)), count)
+        };
+        lines.map(answer).collect()
+    }
+
+    pub(crate) fn metrics(&self) -> String {
+        self.running
+            .as_ref()
+            .map(Pointsman::metrics)
+            .unwrap_or_default()
+    }
+}
+
+impl Scene<'_> {
+    /// The label that says which controller version manages an object.
+    pub(crate) fn label_key(&self) -> String {
+        format!("{}/controller-version", self.group)
+    }
+
+    pub(crate) fn labelled(&self, version: &str, name: &str, label: Option<&str>) -> Value {
+        let mut object = self.object(version, name);
+        if let Some(label) = label {
+            object["metadata"]["labels"] = json!({self.label_key(): label});
+        }
+        object
+    }
+
+    /// What a command prints about this kind, as one JSON document.
+    pub(crate) fn pointsman_prints(&self, args: &[&str]) -> String {
+        let ca = self.dir.join("ca.crt");
+        fs::write(&ca, &self.bed.authority.pem).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(args)
+            .arg(format!("--kinds={}", self.setup.kinds.display()))
+            .arg(format!("--kind={}", self.crd_name()))
+            .arg(format!("--ca-file={}", ca.display()))
+            .arg("--output=json")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "pointsman {args:?}: {error}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The CRD as `pointsman crd` prints it for us.
+    pub(crate) fn printed_crd(&self, more: &[&str]) -> Value {
+        self.conversion();
+        let port = self.setup.port;
+        let client = match self.route {
+            Route::Service => format!("--service={}/pointsman:{port}", self.ns),
+            Route::Url => format!("--url=https://127.0.0.1:{port}"),
+        };
+        let args = [&["crd", &client][..], more].concat();
+        serde_json::from_str(&self.pointsman_prints(&args)).unwrap()
+    }
+
+    /// The hash that `pointsman hash` prints for an object.
+    pub(crate) fn printed_hash(&self, object: &Value) -> String {
+        let file = self.dir.join("hashed.json");
+        fs::write(&file, object.to_string()).unwrap();
+        let output = Command::new(Path::new(env!("CARGO_BIN_EXE_pointsman")))
+            .args([
+                "hash",
+                &format!("--kinds={}", self.setup.kinds.display()),
+                "-f",
+            ])
+            .arg(file)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().next().expect("a hash").to_owned()
+    }
+}
