@@ -4,11 +4,11 @@
 //! hash, and the tree written out. It keeps nothing, guards nothing and names nothing, so it does less. Rounds are
 //! interleaved, and the median counts. `--check` exits with 1 where the ratio is below the floor.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement that cannot be made has to stop, and prints what it found"
+    reason = "a measurement talks to its reader, and stops where it cannot measure"
 )]
 
 use std::fmt::Write as _;
