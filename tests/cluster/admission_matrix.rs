@@ -118,7 +118,7 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
 fn short(message: &str, key: &str) -> String {
     let said = message
         .split_once("denied request: ")
-        .or(message.split_once("denied the request: "));
+        .or_else(|| message.split_once("denied the request: "));
     said.map_or(message, |(_, said)| said).replace(key, "KEY")
 }
 

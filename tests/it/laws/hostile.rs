@@ -209,11 +209,7 @@ fn depth_size_and_duplicates_are_no_danger() {
             ),
         }
     }
-    let nested = format!(
-        "{}{}",
-        "{\"a\":".repeat(20_000),
-        format!("1{}", "}".repeat(20_000))
-    );
+    let nested = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
     assert!(
         WEBHOOK
             .preimage(&object(&format!("{{\"extra\":{nested}}}")))

@@ -38,6 +38,10 @@ struct Trip {
     touched: &'static [Touched],
 }
 
+#[expect(
+    clippy::wrong_self_convention,
+    reason = "from and to are the ends of the trip"
+)]
 impl Trip {
     fn from_schema(&self) -> &'static serde_json::Value {
         kinds::schema(self.kind, self.from)
@@ -116,6 +120,7 @@ impl Seen {
 }
 
 /// Runs a law on every trip, so that one run tells all that is wrong.
+#[expect(clippy::type_complexity, reason = "a law is what it is a function of")]
 fn on_every_trip(
     share: u64,
     make: &dyn Fn(&Trip, u64) -> Value,

@@ -115,7 +115,7 @@ pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
         let name = required
             .as_ref()
             .and_then(serde_json::Value::as_str)
-            .map_or("spec".to_owned(), |name| format!("spec.{name}"));
+            .map_or_else(|| "spec".to_owned(), |name| format!("spec.{name}"));
         object.take(&name);
     }
     for _ in 0..random.below(6) {
