@@ -7,26 +7,44 @@ use serde_json::Value;
 
 /// What the API server makes of an answer to a conversion request: the converted objects, or why there are none.
 pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Vec<Value>, String> {
-    let review: Value = serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
+    let review: Value =
+        serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
     let v1 = request["apiVersion"] == "apiextensions.k8s.io/v1";
     if v1 {
         if review["kind"] != "ConversionReview" || review["apiVersion"] != request["apiVersion"] {
-            return Err(format!("{} {} is not the kind of the request", review["apiVersion"], review["kind"]));
+            return Err(format!(
+                "{} {} is not the kind of the request",
+                review["apiVersion"], review["kind"]
+            ));
         }
         if review["response"]["uid"] != request["request"]["uid"] {
             return Err("another uid".to_owned());
         }
     }
-    let response = review.get("response").filter(|response| response.is_object()).ok_or("no response")?;
+    let response = review
+        .get("response")
+        .filter(|response| response.is_object())
+        .ok_or("no response")?;
     if response["result"]["status"] != "Success" {
         let message = response["result"]["message"].as_str().unwrap_or_default();
-        return Err(if message.is_empty() { "a failure without a message".to_owned() } else { format!("refused: {message}") });
+        return Err(if message.is_empty() {
+            "a failure without a message".to_owned()
+        } else {
+            format!("refused: {message}")
+        });
     }
     let empty = Vec::new();
-    let (sent, converted) = (request["request"]["objects"].as_array().unwrap_or(&empty), response["convertedObjects"].as_array());
+    let (sent, converted) = (
+        request["request"]["objects"].as_array().unwrap_or(&empty),
+        response["convertedObjects"].as_array(),
+    );
     let converted = converted.ok_or("no convertedObjects")?;
     if converted.len() != sent.len() {
-        return Err(format!("{} objects, expected {}", converted.len(), sent.len()));
+        return Err(format!(
+            "{} objects, expected {}",
+            converted.len(),
+            sent.len()
+        ));
     }
     for (sent, converted) in sent.iter().zip(converted) {
         check(sent, converted, &request["request"]["desiredAPIVersion"])?;
@@ -36,20 +54,32 @@ pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Ve
 
 fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String> {
     if converted["apiVersion"] != *desired {
-        return Err(format!("apiVersion {} is not {desired}", converted["apiVersion"]));
+        return Err(format!(
+            "apiVersion {} is not {desired}",
+            converted["apiVersion"]
+        ));
     }
     if converted["kind"] != sent["kind"] {
-        return Err(format!("kind {} is not {}", converted["kind"], sent["kind"]));
+        return Err(format!(
+            "kind {} is not {}",
+            converted["kind"], sent["kind"]
+        ));
     }
-    let metadata = converted.get("metadata").and_then(Value::as_object).ok_or("missing metadata in converted object")?;
+    let metadata = converted
+        .get("metadata")
+        .and_then(Value::as_object)
+        .ok_or("missing metadata in converted object")?;
     for name in ["name", "namespace", "uid"] {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         if text(metadata.get(name)) != text(sent["metadata"].get(name)) {
             return Err(format!("{name} changed"));
         }
     }
     for name in ["labels", "annotations"] {
-        let Some(map) = metadata.get(name).filter(|map| !map.is_null()) else { continue };
+        let Some(map) = metadata.get(name).filter(|map| !map.is_null()) else {
+            continue;
+        };
         if Some(map) == sent["metadata"].get(name) {
             continue;
         }
@@ -57,7 +87,10 @@ fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String>
         if !map.values().all(Value::is_string) {
             return Err(format!("{name} holds something else than strings"));
         }
-        let size: usize = map.iter().map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len()).sum();
+        let size: usize = map
+            .iter()
+            .map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len())
+            .sum();
         if name == "annotations" && size > 256 * 1024 {
             return Err(format!("annotations hold {size} bytes"));
         }
@@ -85,6 +118,9 @@ fn answers_that_the_api_server_rejects_are_told_apart() {
         ("{\"name\":\"n\"}", "{\"name\":\"n\",\"annotations\":[]}"),
     ] {
         assert!(good.contains(right));
-        assert!(accepted_by_apiserver(&request, good.replace(right, wrong).as_bytes()).is_err(), "{wrong}");
+        assert!(
+            accepted_by_apiserver(&request, good.replace(right, wrong).as_bytes()).is_err(),
+            "{wrong}"
+        );
     }
 }

@@ -3,8 +3,10 @@
 use crate::kinds::{WEBHOOK, convert, data};
 use crate::value::{Value, difference};
 
-const ALL: [&str; 18] =
-    ["F01", "F02", "F03", "F04", "F05", "F06", "F07", "F07b", "F08", "F09", "F10", "F10b", "F11", "F12", "F13", "F14", "F15", "F16"];
+const ALL: [&str; 18] = [
+    "F01", "F02", "F03", "F04", "F05", "F06", "F07", "F07b", "F08", "F09", "F10", "F10b", "F11",
+    "F12", "F13", "F14", "F15", "F16",
+];
 
 fn fixture(name: &str) -> Value {
     Value::yaml(&data(&format!("fixtures/{name}.yaml")))
@@ -24,7 +26,10 @@ fn fixtures_come_home_as_they_left() {
         let (from, to) = other(&object);
         if object.field("spec.backendSecretName").is_some() {
             // As the API server hands it over.
-            crate::laws::schema::fill(crate::kinds::schema(crate::kinds::kind("materialize"), from), &mut object);
+            crate::laws::schema::fill(
+                crate::kinds::schema(crate::kinds::kind("materialize"), from),
+                &mut object,
+            );
         }
         let there = convert(&object, to).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut home = convert(&there, from).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -32,12 +37,17 @@ fn fixtures_come_home_as_they_left() {
         if expected.get("metadata").is_none() {
             expected.set("metadata", Value::object());
         }
-        for carried in ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"] {
+        for carried in [
+            "status.lastCompletedRolloutHash",
+            "status.requestedRolloutHash",
+        ] {
             if from == "v1alpha1" && object.field(carried).is_none() {
                 home.take(carried);
             }
         }
-        if let Some(Value::Object(annotations)) = home.at_mut(&crate::value::way("metadata.annotations")) {
+        if let Some(Value::Object(annotations)) =
+            home.at_mut(&crate::value::way("metadata.annotations"))
+        {
             annotations.retain(|name, _| !name.starts_with("pointsman.dev/"));
             if annotations.is_empty() && object.field("metadata.annotations").is_none() {
                 home.take("metadata.annotations");
@@ -56,13 +66,20 @@ fn fixtures_convert_as_decided() {
     for name in ALL {
         let object = fixture(name);
         let there = convert(&object, other(&object).1).unwrap();
-        let path = format!("{}/tests/data/fixtures/converted/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!(
+            "{}/tests/data/fixtures/converted/{name}.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
         let value: serde_json::Value = serde_json::from_str(&there.to_text()).unwrap();
         let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
         if std::env::var_os("POINTSMAN_BLESS").is_some() {
             std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
             std::fs::write(&path, &text).unwrap();
         }
-        assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default(), "{name}");
+        assert_eq!(
+            text,
+            std::fs::read_to_string(&path).unwrap_or_default(),
+            "{name}"
+        );
     }
 }

@@ -14,7 +14,12 @@ fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     let mut claimed = Vec::new();
     for touched in trip.touched {
         for way in touched.of(newer) {
-            let known = |end: &usize| way[..*end].iter().try_fold(other, |schema, step| step_into(schema, step)).is_some();
+            let known = |end: &usize| {
+                way[..*end]
+                    .iter()
+                    .try_fold(other, |schema, step| step_into(schema, step))
+                    .is_some()
+            };
             let end = (1..=way.len()).find(|end| !known(end)).unwrap_or(way.len());
             claimed.push(way[..end].to_vec());
         }
@@ -33,11 +38,22 @@ fn step_into<'s>(schema: &'s Schema, step: &Step) -> Option<&'s Schema> {
 /// Fields that the older version requires, with a default, and the newer one does not have by itself.
 fn filled_requirements(own: &Schema, other: &Schema, newer: bool) -> Vec<Way> {
     let (older, newer) = if newer { (other, own) } else { (own, other) };
-    let names = |schema: &Schema| schema.pointer("/properties/spec/required").cloned().unwrap_or_default();
+    let names = |schema: &Schema| {
+        schema
+            .pointer("/properties/spec/required")
+            .cloned()
+            .unwrap_or_default()
+    };
     let (older, newer) = (names(older), names(newer));
     let missing = |name: &&Schema| !newer.as_array().is_some_and(|names| names.contains(name));
-    let ways = older.as_array().into_iter().flatten().filter(missing).filter_map(Schema::as_str);
-    ways.map(|name| vec![Step::Name("spec".to_owned()), Step::Name(name.to_owned())]).collect()
+    let ways = older
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(missing)
+        .filter_map(Schema::as_str);
+    ways.map(|name| vec![Step::Name("spec".to_owned()), Step::Name(name.to_owned())])
+        .collect()
 }
 
 /// What is left of spec and status when the claimed fields are gone, and the objects that they leave empty.
@@ -48,16 +64,25 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
     }
     for way in holders {
         for end in (1..way.len()).rev() {
-            if rest.at(&way[..end]).is_some_and(|value| value.is_empty() || *value == Value::Null) {
+            if rest
+                .at(&way[..end])
+                .is_some_and(|value| value.is_empty() || *value == Value::Null)
+            {
                 rest.remove(&way[..end]);
             }
         }
     }
     rest.take("apiVersion");
-    if rest.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
+    if rest
+        .get("metadata")
+        .is_none_or(|metadata| *metadata == Value::Null)
+    {
         rest.set("metadata", Value::object());
     }
-    if rest.field("metadata.annotations").is_some_and(|all| all.is_empty() || *all == Value::Null) {
+    if rest
+        .field("metadata.annotations")
+        .is_some_and(|all| all.is_empty() || *all == Value::Null)
+    {
         rest.take("metadata.annotations");
     }
     rest
@@ -65,7 +90,13 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
 
 #[test]
 fn what_no_operation_names_is_carried_and_nothing_is_invented() {
-    let make = |trip: &Trip, seed: u64| if seed % 2 == 0 { complete(trip, seed) } else { sparse(trip, seed) };
+    let make = |trip: &Trip, seed: u64| {
+        if seed % 2 == 0 {
+            complete(trip, seed)
+        } else {
+            sparse(trip, seed)
+        }
+    };
     let seen = on_every_trip(1, &make, &|trip, seen, object, _| {
         let is = (is_complete(trip, object), is_sparse(trip, object));
         if !trip.is_step() || is == (false, false) {
@@ -75,9 +106,16 @@ fn what_no_operation_names_is_carried_and_nothing_is_invented() {
         seen.note("complete", is.0);
         let there = convert(object, trip.to)?;
         let (from, to) = (trip.from_schema(), trip.to_schema());
-        let (before, after) = (claimed(trip, trip.down, from, to), claimed(trip, !trip.down, to, from));
+        let (before, after) = (
+            claimed(trip, trip.down, from, to),
+            claimed(trip, !trip.down, to, from),
+        );
         let holders = [before.clone(), after.clone()].concat();
-        exactly("carried", &residue(object, &before, &holders), &residue(&there, &after, &holders))
+        exactly(
+            "carried",
+            &residue(object, &before, &holders),
+            &residue(&there, &after, &holders),
+        )
     });
     seen.at_least(25, "sparse");
     seen.at_least(25, "complete");
@@ -92,9 +130,20 @@ fn sparse_objects_get_nothing_that_was_not_there() {
         let there = without_ours(&convert(object, trip.to)?);
         let has = |object: &Value, ways: &[Way]| ways.iter().any(|way| object.at(way).is_some());
         for Touched { older, newer, .. } in trip.touched {
-            let (before, after) = if trip.down { (newer, older) } else { (older, newer) };
+            let (before, after) = if trip.down {
+                (newer, older)
+            } else {
+                (older, newer)
+            };
             if has(&there, after) && !has(object, before) && !has(object, after) {
-                return Err(format!("invents {}", after.iter().map(|way| shown(way)).collect::<Vec<_>>().join(", ")));
+                return Err(format!(
+                    "invents {}",
+                    after
+                        .iter()
+                        .map(|way| shown(way))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ));
             }
             seen.note("operations", true);
         }
@@ -110,7 +159,10 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
             return Ok(());
         }
         let mut random = Random::new(seed ^ 0x5EED);
-        let inside = |way: &Way| way.len() > 1 && matches!(&way[0], Step::Name(name) if name == "spec" || name == "status");
+        let inside = |way: &Way| {
+            way.len() > 1
+                && matches!(&way[0], Step::Name(name) if name == "spec" || name == "status")
+        };
         let ways: Vec<Way> = object.ways().into_iter().filter(inside).collect();
         if ways.is_empty() {
             return Ok(());
@@ -119,24 +171,47 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         let mut less = object.clone();
         less.remove(&removed);
         seen.note("removed", true);
-        let (mut all, mut fewer) = (without_ours(&convert(object, trip.to)?), without_ours(&convert(&less, trip.to)?));
-        let follows: Vec<Way> =
-            trip.touched.iter().filter(|touched| touched.of(trip.down).iter().any(|way| overlaps(way, &removed)))
-                .flat_map(|touched| touched.of(!trip.down).to_vec()).collect();
+        let (mut all, mut fewer) = (
+            without_ours(&convert(object, trip.to)?),
+            without_ours(&convert(&less, trip.to)?),
+        );
+        let follows: Vec<Way> = trip
+            .touched
+            .iter()
+            .filter(|touched| {
+                touched
+                    .of(trip.down)
+                    .iter()
+                    .any(|way| overlaps(way, &removed))
+            })
+            .flat_map(|touched| touched.of(!trip.down).to_vec())
+            .collect();
         // The field itself, what the operations on it make, and the objects these make or empty.
-        let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) { 2 } else { removed.len() };
-        for way in follows.iter().map(Vec::as_slice).chain([&removed[..whole.min(removed.len())]]) {
+        let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) {
+            2
+        } else {
+            removed.len()
+        };
+        for way in follows
+            .iter()
+            .map(Vec::as_slice)
+            .chain([&removed[..whole.min(removed.len())]])
+        {
             all.remove(way);
             fewer.remove(way);
             for end in (1..way.len()).rev() {
                 for object in [&mut all, &mut fewer] {
-                    if object.at(&way[..end]).is_some_and(|value| value.is_empty() || *value == Value::Null) {
+                    if object
+                        .at(&way[..end])
+                        .is_some_and(|value| value.is_empty() || *value == Value::Null)
+                    {
                         object.remove(&way[..end]);
                     }
                 }
             }
         }
-        exactly("removed", &all, &fewer).map_err(|error| format!("{error}\nwithout {}", shown(&removed)))
+        exactly("removed", &all, &fewer)
+            .map_err(|error| format!("{error}\nwithout {}", shown(&removed)))
     });
     seen.at_least(25, "removed");
 }
@@ -146,7 +221,10 @@ fn nothing_stays_that_only_the_other_version_knows() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         let there = convert(object, trip.to)?;
         for (name, value) in [("spec", there.get("spec")), ("status", there.get("status"))] {
-            let schemas = (property(trip.from_schema(), name), property(trip.to_schema(), name));
+            let schemas = (
+                property(trip.from_schema(), name),
+                property(trip.to_schema(), name),
+            );
             if let (Some(value), (Some(from), Some(to))) = (value, schemas) {
                 seen.note("compared", true);
                 if let Some(way) = stranger(from, to, value) {
@@ -162,13 +240,22 @@ fn nothing_stays_that_only_the_other_version_knows() {
 /// A field that the version it came from knows at this place, and the version it is in does not.
 fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<String> {
     match value {
-        Value::Object(members) => members.iter().find_map(|(name, value)| match (property(from, name), property(to, name)) {
-            (Some(_), None) if to.get("x-kubernetes-preserve-unknown-fields").is_none() => Some(format!(".{name}")),
-            (Some(from), Some(to)) => stranger(from, to, value).map(|rest| format!(".{name}{rest}")),
-            _ => None,
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            match (property(from, name), property(to, name)) {
+                (Some(_), None) if to.get("x-kubernetes-preserve-unknown-fields").is_none() => {
+                    Some(format!(".{name}"))
+                }
+                (Some(from), Some(to)) => {
+                    stranger(from, to, value).map(|rest| format!(".{name}{rest}"))
+                }
+                _ => None,
+            }
         }),
         Value::List(elements) => match (from.get("items"), to.get("items")) {
-            (Some(from), Some(to)) => elements.iter().find_map(|value| stranger(from, to, value)).map(|rest| format!("[*]{rest}")),
+            (Some(from), Some(to)) => elements
+                .iter()
+                .find_map(|value| stranger(from, to, value))
+                .map(|rest| format!("[*]{rest}")),
             _ => None,
         },
         _ => None,

@@ -8,7 +8,11 @@ use super::{Trip, convert, has_ours, on_every_trip, overlaps, same, without_ours
 use crate::value::{Value, Way, difference};
 
 /// What the object is after somebody read it at the other version, edited it there and wrote it.
-fn edited_there(trip: &Trip, random: &mut Random, object: &Value) -> Result<Option<(Value, Value)>, String> {
+fn edited_there(
+    trip: &Trip,
+    random: &mut Random,
+    object: &Value,
+) -> Result<Option<(Value, Value)>, String> {
     let mut there = convert(object, trip.to)?;
     fill(trip.to_schema(), &mut there);
     let edit = edited(random, trip.to_schema(), &there);
@@ -16,7 +20,12 @@ fn edited_there(trip: &Trip, random: &mut Random, object: &Value) -> Result<Opti
 }
 
 fn back(trip: &Trip) -> Trip {
-    Trip { from: trip.to, to: trip.from, down: !trip.down, ..*trip }
+    Trip {
+        from: trip.to,
+        to: trip.from,
+        down: !trip.down,
+        ..*trip
+    }
 }
 
 #[test]
@@ -26,17 +35,26 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
         if !is_complete(trip, object) {
             return Ok(());
         }
-        let Some((there, edit)) = edited_there(trip, &mut random, object)? else { return Ok(()) };
+        let Some((there, edit)) = edited_there(trip, &mut random, object)? else {
+            return Ok(());
+        };
         seen.note("edited", true);
         seen.note("kept something", has_ours(&edit));
-        let home = comes_home(&back(trip), &edit).map_err(|error| format!("{error}\nedited: {}\nwas:    {}", edit.to_text(), there.to_text()))?;
+        let home = comes_home(&back(trip), &edit).map_err(|error| {
+            format!(
+                "{error}\nedited: {}\nwas:    {}",
+                edit.to_text(),
+                there.to_text()
+            )
+        })?;
         // And once more, with an edit at home.
         let mut home = home;
         fill(trip.from_schema(), &mut home);
         let second = edited(&mut random, trip.from_schema(), &home);
         if second != home {
             seen.note("edited twice", true);
-            comes_home(trip, &second).map_err(|error| format!("second edit: {error}\n{}", second.to_text()))?;
+            comes_home(trip, &second)
+                .map_err(|error| format!("second edit: {error}\n{}", second.to_text()))?;
         }
         Ok(())
     });
@@ -52,10 +70,18 @@ fn a_kept_value_whose_guard_broke_stays_away() {
             return Ok(());
         }
         let mut random = Random::new(seed ^ 0x6A4D);
-        let Some((there, edit)) = edited_there(trip, &mut random, object)? else { return Ok(()) };
-        let (home, fresh) = (convert(&edit, trip.from)?, convert(&without_ours(&edit), trip.from)?);
+        let Some((there, edit)) = edited_there(trip, &mut random, object)? else {
+            return Ok(());
+        };
+        let (home, fresh) = (
+            convert(&edit, trip.from)?,
+            convert(&without_ours(&edit), trip.from)?,
+        );
         for touched in trip.touched.iter().filter(|touched| !touched.each) {
-            let broken = touched.of(!trip.down).iter().any(|way| there.at(way) != edit.at(way));
+            let broken = touched
+                .of(!trip.down)
+                .iter()
+                .any(|way| there.at(way) != edit.at(way));
             // What follows from the whole spec is judged by the stories of the status.
             let rollout = touched.older.len() == 4;
             if !broken || rollout {
@@ -63,10 +89,16 @@ fn a_kept_value_whose_guard_broke_stays_away() {
             }
             seen.note("broken guards", true);
             for way in touched.of(trip.down) {
-                seen.note("kept values that stay away", object.at(way) != fresh.at(way));
+                seen.note(
+                    "kept values that stay away",
+                    object.at(way) != fresh.at(way),
+                );
                 if home.at(way) != fresh.at(way) {
                     let difference = difference(&fresh, &home).unwrap_or_default();
-                    return Err(format!("comes back: {difference}\nedited: {}", edit.to_text()));
+                    return Err(format!(
+                        "comes back: {difference}\nedited: {}",
+                        edit.to_text()
+                    ));
                 }
             }
         }
@@ -90,14 +122,25 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
             return Ok(());
         }
         let mut random = Random::new(seed ^ 0x07E4);
-        let Some((there, edit)) = edited_there(trip, &mut random, object)? else { return Ok(()) };
+        let Some((there, edit)) = edited_there(trip, &mut random, object)? else {
+            return Ok(());
+        };
         let mut expected = object.clone();
         let mut home = convert(&edit, trip.from)?;
         // Fields that the edit did not touch, and that do not follow from what it touched, are as they were.
-        let changed: Vec<Way> = edit.ways().into_iter().chain(there.ways()).filter(|way| is_edited(&there, &edit, way)).collect();
+        let changed: Vec<Way> = edit
+            .ways()
+            .into_iter()
+            .chain(there.ways())
+            .filter(|way| is_edited(&there, &edit, way))
+            .collect();
         let mut excluded = changed.clone();
         for touched in trip.touched {
-            let follows = touched.older.len() == 4 || touched.of(!trip.down).iter().any(|way| changed.iter().any(|changed| overlaps(way, changed)));
+            let follows = touched.older.len() == 4
+                || touched
+                    .of(!trip.down)
+                    .iter()
+                    .any(|way| changed.iter().any(|changed| overlaps(way, changed)));
             if follows {
                 excluded.extend(touched.of(trip.down).to_vec());
             }
@@ -113,7 +156,8 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
                 object.take("status");
             }
         }
-        same("untouched", &expected, &home).map_err(|error| format!("{error}\nedited: {}", edit.to_text()))
+        same("untouched", &expected, &home)
+            .map_err(|error| format!("{error}\nedited: {}", edit.to_text()))
     });
     seen.at_least(60, "compared");
 }

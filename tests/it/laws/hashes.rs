@@ -10,13 +10,19 @@ use crate::kinds::WEBHOOK;
 use crate::value::{Value, way};
 
 fn preimage(object: &Value) -> Result<String, String> {
-    let preimage = WEBHOOK.preimage(&object.to_text()).map_err(|error| error.to_string())?;
+    let preimage = WEBHOOK
+        .preimage(&object.to_text())
+        .map_err(|error| error.to_string())?;
     Ok(format!("{} {:?}", preimage.canonical, preimage.force))
 }
 
 fn equal(what: &str, one: &Value, two: &Value) -> Result<(), String> {
     let (one, two) = (preimage(one)?, preimage(two)?);
-    if one == two { Ok(()) } else { Err(format!("{what} moves the hash:\n{one}\n{two}")) }
+    if one == two {
+        Ok(())
+    } else {
+        Err(format!("{what} moves the hash:\n{one}\n{two}"))
+    }
 }
 
 fn is_hashed(trip: &Trip) -> bool {
@@ -50,7 +56,9 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
         let spec = &trip.from_schema()["properties"]["spec"];
         for (name, inner) in spec["properties"].as_object().unwrap() {
             let path = format!("spec.{name}");
-            if inner.get("default").is_some_and(|default| object.field(&path) == Some(&super::schema::literal(default))) {
+            if inner.get("default").is_some_and(|default| {
+                object.field(&path) == Some(&super::schema::literal(default))
+            }) {
                 seen.note("defaults", true);
                 unfilled.take(&path);
             }
@@ -61,31 +69,56 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
         equal("filling", object, &filled)?;
         // Null, absent and empty.
         let mut written = object.clone();
-        for way in object.ways().into_iter().filter(|way| way.len() > 1 && way[0] == super::Step::Name("spec".to_owned())) {
-            let nothing = object.at(&way).is_some_and(|value| *value == Value::Null || value.is_empty());
+        for way in object
+            .ways()
+            .into_iter()
+            .filter(|way| way.len() > 1 && way[0] == super::Step::Name("spec".to_owned()))
+        {
+            let nothing = object
+                .at(&way)
+                .is_some_and(|value| *value == Value::Null || value.is_empty());
             let in_object = matches!(way.last(), Some(super::Step::Name(_)));
             if seen.note("nothings", nothing && in_object) {
                 match random.below(4) {
                     0 => drop(written.remove(&way)),
-                    index => *written.at_mut(&way).unwrap() = [Value::Null, Value::object(), Value::List(Vec::new())][index - 1].clone(),
+                    index => {
+                        *written.at_mut(&way).unwrap() =
+                            [Value::Null, Value::object(), Value::List(Vec::new())][index - 1]
+                                .clone()
+                    }
                 }
             }
         }
         equal("null, absent or empty", object, &written)?;
         // Spellings of UUIDs, where the schema says that it is one.
         let mut spelled = object.clone();
-        for (name, _) in spec["properties"].as_object().unwrap().iter().filter(|(_, inner)| inner["format"] == "uuid") {
-            let Some(Value::Text(text)) = spelled.at_mut(&way(&format!("spec.{name}"))) else { continue };
+        for (name, _) in spec["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, inner)| inner["format"] == "uuid")
+        {
+            let Some(Value::Text(text)) = spelled.at_mut(&way(&format!("spec.{name}"))) else {
+                continue;
+            };
             let uuid = Uuid::try_parse(text).unwrap();
-            *text = if random.percent(50) { uuid.simple().to_string().to_uppercase() } else { uuid.hyphenated().to_string() };
+            *text = if random.percent(50) {
+                uuid.simple().to_string().to_uppercase()
+            } else {
+                uuid.hyphenated().to_string()
+            };
             seen.note("UUIDs", true);
         }
         equal("the spelling of a UUID", object, &spelled)?;
         // Members in another order.
         let mut shuffled = String::new();
         object.write(&mut shuffled, &mut |names| random.shuffle(names));
-        let other = WEBHOOK.preimage(&shuffled).map_err(|error| error.to_string())?;
-        (other == WEBHOOK.preimage(&object.to_text()).unwrap()).then_some(()).ok_or("the order of members moves the hash".to_owned())
+        let other = WEBHOOK
+            .preimage(&shuffled)
+            .map_err(|error| error.to_string())?;
+        (other == WEBHOOK.preimage(&object.to_text()).unwrap())
+            .then_some(())
+            .ok_or("the order of members moves the hash".to_owned())
     });
     seen.at_least(10, "hashed");
     seen.at_least(5, "nothings");
@@ -101,8 +134,16 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
         }
         let mut random = Random::new(seed ^ 0x5EE5);
         let edited = super::objects::edited(&mut random, trip.from_schema(), object);
-        let except = ["balancerdExternalCertificateSpec", "balancerdReplicas", "balancerdResourceRequirements",
-            "consoleExternalCertificateSpec", "consoleReplicas", "consoleResourceRequirements", "forcePromote", "notes"];
+        let except = [
+            "balancerdExternalCertificateSpec",
+            "balancerdReplicas",
+            "balancerdResourceRequirements",
+            "consoleExternalCertificateSpec",
+            "consoleReplicas",
+            "consoleResourceRequirements",
+            "forcePromote",
+            "notes",
+        ];
         let hashed = |object: &Value| {
             let mut spec = object.get("spec").cloned().unwrap();
             for name in except {
@@ -112,12 +153,15 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
                 spec.take("owner.name");
             }
             super::schema::fill(&trip.from_schema()["properties"]["spec"], &mut spec);
-            canonical(&trip.from_schema()["properties"]["spec"], &spec).unwrap_or_else(Value::object)
+            canonical(&trip.from_schema()["properties"]["spec"], &spec)
+                .unwrap_or_else(Value::object)
         };
         let moved = preimage(object)? != preimage(&edited)?;
         seen.note("moved", moved);
         seen.note("stayed", !moved);
-        (moved == (hashed(object) != hashed(&edited))).then_some(()).ok_or_else(|| format!("moved: {moved}\n{}", edited.to_text()))
+        (moved == (hashed(object) != hashed(&edited)))
+            .then_some(())
+            .ok_or_else(|| format!("moved: {moved}\n{}", edited.to_text()))
     });
     seen.at_least(3, "moved");
     seen.at_least(3, "stayed");
@@ -127,7 +171,9 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
 fn canonical(schema: &serde_json::Value, value: &Value) -> Option<Value> {
     match value {
         Value::Object(members) => {
-            let inner = |name: &str| super::schema::property(schema, name).unwrap_or(&serde_json::Value::Null);
+            let inner = |name: &str| {
+                super::schema::property(schema, name).unwrap_or(&serde_json::Value::Null)
+            };
             let left: std::collections::BTreeMap<String, Value> = members
                 .iter()
                 .filter_map(|(name, value)| Some((name.clone(), canonical(inner(name), value)?)))
@@ -137,16 +183,18 @@ fn canonical(schema: &serde_json::Value, value: &Value) -> Option<Value> {
         }
         Value::List(elements) if elements.is_empty() => None,
         Value::List(elements) => {
-            let element = |value: &Value| canonical(&schema["items"], value).unwrap_or_else(|| match value {
-                Value::List(_) => Value::List(Vec::new()),
-                Value::Object(_) => Value::object(),
-                other => other.clone(),
-            });
+            let element = |value: &Value| {
+                canonical(&schema["items"], value).unwrap_or_else(|| match value {
+                    Value::List(_) => Value::List(Vec::new()),
+                    Value::Object(_) => Value::object(),
+                    other => other.clone(),
+                })
+            };
             Some(Value::List(elements.iter().map(element).collect()))
         }
-        Value::Text(text) if schema["format"] == "uuid" => {
-            Some(Value::Text(Uuid::try_parse(text).map_or_else(|_| text.clone(), |uuid| uuid.to_string())))
-        }
+        Value::Text(text) if schema["format"] == "uuid" => Some(Value::Text(
+            Uuid::try_parse(text).map_or_else(|_| text.clone(), |uuid| uuid.to_string()),
+        )),
         other => Some(other.clone()),
     }
 }

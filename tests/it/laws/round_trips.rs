@@ -1,12 +1,15 @@
 //! Law 1: there and back is the same object. Law 2's other half, that nothing else comes back, is in `edits`.
 
-use super::objects::{complete, is_sparse, is_complete, pruned, sparse};
+use super::objects::{complete, is_complete, is_sparse, pruned, sparse};
 use super::schema::{fill, invalid};
 use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, same};
 use crate::value::Value;
 
 /// Status fields of the newer version that the older schema lets through.
-const CARRIED: [&str; 2] = ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"];
+const CARRIED: [&str; 2] = [
+    "status.lastCompletedRolloutHash",
+    "status.requestedRolloutHash",
+];
 
 /// There and back is the same, and from there on nothing moves.
 pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
@@ -16,12 +19,22 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
     if let Some(Value::Object(entries)) = ours(object, trip.to) {
         for (field, entry) in entries {
-            let derived = entry.get("derived").is_some_and(|derived| object.field(&field) == Some(derived));
+            let derived = entry
+                .get("derived")
+                .is_some_and(|derived| object.field(&field) == Some(derived));
             let completed = field == "status.lastCompletedRolloutRequest";
             // Where somebody completed a request, the hashes are worked out anew.
             let left = entry.get("derived").or(entry.get("left"));
-            let carried = if completed && object.field(&field) != left { &CARRIED[..] } else { &[] };
-            for field in carried.iter().copied().chain((derived || completed).then_some(field.as_str())) {
+            let carried = if completed && object.field(&field) != left {
+                &CARRIED[..]
+            } else {
+                &[]
+            };
+            for field in carried
+                .iter()
+                .copied()
+                .chain((derived || completed).then_some(field.as_str()))
+            {
                 expected.take(field);
                 tidy.take(field);
             }
@@ -49,7 +62,10 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
 /// An answer always has metadata.
 fn with_metadata(object: &Value) -> Value {
     let mut object = object.clone();
-    if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
+    if object
+        .get("metadata")
+        .is_none_or(|metadata| *metadata == Value::Null)
+    {
         object.set("metadata", Value::object());
     }
     object
@@ -93,7 +109,8 @@ fn a_complete_object_is_complete_and_valid_in_the_other_version() {
             fill(trip.to_schema(), &mut there);
             if let Some(problem) = invalid(trip.to_schema(), &there, "") {
                 // A list cannot leave an element out that the other type cannot say.
-                let gap = problem.ends_with("has a wrong type: null") && (problem.contains("/tags/") || problem.contains("/groups/"));
+                let gap = problem.ends_with("has a wrong type: null")
+                    && (problem.contains("/tags/") || problem.contains("/groups/"));
                 if seen.note("gaps", gap) {
                     return Ok(());
                 }
