@@ -1,15 +1,36 @@
 #!/bin/sh
 # Proves that the laws of conversion bite: plants one bug after the other in a scratch copy of the tree and runs them.
-# Each file in tests/mutants is a bug, as a patch. Exits with 1 if a bug is not caught.
+# Each file in tests/mutants is a bug: a source file, a piece of it, and what stands there instead. White space in a piece
+# does not count, so that formatting does not break them. Exits with 1 if a bug is not caught.
 #
 #   tests/mutants.sh [name…]
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}" POINTSMAN_CASES="${POINTSMAN_CASES:-150}" RUST_BACKTRACE=0
+# A target of its own: cargo takes two copies of a tree for one, and would run yesterday's bug as today's program.
+export CARGO_TARGET_DIR="$root/target/mutants" POINTSMAN_CASES="${POINTSMAN_CASES:-150}" RUST_BACKTRACE=0
 (cd "$root" && tar -cf - --exclude=./target --exclude=./fuzz --exclude=./.git .) | tar -xf - -C "$scratch"
 cd "$scratch"
+find src tests -name '*.rs' -exec touch {} +
+
+plant() {
+    python3 - "$1" <<'PYTHON'
+import re, sys
+path, rest = open(f"tests/mutants/{sys.argv[1]}.txt").read().split("\n--- instead of\n", 1)
+old, new = rest.split("\n+++ planted\n", 1)
+tokens = re.findall(r"\w+|[^\w\s]", old)
+source = open(path).read()
+# The formatter adds and drops commas before closing brackets.
+pattern = r",?\s*".join(re.escape(token) for token in tokens)
+found = list(re.finditer(pattern, source))
+if len(found) != 1:
+    sys.exit(f"{sys.argv[1]}: stands {len(found)} times in {path}")
+match = found[0]
+open(path, "w").write(source[:match.start()] + new.strip() + source[match.end():])
+print(path)
+PYTHON
+}
 
 laws() {
     cargo test --quiet --test it -- laws fixtures captures >"$scratch/log" 2>&1
@@ -21,19 +42,21 @@ if ! cargo test --quiet --no-run --test it >"$scratch/log" 2>&1 || ! laws; then
     exit 1
 fi
 missed=0
-[ $# -gt 0 ] || set -- $(cd tests/mutants && ls *.patch)
+[ $# -gt 0 ] || set -- $(cd tests/mutants && ls *.txt)
 for name in "$@"; do
-    patch --quiet --forward -p1 <"tests/mutants/${name%.patch}.patch"
+    name=${name%.txt}
+    path=$(plant "$name") || { missed=1; continue; }
     if ! cargo test --quiet --no-run --test it >"$scratch/log" 2>&1; then
         cat "$scratch/log"
-        echo "${name%.patch}: does not compile"
+        echo "$name: does not compile"
         missed=1
     elif laws; then
-        echo "${name%.patch}: NOT CAUGHT"
+        echo "$name: NOT CAUGHT"
         missed=1
     else
-        echo "${name%.patch}: caught by $(grep -c '^---- ' "$scratch/log")"
+        echo "$name: caught by $(grep -c '^---- ' "$scratch/log")"
     fi
-    patch --quiet --reverse -p1 <"tests/mutants/${name%.patch}.patch"
+    cp "$root/$path" "$path"
+    touch "$path"
 done
 exit $missed

@@ -5,6 +5,7 @@
 
 mod carried;
 mod edits;
+mod generate;
 mod hashes;
 mod hostile;
 mod numbers;
@@ -13,15 +14,17 @@ mod random;
 mod reviews;
 mod round_trips;
 pub(crate) mod schema;
+mod shrink;
 mod sizes;
 mod stories;
+mod stories_of_writers;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::kinds::{self, Touched};
-use crate::value::{Step, Value, Way, shown};
+use crate::value::{Step, Value};
 use pointsman::definition::Kind;
 
 /// A way between two versions of a kind.
@@ -38,10 +41,6 @@ struct Trip {
     touched: &'static [Touched],
 }
 
-#[expect(
-    clippy::wrong_self_convention,
-    reason = "from and to are the ends of the trip"
-)]
 impl Trip {
     fn from_schema(&self) -> &'static serde_json::Value {
         kinds::schema(self.kind, self.from)
@@ -120,7 +119,6 @@ impl Seen {
 }
 
 /// Runs a law on every trip, so that one run tells all that is wrong.
-#[expect(clippy::type_complexity, reason = "a law is what it is a function of")]
 fn on_every_trip(
     share: u64,
     make: &dyn Fn(&Trip, u64) -> Value,
@@ -166,62 +164,13 @@ fn hold(
         let Err(message) = judge(&value, seed) else {
             continue;
         };
-        let (small, message) = shrink(value, message, &|value| judge(value, seed).err());
+        let (small, message) = shrink::shrink(value, message, &|value| judge(value, seed).err());
         return Err(format!(
             "{name}: {message}\nPOINTSMAN_SEED={seed} POINTSMAN_CASES=1\n{}",
             small.to_text()
         ));
     }
     Ok(cases)
-}
-
-/// Takes away and simplifies as long as the law stays broken.
-fn shrink(
-    mut value: Value,
-    mut message: String,
-    broken: &dyn Fn(&Value) -> Option<String>,
-) -> (Value, String) {
-    let mut tries = 0;
-    loop {
-        let mut candidates = Vec::new();
-        let head = |way: &Way| matches!(way.first(), Some(Step::Name(name)) if name == "apiVersion" || name == "kind");
-        let ways: Vec<Way> = value
-            .ways()
-            .into_iter()
-            .skip(1)
-            .filter(|way| !head(way))
-            .collect();
-        for way in &ways {
-            let mut without = value.clone();
-            without.remove(way);
-            candidates.push(without);
-        }
-        for way in &ways {
-            for simple in [
-                Value::Null,
-                Value::Text(String::new()),
-                Value::object(),
-                Value::List(Vec::new()),
-            ] {
-                let mut simpler = value.clone();
-                let Some(place) = simpler.at_mut(way) else {
-                    continue;
-                };
-                if place.to_text().len() > simple.to_text().len() {
-                    *place = simple;
-                    candidates.push(simpler);
-                }
-            }
-        }
-        tries += candidates.len();
-        let smaller = candidates
-            .into_iter()
-            .find_map(|candidate| broken(&candidate).map(|message| (candidate, message)));
-        match smaller {
-            Some((candidate, still)) if tries < 200_000 => (value, message) = (candidate, still),
-            _ => return (value, message),
-        }
-    }
 }
 
 /// An object without what we keep in its annotations.
@@ -285,22 +234,4 @@ fn starts_with(way: &[Step], start: &[Step]) -> bool {
 
 fn overlaps(one: &[Step], two: &[Step]) -> bool {
     starts_with(one, two) || starts_with(two, one)
-}
-
-#[test]
-fn a_broken_law_is_shown_by_its_smallest_case() {
-    let big = Value::parse(r#"{"a":{"b":[1,{"c":"xxx","d":3}]},"e":{"f":null}}"#);
-    let law = |value: &Value| {
-        value
-            .to_text()
-            .contains("\"c\"")
-            .then(|| "has a c".to_owned())
-    };
-    let (small, _) = shrink(big, String::new(), &law);
-    assert_eq!(
-        small.to_text(),
-        r#"{"a":{"b":[{"c":""}]}}"#,
-        "{}",
-        shown(&[])
-    );
 }

@@ -1,8 +1,9 @@
 //! Whole objects, as the API server would hand them over, and as it would not.
 
 use super::Trip;
+use super::generate::{Fullness, anything, valid};
 use super::random::Random;
-use super::schema::{self, Fullness, anything, fill, invalid, valid};
+use super::schema::{self, fill, invalid};
 use crate::value::{Value, text};
 use pointsman::definition::Kind;
 
@@ -115,7 +116,7 @@ pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
         let name = required
             .as_ref()
             .and_then(serde_json::Value::as_str)
-            .map_or_else(|| "spec".to_owned(), |name| format!("spec.{name}"));
+            .map_or("spec".to_owned(), |name| format!("spec.{name}"));
         object.take(&name);
     }
     for _ in 0..random.below(6) {

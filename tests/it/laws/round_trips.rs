@@ -24,7 +24,7 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
                 .is_some_and(|derived| object.field(&field) == Some(derived));
             let completed = field == "status.lastCompletedRolloutRequest";
             // Where somebody completed a request, the hashes are worked out anew.
-            let left = entry.get("derived").or_else(|| entry.get("left"));
+            let left = entry.get("derived").or(entry.get("left"));
             let carried = if completed && object.field(&field) != left {
                 &CARRIED[..]
             } else {

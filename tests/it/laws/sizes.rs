@@ -67,3 +67,51 @@ fn too_much_to_keep_is_refused_before_the_api_server_does() {
     full.set("metadata.annotations.a", text(&"x".repeat(300_000)));
     assert!(kinds::convert(&full, "v1").is_ok());
 }
+
+/// Lists, maps, strings and annotations a hundred times as big take a hundred times as long, not ten thousand.
+#[test]
+fn big_objects_take_time_in_proportion() {
+    let measure = |count: usize| {
+        let mut object = Value::parse(
+            r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{},"spec":{"image":"i"}}"#,
+        );
+        let item = |index: usize, named: bool| {
+            let mut item = Value::parse(r#"{"comment":"c","debug":true,"weight":"1"}"#);
+            if named {
+                item.set("name", text(&index.to_string()));
+            }
+            item
+        };
+        object.set(
+            "spec.routes",
+            Value::List((0..count).map(|index| item(index, true)).collect()),
+        );
+        object.set(
+            "spec.rules",
+            Value::List((0..count).map(|index| item(index % 7, false)).collect()),
+        );
+        let zone = |index: usize| {
+            (
+                format!("z{index}"),
+                Value::parse(r#"{"region":"r","tags":["1","2"]}"#),
+            )
+        };
+        object.set("spec.zones", Value::Object((0..count).map(zone).collect()));
+        object.set("spec.note", text(&"\\\"n".repeat(count * 10)));
+        let sent = object.to_text();
+        let time = |_| {
+            let start = std::time::Instant::now();
+            let there = kinds::WEBHOOK.convert(&sent, "v1", None).unwrap();
+            kinds::WEBHOOK
+                .convert(&there.text, "v1alpha1", None)
+                .unwrap();
+            start.elapsed()
+        };
+        (0..3).map(time).min().unwrap()
+    };
+    let (small, big) = (measure(25), measure(2_500));
+    assert!(
+        big < small * 1_000,
+        "{small:?} for 25, {big:?} for 2,500 items"
+    );
+}

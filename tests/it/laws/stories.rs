@@ -6,19 +6,19 @@ use crate::kinds::{WEBHOOK, convert, data};
 use crate::value::{Value, text};
 
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
-const FIRST: &str = "11111111-1111-4111-8111-11111111111a";
-const SECOND: &str = "22222222-2222-4222-8222-22222222222b";
-const COMPLETED: &str = "status.lastCompletedRolloutHash";
-const REQUESTED: &str = "status.requestedRolloutHash";
-const REQUEST: &str = "spec.requestRollout";
-const DONE: &str = "status.lastCompletedRolloutRequest";
+pub(super) const FIRST: &str = "11111111-1111-4111-8111-11111111111a";
+pub(super) const SECOND: &str = "22222222-2222-4222-8222-22222222222b";
+pub(super) const COMPLETED: &str = "status.lastCompletedRolloutHash";
+pub(super) const REQUESTED: &str = "status.requestedRolloutHash";
+pub(super) const REQUEST: &str = "spec.requestRollout";
+pub(super) const DONE: &str = "status.lastCompletedRolloutRequest";
 
-fn fixture(name: &str) -> Value {
+pub(super) fn fixture(name: &str) -> Value {
     Value::yaml(&data(&format!("fixtures/{name}.yaml")))
 }
 
 /// An object of the older version: its request, the completed one, and why the status is as it is.
-fn older(request: &str, done: &str, reason: &str) -> Value {
+pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
     let mut object = fixture("F06");
     object.set(REQUEST, text(request));
     object.set(DONE, text(done));
@@ -36,31 +36,31 @@ fn older(request: &str, done: &str, reason: &str) -> Value {
     object
 }
 
-fn up(object: &Value) -> Value {
+pub(super) fn up(object: &Value) -> Value {
     convert(object, "v1alpha2").unwrap_or_else(|error| panic!("{error}: {}", object.to_text()))
 }
 
-fn down(object: &Value) -> Value {
+pub(super) fn down(object: &Value) -> Value {
     convert(object, "v1alpha1").unwrap_or_else(|error| panic!("{error}: {}", object.to_text()))
 }
 
 /// The older version's object, stored at the newer version in between, as often as a cluster likes.
-fn stored(object: &Value) -> Value {
+pub(super) fn stored(object: &Value) -> Value {
     let stored = up(object);
     assert_eq!(up(&down(&stored)), stored, "stored again");
     stored
 }
 
-fn hash(object: &Value) -> Value {
+pub(super) fn hash(object: &Value) -> Value {
     text(&WEBHOOK.preimage(&object.to_text()).unwrap().hash())
 }
 
-fn derived(hash: &Value) -> Value {
+pub(super) fn derived(hash: &Value) -> Value {
     text(&Uuid::new_v5(&Uuid::NAMESPACE_OID, hash.as_str().unwrap().as_bytes()).to_string())
 }
 
 /// What the newer version's controller sees: completed and requested, as `H` for the hash of the spec.
-fn hashes(object: &Value) -> (String, String) {
+pub(super) fn hashes(object: &Value) -> (String, String) {
     let calculated = hash(object);
     let shown = |field: &str| match object.field(field) {
         Some(value) if *value == calculated => "H".to_owned(),
@@ -71,7 +71,7 @@ fn hashes(object: &Value) -> (String, String) {
 }
 
 /// Whether an old controller, or a script, finds the request completed.
-fn says_done(object: &Value) -> bool {
+pub(super) fn says_done(object: &Value) -> bool {
     let uuid = |field: &str| {
         object
             .field(field)
@@ -274,59 +274,4 @@ fn an_object_born_newer_asks_by_a_request_of_its_own() {
         spelled.set(field, loud(home.field(field).unwrap()));
     }
     assert_eq!(up(&spelled), newer);
-}
-
-#[test]
-fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
-    // It writes the whole status from its own type, with nothing else changed.
-    let before = stored(&older(FIRST, FIRST, "Applied"));
-    let mut home = down(&before);
-    home.take(COMPLETED);
-    home.take(REQUESTED);
-    let after = stored(&home);
-    assert_eq!(hashes(&after), ("H".to_owned(), "H".to_owned()));
-    // While it rolls out, dropping them must not complete anything.
-    let mut home = down(&stored(&older(SECOND, FIRST, "Applying")));
-    home.take(COMPLETED);
-    home.take(REQUESTED);
-    assert_eq!(hashes(&stored(&home)), ("-".to_owned(), "H".to_owned()));
-    // And when it then records the completion, that counts.
-    home.set(DONE, text(SECOND));
-    assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()));
-}
-
-#[test]
-fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
-    let newer = stored(&older(FIRST, FIRST, "Applied"));
-    let home = super::without_ours(&down(&newer));
-    assert_eq!(
-        hashes(&stored(&home)),
-        ("H".to_owned(), "H".to_owned()),
-        "values that are there count"
-    );
-    // The API server copies the status of the stored object into a replaced one.
-    let mut replaced = older(SECOND, FIRST, "Applied");
-    replaced.set(
-        "spec.environmentdImageRef",
-        text("materialize/environmentd:v99.0.0"),
-    );
-    replaced.set("status", home.get("status").cloned().unwrap());
-    let stored = stored(&replaced);
-    assert_ne!(hashes(&stored).0, "H");
-    assert!(!says_done(&down(&stored)));
-    // Replaced at the newer version, the older one's own fields are gone and derived anew.
-    let home = down(&super::without_ours(&newer));
-    assert!(says_done(&home));
-    assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
-}
-
-#[test]
-fn promoting_through_both_versions_changes_no_hash() {
-    let mut newer = fixture("F16");
-    for _ in 0..3 {
-        let home = down(&newer);
-        assert!(!says_done(&home));
-        assert_eq!(up(&home), newer);
-        newer = up(&home);
-    }
 }

@@ -1,0 +1,62 @@
+//! The same stories where somebody writes less than was read: old controllers, replaced manifests, other fields.
+
+use super::stories::{
+    COMPLETED, DONE, FIRST, REQUEST, REQUESTED, SECOND, derived, down, fixture, hash, hashes,
+    older, says_done, stored, up,
+};
+use crate::value::{Value, text};
+
+#[test]
+fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
+    // It writes the whole status from its own type, with nothing else changed.
+    let before = stored(&older(FIRST, FIRST, "Applied"));
+    let mut home = down(&before);
+    home.take(COMPLETED);
+    home.take(REQUESTED);
+    let after = stored(&home);
+    assert_eq!(hashes(&after), ("H".to_owned(), "H".to_owned()));
+    // While it rolls out, dropping them must not complete anything.
+    let mut home = down(&stored(&older(SECOND, FIRST, "Applying")));
+    home.take(COMPLETED);
+    home.take(REQUESTED);
+    assert_eq!(hashes(&stored(&home)), ("-".to_owned(), "H".to_owned()));
+    // And when it then records the completion, that counts.
+    home.set(DONE, text(SECOND));
+    assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()));
+}
+
+#[test]
+fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
+    let newer = stored(&older(FIRST, FIRST, "Applied"));
+    let home = super::without_ours(&down(&newer));
+    assert_eq!(
+        hashes(&stored(&home)),
+        ("H".to_owned(), "H".to_owned()),
+        "values that are there count"
+    );
+    // The API server copies the status of the stored object into a replaced one.
+    let mut replaced = older(SECOND, FIRST, "Applied");
+    replaced.set(
+        "spec.environmentdImageRef",
+        text("materialize/environmentd:v99.0.0"),
+    );
+    replaced.set("status", home.get("status").cloned().unwrap());
+    let stored = stored(&replaced);
+    assert_ne!(hashes(&stored).0, "H");
+    assert!(!says_done(&down(&stored)));
+    // Replaced at the newer version, the older one's own fields are gone and derived anew.
+    let home = down(&super::without_ours(&newer));
+    assert!(says_done(&home));
+    assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
+}
+
+#[test]
+fn promoting_through_both_versions_changes_no_hash() {
+    let mut newer = fixture("F16");
+    for _ in 0..3 {
+        let home = down(&newer);
+        assert!(!says_done(&home));
+        assert_eq!(up(&home), newer);
+        newer = up(&home);
+    }
+}
