@@ -15,7 +15,9 @@
 use std::process::ExitCode;
 
 mod actions;
+mod admission_kept;
 mod admission_matrix;
+mod admission_modes;
 mod certificates;
 mod controllers;
 mod conversion;
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         stories::SCENARIOS,
         outage::SCENARIOS,
         admission_matrix::SCENARIOS,
+        admission_kept::SCENARIOS,
+        admission_modes::SCENARIOS,
     ]
     .concat();
     let held = match std::env::var_os("POINTSMAN_MEASURE") {

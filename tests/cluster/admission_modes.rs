@@ -1,0 +1,199 @@
+//! Enforcement that only counts or only warns, and Elasticsearch's upgrade paths.
+
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, B, SideBySide};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("what_is_not_enforced_is_counted_or_told", modes)
+        .of(&ENGINES)
+        .newest(),
+    Scenario::new("warnings_reach_the_user_of_kubectl", warnings)
+        .of(&ENGINES)
+        .newest(),
+    Scenario::new("elasticsearch_is_upgraded_on_its_path_only", elasticsearch)
+        .of(&ELASTICSEARCHES)
+        .newest(),
+];
+
+fn modes(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.install(&scene.printed_crd(&[]));
+    let mut servers = SideBySide::start(scene, &[A], &["--enforcement=audit"]);
+    servers.register("audit");
+    let strong = |name: &str| {
+        let mut object = scene.object(new, name);
+        object["spec"]["power"] = json!(500);
+        object
+    };
+    let answer = scene.create(new, &strong("counted"));
+    assert_eq!(answer.warnings, [""; 0]);
+    answer.ok();
+    scene.create(new, &scene.object(new, "good")).ok();
+    let page = servers.servers[0].metrics();
+    let counted: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("admission_verdicts_total{"))
+        .collect();
+    assert_eq!(counted.len(), 1, "{counted:?}");
+    assert!(counted[0].contains("effect=\"would_deny\""), "{counted:?}");
+    assert!(
+        counted[0].contains("rule=\"range:spec.power\""),
+        "{counted:?}"
+    );
+    let heard = audited(scene, "counted", "/would-deny");
+    let (key, text) = heard.first().expect("an audit annotation");
+    assert!(key.starts_with("validate-"), "{key}");
+    assert!(
+        text.contains("spec.power: Invalid value: 500: must be less than or equal to 100"),
+        "{text}"
+    );
+    assert_eq!(audited(scene, "good", "/would-deny"), []);
+    // The guard of the label in the same mode.
+    scene
+        .create(new, &scene.labelled(new, "odd", Some("9.9.9")))
+        .ok();
+    let heard = audited(scene, "odd", "validation_failure");
+    assert!(
+        heard
+            .iter()
+            .any(|(_, text)| text.contains("no controller version \\\"9.9.9\\\" is served")),
+        "{heard:?}"
+    );
+
+    servers.restart(&["--enforcement=warn"]);
+    let said = scene.kubectl(&["create"], &strong("warned"));
+    assert!(
+        said.contains("Warning: not enforced yet: spec.power: Invalid value: 500"),
+        "{said}"
+    );
+    servers.restart(&["--enforcement=enforce"]);
+    let (created, said) = scene.try_kubectl(&["create"], &strong("denied"));
+    assert!(!created, "{said}");
+    assert!(
+        said.contains("The Engine \"denied\" is invalid") || said.contains("Engine.eng"),
+        "{said}"
+    );
+}
+
+/// The annotations of a request for an object in the audit log: key and value.
+fn audited(scene: &Scene<'_>, name: &str, part: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for event in scene.bed.audit() {
+        // A create by POST has its name in the object only, which is not in the log at this level.
+        let object = &event["objectRef"];
+        let ours = object["namespace"] == scene.ns
+            && (object["name"] == name
+                || event["requestURI"]
+                    .as_str()
+                    .is_some_and(|uri| uri.ends_with(name)));
+        let annotations = event["annotations"].as_object().filter(|_| ours);
+        for (key, value) in annotations.into_iter().flatten() {
+            if key.contains(part) {
+                found.push((key.clone(), value.as_str().unwrap_or_default().to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn warnings(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.install(&scene.printed_crd(&[]));
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("warn");
+    let mut object = scene.labelled(new, "e", Some(B));
+    object["spec"]["note"] = json!("hello");
+    let said = scene.kubectl(&["apply"], &object);
+    assert!(
+        said.contains("Warning: spec.note is deprecated: use an annotation"),
+        "{said}"
+    );
+    object["spec"]["power"] = json!(80);
+    let said = scene.kubectl(&["apply"], &object);
+    assert!(
+        said.contains("Warning: this change starts a rollout: power ("),
+        "{said}"
+    );
+    // A's rules have nothing to say about a note.
+    object["metadata"]["name"] = json!("a");
+    object["metadata"]["labels"][scene.label_key()] = json!(A);
+    let said = scene.kubectl(&["apply"], &object);
+    assert!(!said.contains("Warning"), "{said}");
+    // The guard that only warns, and the version that is left.
+    object["metadata"]["labels"][scene.label_key()] = json!("9.9.9");
+    let said = scene.kubectl(&["apply"], &object);
+    assert!(
+        said.contains("Warning: Validation failed for ValidatingAdmissionPolicy"),
+        "{said}"
+    );
+    assert!(
+        said.contains("no server serves \"9.9.9\"; served are 2.16.0, 2.17.0"),
+        "{said}"
+    );
+}
+
+fn elasticsearch(scene: &Scene<'_>) {
+    let version = scene.sample.new;
+    let crd: Value =
+        serde_json::from_str(&scene.pointsman_prints(&["crd", "--service=a/b", "--no-conversion"]))
+            .unwrap();
+    scene.install(&crd);
+    let servers = SideBySide::start(scene, &[A], &[]);
+    servers.register("deny");
+    let running = |name: &str, version_: &str| {
+        let object = scene.with_spec(
+            version,
+            name,
+            json!({"version": version_, "nodeSets": [{"name": "default", "count": 3}]}),
+        );
+        scene.create(version, &object).ok();
+        scene
+            .patch(
+                version,
+                &format!("{name}/status"),
+                &json!({"status": {"version": version_}}),
+            )
+            .ok();
+    };
+    let wanted =
+        |name: &str, to: &str| scene.patch(version, name, &json!({"spec": {"version": to}}));
+    running("es", "7.17.9");
+    let object = wanted("es", "8.18.0").ok();
+    assert_eq!(
+        object["spec"]["nodeSets"][0]["count"], 3,
+        "what the schema does not name is left alone"
+    );
+    let label = "eaas.search.mercari.in/desired-controller-version";
+    assert_eq!(object["metadata"]["labels"][label], A);
+    running("old", "7.16.3");
+    let message = wanted("old", "8.0.0").fails(422);
+    assert!(message.contains("spec.version: Invalid value: \"8.0.0\": no upgrade from 7.16.3 to 8.0.0 is allowed; go to 7.17.0 first"), "{message}");
+    wanted("old", "7.17.0").ok();
+    running("new", "8.18.1");
+    wanted("new", "9.1.0").ok();
+    running("back", "8.18.1");
+    let message = wanted("back", "8.17.0").fails(422);
+    assert!(
+        message.contains("no downgrade from 8.18.1 to 8.17.0 is allowed"),
+        "{message}"
+    );
+    let opt_out = json!({"metadata": {"annotations": {"eck.k8s.elastic.co/disable-downgrade-validation": "true"}}});
+    scene.patch(version, "back", &opt_out).ok();
+    let answer = wanted("back", "8.17.0");
+    assert!(
+        answer
+            .warnings
+            .concat()
+            .contains("not enforced because of annotation"),
+        "{:?}",
+        answer.warnings
+    );
+    answer.ok();
+}
