@@ -210,9 +210,10 @@ fn add(schema: &mut Value, path: &Path, validation: Value) {
     let list = here
         .entry("x-kubernetes-validations")
         .or_insert_with(|| json!([]));
-    if let Some(list) = list.as_array_mut() {
-        if !list.contains(&validation) {
-            list.push(validation);
-        }
+    if let Some(list) = list
+        .as_array_mut()
+        .filter(|list| !list.contains(&validation))
+    {
+        list.push(validation);
     }
 }

@@ -193,12 +193,11 @@ impl Path {
     pub(crate) fn never(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for Rule { from, to } in &self.rules {
-            if let Target::Range(to) = to {
-                if !to.goes_beyond(from) {
-                    problems.push(format!(
-                        "the rule from {from} to {to} can never hold: only newer versions may follow"
-                    ));
-                }
+            match to {
+                Target::Range(to) if !to.goes_beyond(from) => problems.push(format!(
+                    "the rule from {from} to {to} can never hold: only newer versions may follow"
+                )),
+                _ => {}
             }
         }
         for (index, exact) in self.exact.iter().enumerate() {

@@ -13,6 +13,7 @@ mod laws;
 mod overload;
 mod registration;
 mod reload;
+mod schemas;
 mod serve;
 mod shutdown;
 mod support;

@@ -1,7 +1,7 @@
 //! What is registered: checked as the API server checks it when it is applied.
 
 use pointsman::definition::Kind;
-use pointsman::registration::{Client, GuardMode, Selection, crd, guard, webhooks};
+use pointsman::registration::{Client, GuardMode, Selection, guard, webhooks};
 use serde_json::{Value, json};
 
 use super::admission::{embedded, load, version};
@@ -26,7 +26,7 @@ fn is_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label)
 }
 
-fn kinds() -> Vec<Kind> {
+pub(crate) fn kinds() -> Vec<Kind> {
     vec![
         embedded("materialize"),
         embedded("elasticsearch"),
@@ -248,7 +248,7 @@ fn the_guard_is_a_policy_and_its_binding() {
 }
 
 /// Brackets and quotes are closed, only variables that are already there are used, and there is no line break.
-fn expression_is_sane(expression: &str, known: &[String]) {
+pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
     let (mut depth, mut quote, mut escaped) = (Vec::new(), None, false);
     for c in expression.chars() {
         assert!(!c.is_control(), "{expression}");
@@ -271,83 +271,5 @@ fn expression_is_sane(expression: &str, known: &[String]) {
             .take_while(|c| c.is_ascii_alphanumeric())
             .collect();
         assert!(known.contains(&name), "{name} in {expression}");
-    }
-}
-
-/// Every rule of a schema, with where it stands.
-fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
-    for rule in schema["x-kubernetes-validations"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        found.push((at.to_owned(), rule.clone()));
-    }
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        validations(property, &format!("{at}.{name}"), found);
-    }
-}
-
-#[test]
-fn a_crd_says_the_rules_that_a_schema_can_say_in_every_version() {
-    for kind in kinds() {
-        let crd = crd(&kind);
-        for version in crd["spec"]["versions"].as_array().unwrap() {
-            let mut found = Vec::new();
-            validations(&version["schema"]["openAPIV3Schema"], "", &mut found);
-            for (at, rule) in &found {
-                expression_is_sane(rule["rule"].as_str().unwrap(), &[]);
-                let message = rule["message"].as_str().unwrap();
-                assert!(
-                    !message.is_empty() && message.len() <= 2048 && !message.contains('\n'),
-                    "{at}"
-                );
-                if let Some(path) = rule["fieldPath"].as_str() {
-                    let below = path.trim_start_matches('.');
-                    let pointer = format!(
-                        "/schema/openAPIV3Schema{}/properties/{below}",
-                        at.replace('.', "/properties/")
-                    );
-                    assert!(version.pointer(&pointer).is_some(), "{at} {path}");
-                }
-            }
-            let count = |at: &str| found.iter().filter(|(place, _)| place == at).count();
-            match (kind.name(), version["name"].as_str().unwrap()) {
-                ("materialize", _) => {
-                    assert_eq!(
-                        (
-                            count(".spec"),
-                            count(".spec.balancerdReplicas"),
-                            count(".spec.internalCertificateSpec.duration")
-                        ),
-                        (1, 1, 1)
-                    );
-                    assert_eq!(found.len(), 12, "{found:?}");
-                }
-                ("gadget", "v2") => {
-                    assert_eq!(
-                        (
-                            count(".spec"),
-                            count(".spec.endpoint.port"),
-                            count(".spec.tls"),
-                            count(".spec.level")
-                        ),
-                        (2, 1, 1, 1)
-                    );
-                }
-                // One field of the older version holds host and port: no rule about a number can stand there.
-                ("gadget", _) => assert_eq!(
-                    (
-                        count(".spec"),
-                        count(".spec.hostPort"),
-                        count(".spec.level"),
-                        count(".spec.certificate")
-                    ),
-                    (1, 0, 0, 1),
-                    "{found:?}"
-                ),
-                _ => assert!(found.is_empty()),
-            }
-        }
     }
 }

@@ -6,11 +6,12 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::document::{self, Document};
+use super::paths::{self, is_qualified_name};
 use super::{Admission, Check, Rule, UpgradePath};
 use crate::definition::load::{Problems, hint, line};
 use crate::definition::{Path, Schema, Version};
 use crate::json::Json;
-use crate::upgrade::{self, Exact, Range, Step, Target};
+use crate::upgrade::Range;
 
 /// Compiles the admission block of a kind.
 pub(in crate::definition) fn compile(
@@ -22,7 +23,7 @@ pub(in crate::definition) fn compile(
     let block = &written.value;
     let mut paths = BTreeMap::new();
     for (name, path) in &block.paths {
-        paths.insert(name.clone(), self::path(name, path, problems)?);
+        paths.insert(name.clone(), paths::path(name, path, problems)?);
     }
     let mut compiler = Compiler {
         versions,
@@ -75,128 +76,10 @@ pub(crate) fn default_label(group: &str) -> String {
     format!("{group}/controller-version")
 }
 
-/// Whether this is a key of a label or an annotation: a name, with or without a DNS subdomain before it
-/// (`apimachinery pkg/util/validation/validation.go`, `IsQualifiedName`).
-fn is_qualified_name(key: &str) -> bool {
-    let (prefix, name) = key.split_once('/').unwrap_or(("a", key));
-    let ends = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.ends_with(|c: char| c.is_ascii_alphanumeric())
-    };
-    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let part = |part: &str| {
-        ends(part)
-            && part
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-    };
-    prefix.len() <= 253
-        && name.len() <= 63
-        && prefix.split('.').all(part)
-        && ends(name)
-        && name.chars().all(named)
-}
-
-fn path(
-    name: &str,
-    written: &Spanned<document::UpgradePath>,
-    problems: &mut Problems,
-) -> Option<UpgradePath> {
-    let at = line(written);
-    let mut path = upgrade::Path::default();
-    let mut good = true;
-    let mut bad = |problems: &mut Problems, message: String| {
-        problems.add(at, format!("paths.{name}: {message}"));
-        good = false;
-    };
-    for hop in &written.value.rules {
-        let to = match (&hop.to, hop.step) {
-            (Some(to), None) => Range::parse(to).map(Target::Range),
-            (None, Some(step)) => Ok(Target::Step(match step {
-                document::Step::Major => Step::Major,
-                document::Step::Minor => Step::Minor,
-                document::Step::Patch => Step::Patch,
-            })),
-            _ => Err(format!(
-                "the rule from {:?} needs either `to` or `step`",
-                hop.from
-            )),
-        };
-        match (Range::parse(&hop.from), to) {
-            (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
-            (from, to) => from
-                .err()
-                .into_iter()
-                .chain(to.err())
-                .for_each(|error| bad(problems, error)),
-        }
-    }
-    for neighbours in &written.value.versions {
-        let mut read = |text: &String| {
-            let version = upgrade::version(text);
-            if version.is_none() {
-                bad(problems, format!("{text:?} is no version"));
-            }
-            version
-        };
-        let version = read(&neighbours.version);
-        let upgrade_from = neighbours
-            .upgrade_from
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        let downgrade_to = neighbours
-            .downgrade_to
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        path.exact.extend(version.map(|version| Exact {
-            version,
-            upgrade_from,
-            downgrade_to,
-        }));
-    }
-    for problem in path.never() {
-        bad(problems, problem);
-    }
-    let annotations = [
-        ("optOut", &written.value.opt_out),
-        ("downgradeOptOut", &written.value.downgrade_opt_out),
-    ];
-    for (name, key) in annotations {
-        if let Some(key) = key.as_ref().filter(|key| !is_qualified_name(key)) {
-            bad(problems, format!("{name}: {key:?} is no annotation key"));
-        }
-    }
-    for version in path.unknown() {
-        bad(
-            problems,
-            format!("{version} is named as a neighbour, but has no entry under versions"),
-        );
-    }
-    for version in path.unreachable() {
-        bad(
-            problems,
-            format!("no other version leads to {version}: it could never be upgraded to"),
-        );
-    }
-    if path.rules.is_empty() && path.exact.is_empty() {
-        bad(
-            problems,
-            "allows nothing: give it rules or versions".to_owned(),
-        );
-    }
-    good.then(|| UpgradePath {
-        path,
-        opt_out: written.value.opt_out.clone(),
-        downgrade_opt_out: written.value.downgrade_opt_out.clone(),
-    })
-}
-
-struct Compiler<'a> {
-    versions: &'a [Version],
+pub(super) struct Compiler<'a> {
+    pub(super) versions: &'a [Version],
     paths: &'a BTreeMap<String, UpgradePath>,
-    problems: &'a mut Problems,
+    pub(super) problems: &'a mut Problems,
 }
 
 impl Compiler<'_> {
@@ -229,19 +112,16 @@ impl Compiler<'_> {
             }
             Written::Range(bounds) => {
                 let (min, max) = (bounds.min, bounds.max);
-                if min.is_none() && max.is_none() {
-                    self.problems.add(
+                match (min, max) {
+                    (None, None) => self.problems.add(
                         at_line,
                         format!("range: {} has neither min nor max", bounds.field),
-                    );
-                }
-                if let (Some(min), Some(max)) = (min, max) {
-                    if min > max {
-                        self.problems.add(
-                            at_line,
-                            format!("range: {} can never be in {min}…{max}", bounds.field),
-                        );
-                    }
+                    ),
+                    (Some(min), Some(max)) if min > max => self.problems.add(
+                        at_line,
+                        format!("range: {} can never be in {min}…{max}", bounds.field),
+                    ),
+                    _ => {}
                 }
                 ("range", newest, &bounds.field, Check::Range { min, max })
             }
@@ -317,72 +197,6 @@ impl Compiler<'_> {
             field,
             check,
         })
-    }
-
-    /// A rule whose field has another type could never hold.
-    fn check_type(&mut self, name: &str, at: usize, field: &Path, check: &Check, line: u64) {
-        let Some(schema) = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field))
-        else {
-            return;
-        };
-        let wanted = match check {
-            Check::Duration | Check::Upgrade { .. } => "string",
-            Check::Range { .. } => "integer",
-            Check::Requires { .. } => "object",
-            Check::Immutable { unset } => {
-                for value in unset.iter().filter(|value| !schema.admits(value)) {
-                    self.problems.add(
-                        line,
-                        format!("{name}: {field} can never be {}", value.to_text()),
-                    );
-                }
-                return;
-            }
-            Check::Warn {
-                is: Some(value), ..
-            } if !schema.admits(value) => {
-                self.problems.add(
-                    line,
-                    format!("{name}: {field} can never be {}", value.to_text()),
-                );
-                return;
-            }
-            Check::Deprecated { .. } | Check::Warn { .. } => return,
-        };
-        self.is_of_type(name, at, field, wanted, line);
-    }
-
-    fn is_of_type(&mut self, name: &str, at: usize, field: &Path, wanted: &str, line: u64) {
-        let schema = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field));
-        let Some(kind) = schema.and_then(|schema| schema.kind.as_deref()) else {
-            return;
-        };
-        if kind != wanted {
-            let problem = format!("{name}: {field} is of type {kind}, not {wanted}");
-            self.problems.add(line, problem);
-        }
-    }
-
-    /// An empty string is no UUID, so it is none that was set.
-    fn with_empty_uuid(&self, at: usize, field: &Path, check: Check) -> Check {
-        let schema = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field));
-        let uuid = schema.is_some_and(|schema| schema.format.as_deref() == Some("uuid"));
-        match check {
-            Check::Immutable { mut unset } if uuid => {
-                unset.push(Json::string(""));
-                Check::Immutable { unset }
-            }
-            check => check,
-        }
     }
 
     fn version(&mut self, name: Option<&str>, line: u64) -> Option<usize> {

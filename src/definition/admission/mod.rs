@@ -2,6 +2,8 @@
 
 mod compile;
 pub(super) mod document;
+mod paths;
+mod types;
 
 pub(crate) use document::Reading;
 

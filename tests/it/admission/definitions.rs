@@ -5,7 +5,7 @@ use pointsman::definition::Kind;
 use super::data;
 
 /// The definition with one line in place of another. The line's number and what is said of it, one problem per line.
-fn problems(original: &str, replacement: &str) -> (u64, String) {
+pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
     let text = data("kinds/gadgets.yaml");
     let line = text
         .lines()
@@ -261,42 +261,4 @@ fn upgrade_graphs_that_lead_nowhere_are_refused_with_their_place() {
             .to_string()
             .contains("paths.release: allows nothing: give it rules or versions")
     );
-}
-
-#[test]
-fn only_a_label_key_is_a_label_key() {
-    let key = "versionLabel: example.com/managed-by-version";
-    for bad in [
-        "a/b/c",
-        "/x",
-        "x/",
-        "Example.com/x",
-        "a..b/x",
-        "-a/x",
-        "a-/x",
-        "a_b/x",
-        "x y",
-        "\"\"",
-        "ü/x",
-        "a/é",
-    ] {
-        let (_, message) = problems(key, &format!("versionLabel: {bad}"));
-        assert!(message.contains("is no label key"), "{bad}: {message}");
-    }
-    let long = "x".repeat(64);
-    assert!(
-        problems(key, &format!("versionLabel: a/{long}"))
-            .1
-            .contains("is no label key")
-    );
-    for good in ["version", "a.b/x", "a/X_y.z-1", "a-b.c/0"] {
-        let text = data("kinds/gadgets.yaml").replace(key, &format!("versionLabel: {good}"));
-        assert!(
-            Kind::load("g.yaml", &text, &mut |file| Ok(data(&format!(
-                "kinds/{file}"
-            ))))
-            .is_ok(),
-            "{good}"
-        );
-    }
 }

@@ -4,12 +4,18 @@ mod apiserver;
 mod captures;
 mod definitions;
 mod enforcement;
+mod flips;
 mod judging;
+mod keys;
 mod matrix;
 mod mutate;
 mod objects;
+mod patch;
 mod ratchet;
 mod refusals;
+mod rules;
+mod stamps;
+mod teaching;
 mod windows;
 
 use pointsman::definition::Kind;

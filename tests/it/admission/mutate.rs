@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::apiserver::{ask, review};
 use super::objects::{Random, cases, object};
-use super::{embedded, load, serving, with};
+use super::{embedded, serving, with};
 
-const OWN: &str = "2.17.0";
+pub(super) const OWN: &str = "2.17.0";
 
-fn stamping(kind: Kind) -> Webhook {
+pub(super) fn stamping(kind: Kind) -> Webhook {
     serving(
         kind,
         Some(OWN),
@@ -98,13 +98,13 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
                 metadata.remove(map);
             }
         }
-        if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
-            if random.percent(20) {
-                labels.insert(
-                    label.to_owned(),
-                    json!(random.pick(&["2.16.0", OWN, "odd label", ""])),
-                );
-            }
+        if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut)
+            && random.percent(20)
+        {
+            labels.insert(
+                label.to_owned(),
+                json!(random.pick(&["2.16.0", OWN, "odd label", ""])),
+            );
         }
     }
     if random.percent(50) && new["spec"].is_object() {
@@ -189,7 +189,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
         let expected = sent
             .clone()
             .or(was)
-            .or((old.is_none()).then(|| OWN.to_owned()));
+            .or_else(|| old.is_none().then(|| OWN.to_owned()));
         assert_eq!(
             read(after, "labels", &label),
             expected,
@@ -278,51 +278,4 @@ fn not_written(webhook: &Webhook, new: &Value, old: Option<&Value>) {
     ] {
         assert!(ask(webhook, Endpoint::Mutate, &request).patch.is_empty());
     }
-}
-
-#[test]
-fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
-    let webhook = stamping(load("gadgets.yaml"));
-    let base = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
-    for (pointer, value) in [
-        ("/metadata/labels", json!("x")),
-        ("/metadata/labels", json!([])),
-        ("/metadata/annotations", json!(5)),
-        ("/metadata", json!("x")),
-        ("/metadata", json!([1])),
-    ] {
-        let odd = with(&base, pointer, value);
-        let answer = ask(
-            &webhook,
-            Endpoint::Mutate,
-            &review("CREATE", None, Some(&odd)),
-        );
-        let untouched = odd.pointer(pointer) == answer.patched.pointer(pointer);
-        assert!(untouched, "{odd}: {:?}", answer.patch);
-    }
-    let unreadable = with(&base, "/spec/labels", json!("many"));
-    let answer = ask(
-        &webhook,
-        Endpoint::Mutate,
-        &review("CREATE", None, Some(&unreadable)),
-    );
-    assert_eq!(
-        answer.patched["metadata"],
-        json!({"name": "g", "labels": {"example.com/managed-by-version": OWN}})
-    );
-}
-
-#[test]
-fn a_kind_without_a_rollout_gets_a_label_and_no_hash() {
-    let webhook = stamping(embedded("elasticsearch"));
-    let object = json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch", "metadata": {"generateName": "e-"}, "spec": {"version": "8.19.0"}});
-    let answer = ask(
-        &webhook,
-        Endpoint::Mutate,
-        &review("CREATE", None, Some(&object)),
-    );
-    assert_eq!(
-        answer.patched["metadata"],
-        json!({"generateName": "e-", "labels": {"eaas.search.mercari.in/desired-controller-version": OWN}})
-    );
 }

@@ -82,10 +82,10 @@ fn value(schema: &Value, random: &mut Random, depth: u64) -> Value {
     if let Some(options) = schema["enum"].as_array() {
         return random.pick(options).clone();
     }
-    if let Some(default) = schema.get("default") {
-        if random.percent(40) {
-            return default.clone();
-        }
+    if let Some(default) = schema.get("default")
+        && random.percent(40)
+    {
+        return default.clone();
     }
     match schema["type"].as_str() {
         Some("object") => Value::Object(members(schema, random, depth)),

@@ -1,0 +1,125 @@
+//! Upgrade paths and keys as they are written.
+
+use serde_saphyr::Spanned;
+
+use super::{UpgradePath, document};
+use crate::definition::load::{Problems, line};
+use crate::upgrade::{self, Exact, Range, Step, Target};
+
+pub(super) fn path(
+    name: &str,
+    written: &Spanned<document::UpgradePath>,
+    problems: &mut Problems,
+) -> Option<UpgradePath> {
+    let at = line(written);
+    let mut path = upgrade::Path::default();
+    let mut good = true;
+    let mut bad = |problems: &mut Problems, message: String| {
+        problems.add(at, format!("paths.{name}: {message}"));
+        good = false;
+    };
+    for hop in &written.value.rules {
+        let to = match (&hop.to, hop.step) {
+            (Some(to), None) => Range::parse(to).map(Target::Range),
+            (None, Some(step)) => Ok(Target::Step(match step {
+                document::Step::Major => Step::Major,
+                document::Step::Minor => Step::Minor,
+                document::Step::Patch => Step::Patch,
+            })),
+            _ => Err(format!(
+                "the rule from {:?} needs either `to` or `step`",
+                hop.from
+            )),
+        };
+        match (Range::parse(&hop.from), to) {
+            (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
+            (from, to) => from
+                .err()
+                .into_iter()
+                .chain(to.err())
+                .for_each(|error| bad(problems, error)),
+        }
+    }
+    for neighbours in &written.value.versions {
+        let mut read = |text: &String| {
+            let version = upgrade::version(text);
+            if version.is_none() {
+                bad(problems, format!("{text:?} is no version"));
+            }
+            version
+        };
+        let version = read(&neighbours.version);
+        let upgrade_from = neighbours
+            .upgrade_from
+            .iter()
+            .filter_map(&mut read)
+            .collect();
+        let downgrade_to = neighbours
+            .downgrade_to
+            .iter()
+            .filter_map(&mut read)
+            .collect();
+        path.exact.extend(version.map(|version| Exact {
+            version,
+            upgrade_from,
+            downgrade_to,
+        }));
+    }
+    for problem in path.never() {
+        bad(problems, problem);
+    }
+    let annotations = [
+        ("optOut", &written.value.opt_out),
+        ("downgradeOptOut", &written.value.downgrade_opt_out),
+    ];
+    for (name, key) in annotations {
+        if let Some(key) = key.as_ref().filter(|key| !is_qualified_name(key)) {
+            bad(problems, format!("{name}: {key:?} is no annotation key"));
+        }
+    }
+    for version in path.unknown() {
+        bad(
+            problems,
+            format!("{version} is named as a neighbour, but has no entry under versions"),
+        );
+    }
+    for version in path.unreachable() {
+        bad(
+            problems,
+            format!("no other version leads to {version}: it could never be upgraded to"),
+        );
+    }
+    if path.rules.is_empty() && path.exact.is_empty() {
+        bad(
+            problems,
+            "allows nothing: give it rules or versions".to_owned(),
+        );
+    }
+    good.then(|| UpgradePath {
+        path,
+        opt_out: written.value.opt_out.clone(),
+        downgrade_opt_out: written.value.downgrade_opt_out.clone(),
+    })
+}
+
+/// Whether this is a key of a label or an annotation: a name, with or without a DNS subdomain before it
+/// (`apimachinery pkg/util/validation/validation.go`, `IsQualifiedName`).
+pub(super) fn is_qualified_name(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').unwrap_or(("a", key));
+    let ends = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let part = |part: &str| {
+        ends(part)
+            && part
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    prefix.len() <= 253
+        && name.len() <= 63
+        && prefix.split('.').all(part)
+        && ends(name)
+        && name.chars().all(named)
+}

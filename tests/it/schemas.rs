@@ -1,0 +1,84 @@
+//! The rules that a CRD says by itself, in each of its versions.
+
+use pointsman::registration::crd;
+use serde_json::Value;
+
+use super::registration::{expression_is_sane, kinds};
+
+/// Every rule of a schema, with where it stands.
+fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
+    for rule in schema["x-kubernetes-validations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        found.push((at.to_owned(), rule.clone()));
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        validations(property, &format!("{at}.{name}"), found);
+    }
+}
+
+#[test]
+fn a_crd_says_the_rules_that_a_schema_can_say_in_every_version() {
+    for kind in kinds() {
+        let crd = crd(&kind);
+        for version in crd["spec"]["versions"].as_array().unwrap() {
+            let mut found = Vec::new();
+            validations(&version["schema"]["openAPIV3Schema"], "", &mut found);
+            for (at, rule) in &found {
+                expression_is_sane(rule["rule"].as_str().unwrap(), &[]);
+                let message = rule["message"].as_str().unwrap();
+                assert!(
+                    !message.is_empty() && message.len() <= 2048 && !message.contains('\n'),
+                    "{at}"
+                );
+                if let Some(path) = rule["fieldPath"].as_str() {
+                    let below = path.trim_start_matches('.');
+                    let pointer = format!(
+                        "/schema/openAPIV3Schema{}/properties/{below}",
+                        at.replace('.', "/properties/")
+                    );
+                    assert!(version.pointer(&pointer).is_some(), "{at} {path}");
+                }
+            }
+            let count = |at: &str| found.iter().filter(|(place, _)| place == at).count();
+            match (kind.name(), version["name"].as_str().unwrap()) {
+                ("materialize", _) => {
+                    assert_eq!(
+                        (
+                            count(".spec"),
+                            count(".spec.balancerdReplicas"),
+                            count(".spec.internalCertificateSpec.duration")
+                        ),
+                        (1, 1, 1)
+                    );
+                    assert_eq!(found.len(), 12, "{found:?}");
+                }
+                ("gadget", "v2") => {
+                    assert_eq!(
+                        (
+                            count(".spec"),
+                            count(".spec.endpoint.port"),
+                            count(".spec.tls"),
+                            count(".spec.level")
+                        ),
+                        (2, 1, 1, 1)
+                    );
+                }
+                // One field of the older version holds host and port: no rule about a number can stand there.
+                ("gadget", _) => assert_eq!(
+                    (
+                        count(".spec"),
+                        count(".spec.hostPort"),
+                        count(".spec.level"),
+                        count(".spec.certificate")
+                    ),
+                    (1, 0, 0, 1),
+                    "{found:?}"
+                ),
+                _ => assert!(found.is_empty()),
+            }
+        }
+    }
+}
