@@ -18,6 +18,7 @@ mod actions;
 mod admission_kept;
 mod admission_matrix;
 mod admission_modes;
+mod admission_rules;
 mod certificates;
 mod controllers;
 mod conversion;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         admission_matrix::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
+        admission_rules::SCENARIOS,
     ]
     .concat();
     let held = match std::env::var_os("POINTSMAN_MEASURE") {
