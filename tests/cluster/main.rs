@@ -15,6 +15,8 @@
 use std::process::ExitCode;
 
 mod actions;
+mod admission_cases;
+mod admission_flips;
 mod admission_kept;
 mod admission_matrix;
 mod admission_modes;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         stories::SCENARIOS,
         outage::SCENARIOS,
         admission_matrix::SCENARIOS,
+        admission_flips::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
         admission_rules::SCENARIOS,
