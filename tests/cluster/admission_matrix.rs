@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
@@ -109,7 +109,7 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
 fn short(message: &str, key: &str) -> String {
     let said = message
         .split_once("denied request: ")
-        .or(message.split_once("denied the request: "));
+        .or_else(|| message.split_once("denied the request: "));
     said.map_or(message, |(_, said)| said).replace(key, "KEY")
 }
 

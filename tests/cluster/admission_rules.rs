@@ -106,7 +106,7 @@ fn write_all(
             let before = case
                 .before
                 .as_ref()
-                .map_or("created".to_owned(), |before| format!("{before} to"));
+                .map_or_else(|| "created".to_owned(), |before| format!("{before} to"));
             verdicts.push((
                 format!("{version} {before} {}", case.after),
                 (answer.is_ok(), answer.message()),
