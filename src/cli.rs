@@ -191,6 +191,11 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) client_ca_file: Option<PathBuf>,
 
+    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
+    /// labels and annotations from the answer and restores the rest, so it is not sent.
+    #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
+    pub(crate) full_metadata: bool,
+
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
 

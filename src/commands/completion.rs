@@ -31,5 +31,5 @@ Examples:
   In every zsh from now on, with a directory that is in your fpath:
     pointsman completion zsh > _pointsman
 
-  In fish:
-    pointsman completion fish | source";
+  In every fish:
+    pointsman completion fish > ~/.config/fish/completions/pointsman.fish";

@@ -243,7 +243,9 @@ Examples:
     pointsman kinds check src/kinds/materialize
 
 Exit codes:
-  0 all are fine, 1 one is not, 2 the flags are wrong.";
+  0  all are fine
+  1  one is not
+  2  the flags are wrong";
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:

@@ -131,5 +131,6 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::Bad
 
 /// A path that is written in a file, from where that file is.
 fn beside(file: &Path, other: &str) -> PathBuf {
-    file.parent().unwrap_or(Path::new("")).join(other)
+    file.parent()
+        .map_or_else(|| other.into(), |parent| parent.join(other))
 }

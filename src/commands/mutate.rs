@@ -99,10 +99,12 @@ const EXAMPLE: &str = "pointsman mutate -f manifests/examples/v1alpha2.yaml";
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   What a new object is stamped with:
-    pointsman mutate -f manifests/examples/v1alpha2.yaml --controller-version 2.17.0 --default-version
+    pointsman mutate -f manifests/examples/v1alpha2.yaml \\
+      --controller-version 2.17.0 --default-version
 
   The JSON Patch of an update:
-    pointsman mutate -f manifests/examples/v1alpha1.yaml --old manifests/examples/v1alpha1.yaml -o json
+    pointsman mutate -f manifests/examples/v1alpha1.yaml \\
+      --old manifests/examples/v1alpha1.yaml -o json
 
 Exit codes:
   0 printed, 1 an object could not be read, 2 the flags are wrong.";

@@ -39,7 +39,11 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
 }
 
 fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
-    let webhook = kinds_dir::webhook(args.kinds.as_deref(), Metadata::Identity)?;
+    let metadata = match args.full_metadata {
+        true => Metadata::Full,
+        false => Metadata::Identity,
+    };
+    let webhook = kinds_dir::webhook(args.kinds.as_deref(), metadata)?;
     Ok(webhook.admitting(args.admission.settings()))
 }
 

@@ -222,16 +222,19 @@ const WHY: [(&str, &str); 5] = [
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   One controller version that also takes objects without a label:
-    pointsman webhooks --kind materialize --controller-version 2.17.0 --default 2.17.0 \\
-      --service pointsman-system/pointsman:443 --cert-manager pointsman-system/pointsman
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --default 2.17.0 --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
 
   Two controller versions side by side, each with a Service of its own:
-    pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 --default 2.16.0 \\
-      --service 'pointsman-system/pointsman-{version}:443' --cert-manager pointsman-system/pointsman
+    pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 \\
+      --default 2.16.0 --service 'pointsman-system/pointsman-{version}:443' \\
+      --cert-manager pointsman-system/pointsman
 
   See first what the guard of the label would refuse:
-    pointsman webhooks --kind elasticsearch --controller-version 2.17.0 --guard warn \\
-      --service pointsman-system/pointsman --ca-file certs/dev/ca.crt
+    pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
+      --guard warn --service pointsman-system/pointsman \\
+      --ca-file certs/dev/ca.crt
 
 Exit codes:
   0 printed, 1 a file could not be read, 2 the flags are wrong.";

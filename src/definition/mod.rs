@@ -135,6 +135,8 @@ pub(crate) struct Place {
     pub(crate) schema: Schema,
     /// What a complete object has here when nothing else is known.
     pub(crate) fill: Option<Json<'static>>,
+    /// The version requires it of the object that holds it.
+    pub(crate) required: bool,
     /// This is what is left of an object after other operations have taken their fields out of it.
     pub(crate) remainder: bool,
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
-use crate::json::{Canonical, Json};
+use crate::json::{Canonical, Json, normal};
 
 /// One place of a schema.
 #[derive(Clone, Debug, Default)]
@@ -234,8 +234,9 @@ impl Schema {
 }
 
 fn is_integer(value: &Json<'_>) -> bool {
+    // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
     value.type_name() == "number"
         && value
             .scalar()
-            .is_some_and(|text| !text.contains(['.', 'e', 'E']))
+            .is_some_and(|text| !normal(text).contains("e-"))
 }

@@ -10,11 +10,10 @@ use super::{API_VERSION, KIND};
 pub(super) fn told(text: &str, error: &serde_saphyr::Error) -> (u64, String) {
     // A file that is not ours says so in its head, which matters more than the first key that we do not know.
     let head = serde_saphyr::from_str::<Head>(text);
-    if let Some(kind) = head.ok().and_then(|head| head.kind) {
-        if kind.value != KIND {
-            let message = format!("kind is {:?}, this build reads {KIND:?}", kind.value);
-            return (line(&kind), message);
-        }
+    let kind = head.ok().and_then(|head| head.kind);
+    if let Some(kind) = kind.filter(|kind| kind.value != KIND) {
+        let message = format!("kind is {:?}, this build reads {KIND:?}", kind.value);
+        return (line(&kind), message);
     }
     if text.trim().is_empty() {
         let message = format!(

@@ -105,23 +105,24 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String
                     return out;
                 };
                 at += token.len();
-                if let Some(frame) = stack.last_mut() {
-                    if frame.object && frame.open.is_none() {
-                        let name = scan::unescape(token);
-                        if frame
-                            .places
-                            .and_then(|places| places.member(&name))
-                            .is_some_and(|place| place.skip)
-                        {
-                            at = scan::skip_separators(text, at);
-                            at += scan::token(text, at).map_or(0, str::len);
-                            continue;
-                        }
-                        scan::escape(&name, &mut out);
-                        out.push(':');
-                        frame.open = Some((name, start));
+                if let Some(frame) = stack.last_mut()
+                    && frame.object
+                    && frame.open.is_none()
+                {
+                    let name = scan::unescape(token);
+                    if frame
+                        .places
+                        .and_then(|places| places.member(&name))
+                        .is_some_and(|place| place.skip)
+                    {
+                        at = scan::skip_separators(text, at);
+                        at += scan::token(text, at).map_or(0, str::len);
                         continue;
                     }
+                    scan::escape(&name, &mut out);
+                    out.push(':');
+                    frame.open = Some((name, start));
+                    continue;
                 }
                 let places = if stack.is_empty() {
                     places

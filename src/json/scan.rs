@@ -61,11 +61,14 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
 /// One past the closing quote of the string that opens at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
+        at += found;
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            _ => return at + 1,
         }
     }
     bytes.len()
@@ -139,14 +142,15 @@ fn unicode(escaped: &str) -> (char, usize) {
     let Some(first) = unit(1) else {
         return (char::REPLACEMENT_CHARACTER, escaped.len().min(5));
     };
-    if (0xD800..0xDC00).contains(&first) && escaped.get(5..7) == Some("\\u") {
-        if let Some(second @ 0xDC00..0xE000) = unit(7) {
-            let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-            return (
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
-                11,
-            );
-        }
+    if (0xD800..0xDC00).contains(&first)
+        && escaped.get(5..7) == Some("\\u")
+        && let Some(second @ 0xDC00..0xE000) = unit(7)
+    {
+        let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        return (
+            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+            11,
+        );
     }
     (
         char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),

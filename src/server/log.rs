@@ -12,13 +12,14 @@ use crate::webhook::{Outcome, Reply};
 pub(super) fn reply(webhook: &'static str, peer: SocketAddr, reply: &Reply, took: Duration) {
     let uid = printable(&reply.uid);
     let outcome = outcome_name(reply.outcome);
-    let message = reply.message.as_deref().map(printable).unwrap_or_default();
+    // Not `message`: a JSON line has that already, for what happened.
+    let reason = reply.message.as_deref().map(printable).unwrap_or_default();
     match reply.outcome {
         Outcome::Fail => {
-            tracing::warn!(webhook, uid, outcome, message, %peer, ?took, "review failed")
+            tracing::warn!(webhook, uid, outcome, reason, %peer, ?took, "review failed")
         }
         Outcome::Deny => {
-            tracing::info!(webhook, uid, outcome, message, %peer, ?took, "review denied")
+            tracing::info!(webhook, uid, outcome, reason, %peer, ?took, "review denied")
         }
         Outcome::Allow | Outcome::Convert | Outcome::Patch => {
             tracing::debug!(webhook, uid, outcome, %peer, ?took, "review answered");
@@ -40,8 +41,8 @@ pub(super) fn refusal(webhook: &'static str, peer: SocketAddr, refusal: &Refusal
     let code = refusal.status().as_u16();
     match refusal {
         Refusal::Panic { message } => {
-            let message = printable(message);
-            tracing::error!(webhook, code, message, %peer, ?took, "decision panicked");
+            let reason = printable(message);
+            tracing::error!(webhook, code, reason, %peer, ?took, "decision panicked");
         }
         Refusal::Draining
         | Refusal::Method

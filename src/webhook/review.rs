@@ -106,9 +106,10 @@ pub(super) fn convert(webhook: &Webhook, body: &[u8]) -> Result<Reply, BadReview
     let objects = match request.get("objects") {
         Some(objects) if objects.is_array() => objects,
         other => {
-            let found = other.map_or("is missing".to_owned(), |other| {
-                format!("must be a list, not {}", other.type_name())
-            });
+            let found = match other {
+                Some(other) => format!("must be a list, not {}", other.type_name()),
+                None => "is missing".to_owned(),
+            };
             return Ok(failure(
                 &api_version,
                 &uid,

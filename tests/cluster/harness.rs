@@ -227,10 +227,8 @@ fn last_panic() -> String {
 
 fn remember_panics() {
     panic::set_hook(Box::new(|info| {
-        let mut text = info.to_string();
         // An object may be large; the beginning says which one it is.
-        text.truncate(text.floor_char_boundary(3000));
-        LAST.set(text);
+        LAST.set(info.to_string().chars().take(3000).collect());
     }));
 }
 

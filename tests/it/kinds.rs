@@ -12,7 +12,7 @@ use crate::value::{self, Value, Way};
 pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {
     let mut kinds = Kind::embedded().unwrap_or_else(|error| panic!("{error}"));
     kinds.extend(["mailboxes.yaml", "proxies.yaml", "widgets.yaml"].map(load));
-    Webhook::new(kinds, Metadata::Full).unwrap()
+    Webhook::new(kinds, Metadata::Identity).unwrap()
 });
 
 pub(crate) fn data(path: &str) -> String {

@@ -212,6 +212,9 @@ impl Value {
 
 /// The first place where two values differ, for people.
 pub(crate) fn difference(one: &Value, two: &Value) -> Option<String> {
+    if one == two {
+        return None;
+    }
     let mut ways = one.ways();
     ways.extend(two.ways());
     ways.sort_by_key(|way| std::cmp::Reverse(way.len()));

@@ -182,15 +182,20 @@ Examples:
     pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml
 
   See what would become of the objects in a cluster, and which change did what:
-    kubectl get materializes -A -o yaml | pointsman convert --to v1alpha1 --explain
+    kubectl get materializes -A -o yaml |
+      pointsman convert --to v1alpha1 --explain
 
   The same for a program:
-    pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml --explain -o json
+    pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml \\
+      --explain -o json
 
   All manifests of a directory, other kinds as they are:
     pointsman convert --to v1alpha2 -f manifests/examples --keep-unknown
 
-Nothing is lost: what a version cannot say is kept in an annotation and comes back on the way home.
+Nothing is lost: what a version cannot say is kept in an annotation, and comes
+back on the way home.
 
 Exit codes:
-  0 all objects were converted, 1 one was refused and nothing was written, 2 the flags are wrong.";
+  0  all objects were converted
+  1  one was refused, and nothing was written
+  2  the flags are wrong";

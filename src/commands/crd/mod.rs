@@ -1,12 +1,12 @@
 //! `pointsman crd`.
 
+mod address;
 #[cfg(test)]
 mod tests;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use anyhow::Context;
 use base64::Engine as _;
@@ -16,6 +16,8 @@ use pointsman::definition::Kind;
 use pointsman::registration;
 use serde_json::{Value, json};
 
+use self::address::url;
+pub(super) use self::address::{Service, namespaced};
 use super::Usage;
 use super::kinds_dir::{KindsArgs, Known};
 use super::node::Node;
@@ -58,63 +60,6 @@ pub(crate) struct CrdArgs {
     output: Format,
     #[command(flatten)]
     kinds: KindsArgs,
-}
-
-/// A Service, as `namespace/name:port`.
-#[derive(Clone, Debug)]
-pub(super) struct Service {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) port: u16,
-}
-
-impl FromStr for Service {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (path, port) = match text.rsplit_once(':') {
-            Some((path, port)) => (
-                path,
-                port.parse()
-                    .ok()
-                    .filter(|port| *port > 0)
-                    .ok_or_else(|| format!("{port:?} is no port"))?,
-            ),
-            None => (text, 443),
-        };
-        match namespaced(path)?.split_once('/') {
-            Some((namespace, name)) => Ok(Self {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-                port,
-            }),
-            None => Err("write it as namespace/name".to_owned()),
-        }
-    }
-}
-
-pub(super) fn namespaced(text: &str) -> Result<String, String> {
-    let label = |text: &str| {
-        let inside =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
-        !text.is_empty() && text.chars().all(inside)
-    };
-    match text.split_once('/') {
-        Some((namespace, name)) if label(namespace) && label(name) => Ok(text.to_owned()),
-        _ => Err("write it as namespace/name, in lower case".to_owned()),
-    }
-}
-
-fn url(text: &str) -> Result<String, String> {
-    let rest = text
-        .strip_prefix("https://")
-        .ok_or("the API server calls https:// only")?;
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if host.is_empty() || text.contains(['@', '?', '#']) || text.contains(char::is_whitespace) {
-        return Err("the API server takes a host, a port and a path only".to_owned());
-    }
-    let path = if path.is_empty() { "convert" } else { path };
-    Ok(format!("https://{host}/{path}"))
 }
 
 /// Prints CRDs, ready to be applied.
@@ -294,16 +239,21 @@ pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   For a cluster where cert-manager looks after the certificate:
-    pointsman crd --service pointsman-system/pointsman:443 --cert-manager pointsman-system/pointsman
+    pointsman crd --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
 
   The same with an authority of your own, straight into the cluster:
-    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt | kubectl apply -f -
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt |
+      kubectl apply -f -
 
   Store the older version, so that the older controller can come back:
-    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt --storage v1alpha1
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt \\
+      --storage v1alpha1
 
   Just the schemas, for a test or an editor:
     pointsman crd --no-conversion -o json
 
 Exit codes:
-  0 printed, 1 a file could not be read, 2 the flags are wrong.";
+  0  printed
+  1  a file could not be read
+  2  the flags are wrong";

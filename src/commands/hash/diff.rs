@@ -178,10 +178,14 @@ fn node(a: &Hashed, b: &Hashed, changes: &[Change]) -> Node {
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   Does moving a manifest to another version start a rollout?
-    pointsman hash diff manifests/examples/v1alpha1.yaml manifests/examples/v1alpha2.yaml
+    pointsman hash diff manifests/examples/v1alpha1.yaml \\
+      manifests/examples/v1alpha2.yaml
 
   Against the object in the cluster:
-    kubectl get materialize production -o yaml | pointsman hash diff - manifests/examples/v1alpha2.yaml
+    kubectl get materialize production -o yaml |
+      pointsman hash diff - manifests/examples/v1alpha2.yaml
 
 Exit codes:
-  0 the hashes are the same, 1 they differ, 2 the flags are wrong or an object cannot be read.";
+  0  the hashes are the same
+  1  they differ
+  2  the flags are wrong, or an object cannot be read";

@@ -220,7 +220,10 @@ Examples:
     kubectl get materializes -A -o yaml | pointsman hash -o json
 
   Why two objects differ:
-    pointsman hash diff manifests/examples/v1alpha1.yaml manifests/examples/v1alpha2.yaml
+    pointsman hash diff manifests/examples/v1alpha1.yaml \\
+      manifests/examples/v1alpha2.yaml
 
 Exit codes:
-  0 all objects have a hash, 1 one was refused and nothing was written, 2 the flags are wrong.";
+  0  all objects have a hash
+  1  one was refused, and nothing was written
+  2  the flags are wrong";

@@ -89,7 +89,7 @@ impl Object {
                 .map(|name| format!(" (metadata.name: {name})"))
                 .unwrap_or_default();
             return Err(format!(
-                "{place}: no {}{named}: every object needs both",
+                "{place}: no {}{named}: every object needs both apiVersion and kind",
                 missing.join(" and no ")
             ));
         };

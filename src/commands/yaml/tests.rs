@@ -209,7 +209,7 @@ proptest! {
         let yaml = write(&node);
         let again = read(&yaml).map_err(|error| TestCaseError::fail(format!("{}\n{yaml}", error.message)))?;
         prop_assert_eq!(&again, &node, "{}", yaml);
-        prop_assert_eq!(Node::from_json(&node.to_json()).unwrap(), node.clone());
+        prop_assert_eq!(&Node::from_json(&node.to_json()).unwrap(), &node);
         prop_assert_eq!(Node::from_json(&node.to_pretty_json()).unwrap(), node);
     }
 }

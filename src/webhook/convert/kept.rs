@@ -98,10 +98,9 @@ impl<'a> Kept<'a> {
         let became = read(entry.get("became"), now.len())?;
         let value = read(entry.get("value"), places.len())?;
         let untouched = same(&became, now);
-        let admitted = value.iter().zip(places).all(|(value, place)| {
-            value
-                .as_ref()
-                .is_none_or(|value| place.schema.admits(value))
+        let admitted = value.iter().zip(places).all(|(value, place)| match value {
+            Some(value) => place.schema.admits(value),
+            None => !(place.required && place.fill.is_some()),
         });
         (untouched && admitted).then_some(value)
     }

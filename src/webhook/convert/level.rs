@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use super::kept::{Items, Kept, identical, same, write_items};
+use super::items::convert_items;
+use super::kept::{Kept, identical, same};
 use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
-use crate::definition::{Lens, Level, Operation, Path, Side, Sides};
-use crate::json::{Json, normal};
-use crate::webhook::rollout::digest;
+use crate::definition::{Lens, Level, Operation, Path, Place, Side};
+use crate::json::Json;
 
 /// One conversion of one object.
 pub(super) struct Trip<'t> {
@@ -47,6 +47,7 @@ pub(super) fn convert<'a>(
         .iter()
         .partition(|operation| !is_remainder(operation));
     let mut running = Vec::with_capacity(level.operations.len());
+    let nothing = Kept::default();
     for operation in whole {
         let mut values = Vec::new();
         for place in operation.places.of(from) {
@@ -56,6 +57,11 @@ pub(super) fn convert<'a>(
                 !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
             }));
         }
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+            &nothing
+        } else {
+            kept
+        };
         running.push(run(operation, values, trip, kept, prefix)?);
     }
     let mut emptied = remove(root, from, &running, prefix)?;
@@ -70,6 +76,11 @@ pub(super) fn convert<'a>(
             }
             None => Vec::new(),
         };
+        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+            &nothing
+        } else {
+            kept
+        };
         running.insert(0, run(operation, values, trip, kept, prefix)?);
     }
     let mut own = Kept::default();
@@ -79,6 +90,11 @@ pub(super) fn convert<'a>(
         keep(root, run, trip, &mut own, prefix);
     }
     Ok(own)
+}
+
+/// Whether the top-level object that is written into is not there.
+fn gone(root: &Json<'_>, places: &[Place]) -> bool {
+    places.iter().any(|place| !tree::has_top(root, &place.path))
 }
 
 fn is_remainder(operation: &&Operation) -> bool {
@@ -223,15 +239,14 @@ fn put<'a>(
     }
     for run in running {
         for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
-            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back) {
-                if place
+            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back)
+                && place
                     .path
                     .parent()
                     .is_some_and(|parent| tree::is_object(root, &parent))
-                {
-                    tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
-                    *value = Some(fill.clone());
-                }
+            {
+                tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
+                *value = Some(fill.clone());
             }
         }
     }
@@ -297,7 +312,7 @@ fn keep<'a>(
                 if value.is_none()
                     && trip.complete
                     && holder
-                    && (was.is_some() || !place.fills_default())
+                    && (was.is_some() || !(place.required || place.fills_default()))
                 {
                     value.clone_from(&place.fill);
                 }
@@ -319,7 +334,7 @@ fn keep<'a>(
     if (moved || !same(&run.from, &run.to) || keeps)
         && run.from.iter().chain(&run.to).any(Option::is_some)
     {
-        let show = |places: &[crate::definition::Place], values: &Fragment<'_>| {
+        let show = |places: &[Place], values: &Fragment<'_>| {
             let present = places
                 .iter()
                 .zip(values)
@@ -335,97 +350,5 @@ fn keep<'a>(
             kept: keeps,
             given_back: run.given_back,
         });
-    }
-}
-
-/// Converts the items of a list or map where they stand. Returns what they keep.
-fn convert_items<'a>(
-    value: &mut Json<'a>,
-    level: &Level,
-    keys: &Sides<Vec<Path>>,
-    trip: &mut Trip<'_>,
-    each: Option<Json<'_>>,
-    prefix: &str,
-) -> Result<Option<Json<'a>>, ConvertError> {
-    let (to, from) = (trip.to, trip.to.other());
-    let mut kept = Items::read(each);
-    let mut own = Vec::new();
-    let nothing = Kept::default();
-    if let Some(elements) = value.open_array() {
-        for (index, element) in elements.iter_mut().enumerate() {
-            let entries = match kept.is_empty() {
-                true => None,
-                false => kept.take(&identity(element, keys.of(from))),
-            };
-            let prefix = format!("{prefix}[{index}]");
-            own.push(convert(
-                element,
-                level,
-                trip,
-                entries.as_ref().unwrap_or(&nothing),
-                &prefix,
-            )?);
-        }
-        if own.iter().all(Kept::is_empty) {
-            return Ok(None);
-        }
-        let items = elements
-            .iter()
-            .zip(own)
-            .map(|(element, entries)| (identity(element, keys.of(to)), entries));
-        return Ok(write_items(items.collect()));
-    }
-    let mut own = Vec::new();
-    if value.is_object() {
-        let duplicate = |duplicate: crate::json::Duplicate| ConvertError {
-            path: prefix.to_owned(),
-            reason: format!("names {:?} twice", duplicate.0),
-        };
-        for (key, element) in value
-            .open()
-            .map_err(duplicate)?
-            .into_iter()
-            .flat_map(|members| members.iter_mut())
-        {
-            let name = Json::string(key);
-            let entries = kept.take(&name);
-            let prefix = format!("{prefix}[{key:?}]");
-            own.push((
-                name,
-                convert(
-                    element,
-                    level,
-                    trip,
-                    entries.as_ref().unwrap_or(&nothing),
-                    &prefix,
-                )?,
-            ));
-        }
-    }
-    Ok(write_items(own))
-}
-
-/// What tells an item apart: its keys; without keys, a digest of all of it.
-fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
-    if keys.is_empty() || !item.is_object() {
-        let digest = digest(&[normal(&item.to_text()).as_bytes()]);
-        return Json::string(digest.get(..16).unwrap_or(&digest));
-    }
-    let mut copy = item.clone();
-    let mut values: Vec<Json<'a>> = Vec::new();
-    for key in keys {
-        let value = tree::get(&mut copy, "", key)
-            .ok()
-            .flatten()
-            .map(|value| value.clone().into_owned());
-        values.push(value.unwrap_or(Json::NULL));
-    }
-    match (values.len(), values.pop()) {
-        (1, Some(one)) => one,
-        (_, Some(last)) => {
-            values.push(last);
-            Json::Array(values)
-        }
-        (_, None) => Json::NULL,
     }
 }

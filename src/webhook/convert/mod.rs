@@ -1,6 +1,7 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 
 mod annotations;
+mod items;
 mod kept;
 mod lens;
 mod level;

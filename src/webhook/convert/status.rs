@@ -54,10 +54,10 @@ impl Rolling<'_> {
         );
         let derived = left.get(&request.id, "derived");
         let untouched = |left: &Option<Json<'_>>, now: &Option<Json<'_>>| matches!((left, now), (Some(left), Some(now)) if same_uuid(left, now));
-        if !(self.complete && untouched(&derived, &requests.requested)) {
-            if let Some(requested) = &requests.requested {
-                own.keep(&request.id, &vec![Some(requested.clone())], &Vec::new());
-            }
+        if !(self.complete && untouched(&derived, &requests.requested))
+            && let Some(requested) = &requests.requested
+        {
+            own.keep(&request.id, &vec![Some(requested.clone())], &Vec::new());
         }
         let status = self.complete && self.has_status(root);
         let mut staged = false;
@@ -100,17 +100,19 @@ impl Rolling<'_> {
                     .iter()
                     .any(|reason| self.status.staged.contains(reason));
         }
-        if let Some(completed) = requests.completed {
-            if !(status && untouched(&derived, &Some(completed.clone()))) {
-                let became = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
-                let truthful = settled == self.is_calculated(became.as_ref());
-                let written = !untouched(&guard, &Some(completed.clone()));
+        if let Some(completed) = requests.completed
+            && !(status && untouched(&derived, &Some(completed.clone())))
+        {
+            let became = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
+            let truthful = settled == self.is_calculated(became.as_ref());
+            let written = !untouched(&guard, &Some(completed.clone()));
+            let as_found = written || is_hash(left.get(&done.id, "at"), &self.hash);
+            if !status || truthful || as_found {
                 own.keep(&done.id, &vec![Some(completed)], &vec![became]);
-                let as_found = written || is_hash(left.get(&done.id, "at"), &self.hash);
-                if status && as_found && !truthful {
-                    // Found so, not made so: it comes back as it was while the spec is the same.
-                    own.add(&done.id, "at", Json::string(&self.hash));
-                }
+            }
+            if status && as_found && !truthful {
+                // Found so, not made so: it comes back as it was while the spec is the same.
+                own.add(&done.id, "at", Json::string(&self.hash));
             }
         }
         Ok(staged)
@@ -172,14 +174,16 @@ impl Rolling<'_> {
             &self.status.requests.requested,
             &self.status.requests.completed,
         );
-        let mut requested = give_back(left, request, &Vec::new());
+        let mut requested =
+            give_back(left, request, &Vec::new()).filter(|_| tree::has_top(root, &request.path));
         if requested.is_none() && self.complete {
             let derived = Json::string(&derive(&self.hash));
             own.add(&request.id, "derived", derived.clone());
             requested = Some(derived);
         }
         let completed_hash = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
-        let kept = give_back(left, done, &vec![completed_hash.clone()]);
+        let kept = give_back(left, done, &vec![completed_hash.clone()])
+            .filter(|_| tree::has_top(root, &done.path));
         let mut completed = kept.clone();
         if self.complete && self.has_status(root) {
             let calculated = self.is_calculated(completed_hash.as_ref());

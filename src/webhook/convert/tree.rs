@@ -198,6 +198,14 @@ pub(in crate::webhook) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
 }
 
+/// Whether the top-level object that holds a field is there. What was kept of one that is gone stays away with it.
+pub(super) fn has_top(root: &Json<'_>, path: &Path) -> bool {
+    match path.names() {
+        [top, _, ..] => root.get(top).is_some_and(|top| top.is_object()),
+        _ => true,
+    }
+}
+
 /// Whether there is an object without members at a path.
 pub(super) fn is_empty(root: &mut Json<'_>, path: &Path) -> bool {
     let Ok(Some(value)) = get(root, "", path) else {

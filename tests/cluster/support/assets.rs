@@ -21,12 +21,15 @@ impl Assets {
             .spawn()
             .map_err(|error| format!("bash: {error}"))?;
         // It takes minutes where something has to be built, and says so meanwhile.
-        let mut last = "assets.sh failed".to_owned();
+        // One line late: the last one is the reason, where there is one.
+        let mut last = String::new();
         for line in BufReader::new(child.stderr.take().unwrap())
             .lines()
             .map_while(Result::ok)
         {
-            eprintln!("{line}");
+            if !last.is_empty() {
+                eprintln!("{last}");
+            }
             last = line;
         }
         let output = child.wait_with_output().unwrap();

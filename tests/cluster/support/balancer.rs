@@ -87,6 +87,8 @@ impl Drop for Balancer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.accepting.abort();
+        // The port is free again when this is done.
+        let _ = RUNTIME.block_on(&mut self.accepting);
     }
 }
 

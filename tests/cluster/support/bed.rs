@@ -11,7 +11,7 @@ use super::apiserver::ApiServer;
 use super::assets::Assets;
 use super::etcd::Etcd;
 use super::pki::Authority;
-use super::process::Process;
+use super::process::{Process, remove_at_the_end};
 
 /// How a bed is set up.
 #[derive(Debug)]
@@ -53,6 +53,7 @@ impl Bed {
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
         let dir = TempDir::with_prefix("pointsman-bed-").unwrap();
+        remove_at_the_end(dir.path());
         let etcd = Etcd::start(&assets, dir.path(), &logs);
         let policy = dir.path().join("audit-policy.yaml");
         fs::write(&policy, AUDIT_POLICY).unwrap();

@@ -1,12 +1,13 @@
 //! Processes that never outlive the test run, however it ends.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,31 +95,41 @@ impl Drop for Process {
 }
 
 /// A shell that reads which processes there are. When our end of its pipe closes, because we ended or were killed, it
-/// kills them. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
-static WATCHDOG: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
+/// kills them and removes
+/// their directories. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
+static WATCHDOG: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     let child = Command::new("sh")
         .args(["-c", WATCH])
         .stdin(Stdio::piped())
         .process_group(0)
         .spawn()
         .unwrap();
-    Mutex::new(child.stdin.unwrap())
+    Mutex::new(child)
 });
 
 const WATCH: &str = r#"
-pids=
-while read -r what pid; do
+pids= dirs=
+while read -r what it; do
     case $what in
-        add) pids="$pids $pid " ;;
-        drop) pids=$(echo "$pids" | sed "s/ $pid / /") ;;
+        add) pids="$pids $it " ;;
+        drop) pids=$(echo "$pids" | sed "s/ $it / /") ;;
+        dir) dirs="$dirs $it" ;;
     esac
 done
 [ -z "${pids# }" ] || kill -9 $pids 2>/dev/null
+sleep 1
+[ -z "$dirs" ] || rm -rf $dirs
 "#;
 
-fn tell_watchdog(what: &str, pid: u32) {
+/// Has a directory removed when all is over.
+pub(crate) fn remove_at_the_end(dir: &Path) {
+    tell_watchdog("dir", dir.display());
+}
+
+fn tell_watchdog(what: &str, it: impl Display) {
     let mut watchdog = WATCHDOG.lock().unwrap();
-    writeln!(watchdog, "{what} {pid}").unwrap();
+    let pipe = watchdog.stdin.as_mut().unwrap();
+    writeln!(pipe, "{what} {it}").unwrap();
 }
 
 /// A loopback port that nobody listens on and that was not handed out before.

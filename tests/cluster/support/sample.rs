@@ -44,6 +44,8 @@ impl Sample {
     pub(crate) fn install(&self, group: &str, dir: &Path) -> Value {
         fs::create_dir_all(dir).unwrap();
         if group == self.group {
+            // Beside it, a kind of the user's own.
+            WIDGET.install("beside.example.com", dir);
             let kinds = Kind::embedded().unwrap();
             let built_in = kinds.iter().find(|kind| kind.group() == group);
             return built_in.expect("a built-in kind").crd().clone();

@@ -1,5 +1,6 @@
 //! What one scenario has to itself: a kind in a group of its own, a namespace, an instance of pointsman.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) setup: Setup,
     /// `None` while stopped.
     pub(crate) pointsman: RefCell<Option<Pointsman>>,
+    /// What has to live until the CRD is gone.
+    kept: RefCell<Vec<Box<dyn Any>>>,
     /// The CRD as the definition has it.
     pub(crate) crd: Value,
 }
@@ -62,6 +65,7 @@ impl<'a> Scene<'a> {
             sample,
             route: bed.plan.route,
             pointsman: RefCell::new(Some(Pointsman::start(&setup))),
+            kept: RefCell::default(),
             ns,
             group,
             dir,
@@ -227,6 +231,10 @@ impl<'a> Scene<'a> {
     /// How many conversions succeeded and failed so far.
     pub(crate) fn conversions(&self) -> (u64, u64) {
         metrics::of_crd(self.bed, &self.crd_name())
+    }
+
+    pub(crate) fn keep(&self, what: impl Any) {
+        self.kept.borrow_mut().push(Box::new(what));
     }
 
     /// Stops the instance as a kubelet would.

@@ -12,7 +12,7 @@ use serde_json::Value as Schema;
 /// The fields of a version that operations take or make. Of an object that only this version has, all of it.
 fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     let mut claimed = Vec::new();
-    for touched in trip.touched() {
+    for touched in trip.touched {
         for way in touched.of(newer) {
             let known = |end: &usize| {
                 way[..*end]
@@ -128,9 +128,8 @@ fn sparse_objects_get_nothing_that_was_not_there() {
             return Ok(());
         }
         let there = without_ours(&convert(object, trip.to)?);
-        let touched = trip.touched();
         let has = |object: &Value, ways: &[Way]| ways.iter().any(|way| object.at(way).is_some());
-        for Touched { older, newer, .. } in &touched {
+        for Touched { older, newer, .. } in trip.touched {
             let (before, after) = if trip.down {
                 (newer, older)
             } else {
@@ -177,7 +176,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
             without_ours(&convert(&less, trip.to)?),
         );
         let follows: Vec<Way> = trip
-            .touched()
+            .touched
             .iter()
             .filter(|touched| {
                 touched

@@ -20,13 +20,11 @@ fn edited_there(
 }
 
 fn back(trip: &Trip) -> Trip {
-    let relaxed = trip.relaxed;
     Trip {
-        kind: trip.kind,
         from: trip.to,
         to: trip.from,
         down: !trip.down,
-        relaxed,
+        ..*trip
     }
 }
 
@@ -79,7 +77,7 @@ fn a_kept_value_whose_guard_broke_stays_away() {
             convert(&edit, trip.from)?,
             convert(&without_ours(&edit), trip.from)?,
         );
-        for touched in trip.touched().iter().filter(|touched| !touched.each) {
+        for touched in trip.touched.iter().filter(|touched| !touched.each) {
             let broken = touched
                 .of(!trip.down)
                 .iter()
@@ -127,7 +125,6 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
         let Some((there, edit)) = edited_there(trip, &mut random, object)? else {
             return Ok(());
         };
-        let touched = trip.touched();
         let mut expected = object.clone();
         let mut home = convert(&edit, trip.from)?;
         // Fields that the edit did not touch, and that do not follow from what it touched, are as they were.
@@ -138,7 +135,7 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
             .filter(|way| is_edited(&there, &edit, way))
             .collect();
         let mut excluded = changed.clone();
-        for touched in &touched {
+        for touched in trip.touched {
             let follows = touched.older.len() == 4
                 || touched
                     .of(!trip.down)

@@ -1,1 +1,69 @@
-//! TODO
+//! Law 6: the difference is kept, not the object; nothing where there is none; and never more than the API server takes.
+
+use super::objects::{complete, is_complete, pruned};
+use super::{convert, has_ours, on_every_trip, ours};
+use crate::kinds;
+use crate::value::{Value, text};
+
+#[test]
+fn objects_born_in_the_newest_version_stay_clean_there() {
+    let seen = on_every_trip(2, &pruned, &|trip, seen, object, _| {
+        if trip.down && is_complete(trip, object) {
+            seen.note("clean", true);
+            let home = convert(&convert(object, trip.to)?, trip.from)?;
+            if has_ours(&home) {
+                return Err(format!(
+                    "leaves {:?}",
+                    ours(&home, trip.to).map(|entries| entries.to_text())
+                ));
+            }
+        }
+        Ok(())
+    });
+    seen.at_least(45, "clean");
+}
+
+#[test]
+fn what_is_kept_is_smaller_than_what_there_is() {
+    let seen = on_every_trip(2, &complete, &|trip, seen, object, _| {
+        let there = convert(object, trip.to)?;
+        if let Some(entries) = ours(&there, trip.from) {
+            seen.note("kept", true);
+            let (kept, whole) = (entries.to_text().len(), object.to_text().len());
+            if kept > whole + 400 {
+                return Err(format!("keeps {kept} bytes of an object of {whole}"));
+            }
+        }
+        Ok(())
+    });
+    seen.at_least(30, "kept");
+}
+
+#[test]
+fn too_much_to_keep_is_refused_before_the_api_server_does() {
+    let object = |length: usize| {
+        let mut object = Value::parse(
+            r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{"name":"a"},"spec":{"image":"i"}}"#,
+        );
+        object.set("spec.legacyMode", text(&"x".repeat(length)));
+        object
+    };
+    let there = kinds::convert(&object(262_000), "v1").unwrap();
+    assert_eq!(
+        kinds::convert(&there, "v1alpha1")
+            .unwrap()
+            .field("spec.legacyMode"),
+        object(262_000).field("spec.legacyMode")
+    );
+    let error = kinds::convert(&object(262_144), "v1").unwrap_err();
+    assert_eq!(error.path, "metadata.annotations");
+    assert!(
+        error.reason.contains("262144") && error.reason.contains("smaller"),
+        "{error}"
+    );
+    // What a user's annotations take alone is not ours to refuse.
+    let mut full = object(1);
+    full.take("spec.legacyMode");
+    full.set("metadata.annotations.a", text(&"x".repeat(300_000)));
+    assert!(kinds::convert(&full, "v1").is_ok());
+}

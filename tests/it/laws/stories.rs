@@ -1,1 +1,332 @@
-//! TODO
+//! How the status of a Materialize speaks of a rollout, told as what users and controllers of both versions do.
+
+use uuid::Uuid;
+
+use crate::kinds::{WEBHOOK, convert, data};
+use crate::value::{Value, text};
+
+const NIL: &str = "00000000-0000-0000-0000-000000000000";
+const FIRST: &str = "11111111-1111-4111-8111-11111111111a";
+const SECOND: &str = "22222222-2222-4222-8222-22222222222b";
+const COMPLETED: &str = "status.lastCompletedRolloutHash";
+const REQUESTED: &str = "status.requestedRolloutHash";
+const REQUEST: &str = "spec.requestRollout";
+const DONE: &str = "status.lastCompletedRolloutRequest";
+
+fn fixture(name: &str) -> Value {
+    Value::yaml(&data(&format!("fixtures/{name}.yaml")))
+}
+
+/// An object of the older version: its request, the completed one, and why the status is as it is.
+fn older(request: &str, done: &str, reason: &str) -> Value {
+    let mut object = fixture("F06");
+    object.set(REQUEST, text(request));
+    object.set(DONE, text(done));
+    for field in [COMPLETED, REQUESTED] {
+        object.take(field);
+    }
+    let condition = Value::Object(
+        [
+            ("reason".to_owned(), text(reason)),
+            ("type".to_owned(), text("UpToDate")),
+        ]
+        .into(),
+    );
+    object.set("status.conditions", Value::List(vec![condition]));
+    object
+}
+
+fn up(object: &Value) -> Value {
+    convert(object, "v1alpha2").unwrap_or_else(|error| panic!("{error}: {}", object.to_text()))
+}
+
+fn down(object: &Value) -> Value {
+    convert(object, "v1alpha1").unwrap_or_else(|error| panic!("{error}: {}", object.to_text()))
+}
+
+/// The older version's object, stored at the newer version in between, as often as a cluster likes.
+fn stored(object: &Value) -> Value {
+    let stored = up(object);
+    assert_eq!(up(&down(&stored)), stored, "stored again");
+    stored
+}
+
+fn hash(object: &Value) -> Value {
+    text(&WEBHOOK.preimage(&object.to_text()).unwrap().hash())
+}
+
+fn derived(hash: &Value) -> Value {
+    text(&Uuid::new_v5(&Uuid::NAMESPACE_OID, hash.as_str().unwrap().as_bytes()).to_string())
+}
+
+/// What the newer version's controller sees: completed and requested, as `H` for the hash of the spec.
+fn hashes(object: &Value) -> (String, String) {
+    let calculated = hash(object);
+    let shown = |field: &str| match object.field(field) {
+        Some(value) if *value == calculated => "H".to_owned(),
+        Some(value) => value.to_text(),
+        None => "-".to_owned(),
+    };
+    (shown(COMPLETED), shown(REQUESTED))
+}
+
+/// Whether an old controller, or a script, finds the request completed.
+fn says_done(object: &Value) -> bool {
+    let uuid = |field: &str| {
+        object
+            .field(field)
+            .and_then(Value::as_str)
+            .and_then(|text| Uuid::try_parse(text).ok())
+    };
+    uuid(REQUEST).is_some() && uuid(REQUEST) == uuid(DONE)
+}
+
+#[test]
+fn the_first_migration_says_what_the_requests_say() {
+    for (what, object, completed, requested) in [
+        ("settled", older(FIRST, FIRST, "Applied"), "H", "H"),
+        (
+            "in another spelling",
+            older(FIRST, "1111111111114111811111111111111A", "Applied"),
+            "H",
+            "H",
+        ),
+        (
+            "upper-case",
+            older(&FIRST.to_uppercase(), FIRST, "Applied"),
+            "H",
+            "H",
+        ),
+        ("rolling out", older(SECOND, FIRST, "Applying"), "-", "H"),
+        ("ready", older(SECOND, FIRST, "ReadyToPromote"), "-", "H"),
+        ("promoting", older(SECOND, FIRST, "Promoting"), "-", "-"),
+        (
+            "promoting what is done",
+            older(FIRST, FIRST, "Promoting"),
+            "-",
+            "-",
+        ),
+        (
+            "nothing was ever asked for",
+            older(NIL, NIL, "Applied"),
+            "-",
+            "H",
+        ),
+        (
+            "nil without hyphens",
+            older(NIL, "00000000000000000000000000000000", "Applied"),
+            "-",
+            "H",
+        ),
+        (
+            "staged",
+            older(FIRST, FIRST, "WaitingForApproval"),
+            "H",
+            "H",
+        ),
+        ("timed out", older(FIRST, FIRST, "RolloutTimeout"), "H", "H"),
+    ] {
+        let newer = stored(&object);
+        assert_eq!(
+            hashes(&newer),
+            (completed.to_owned(), requested.to_owned()),
+            "{what}"
+        );
+        assert_eq!(
+            (newer.field(REQUEST), newer.field(DONE)),
+            (None, None),
+            "{what}"
+        );
+        let mut home = down(&newer);
+        for (field, was) in [(COMPLETED, completed), (REQUESTED, requested)] {
+            assert_eq!(home.take(field).is_some(), was != "-", "{what}");
+        }
+        super::same(what, &object, &home).unwrap();
+    }
+}
+
+#[test]
+fn a_staged_change_that_is_taken_as_completed_is_told() {
+    let staged = |reason: &str| {
+        WEBHOOK
+            .convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2", None)
+            .unwrap()
+            .staged
+    };
+    assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
+    assert!(!staged("Applied") && !staged("Promoting"));
+}
+
+#[test]
+fn a_new_request_alone_does_not_move_the_hashes() {
+    let mut home = down(&stored(&older(FIRST, FIRST, "Applied")));
+    home.set(REQUEST, text(SECOND));
+    let newer = stored(&home);
+    assert_eq!(hashes(&newer), ("H".to_owned(), "H".to_owned()));
+    let home = down(&newer);
+    assert_eq!(home.field(REQUEST), Some(&text(SECOND)));
+    assert!(
+        says_done(&home),
+        "the hash is the spec's: nothing is left to do"
+    );
+}
+
+#[test]
+fn an_old_controller_that_records_a_completion_is_heard() {
+    for trips in 0..4 {
+        let mut object = older(SECOND, FIRST, "Applying");
+        for _ in 0..trips {
+            object = down(&stored(&object));
+        }
+        assert!(!says_done(&object), "after {trips} trips");
+        // A merge patch of that one field on the status.
+        object.set(DONE, text(SECOND));
+        let newer = stored(&object);
+        assert_eq!(
+            hashes(&newer),
+            ("H".to_owned(), "H".to_owned()),
+            "after {trips} trips"
+        );
+        assert!(says_done(&down(&newer)));
+    }
+}
+
+#[test]
+fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
+    for born_newer in [false, true] {
+        let start = stored(&older(FIRST, FIRST, "Applied"));
+        let start = if born_newer {
+            super::without_ours(&start)
+        } else {
+            start
+        };
+        let mut home = down(&start);
+        assert!(says_done(&home));
+        home.set(
+            "spec.environmentdImageRef",
+            text("materialize/environmentd:v99.0.0"),
+        );
+        if !born_newer {
+            home.set(REQUEST, text(SECOND));
+        }
+        let newer = stored(&home);
+        let (completed, requested) = hashes(&newer);
+        assert_ne!(completed, "H", "the controller has not looked yet");
+        assert_eq!(completed, requested, "what the status said before");
+        let home = down(&newer);
+        assert!(!says_done(&home), "{}", home.to_text());
+        // The new controller starts, and finishes.
+        let mut newer = newer;
+        newer.set(REQUESTED, hash(&newer));
+        assert!(!says_done(&down(&newer)));
+        newer.set(COMPLETED, hash(&newer));
+        let home = down(&newer);
+        assert!(says_done(&home));
+        let expected = if born_newer {
+            derived(&hash(&newer))
+        } else {
+            text(SECOND)
+        };
+        assert_eq!(
+            home.field(REQUEST),
+            Some(&expected),
+            "the user's own request"
+        );
+        assert_eq!(up(&home), up(&down(&up(&home))));
+    }
+}
+
+#[test]
+fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
+    for object in [
+        older(FIRST, FIRST, "Applied"),
+        older(SECOND, FIRST, "Applying"),
+        older(SECOND, FIRST, "Promoting"),
+    ] {
+        let before = stored(&object);
+        let mut home = down(&before);
+        home.set("status.activeGeneration", Value::Number("77".to_owned()));
+        let after = stored(&home);
+        assert_eq!(hashes(&before), hashes(&after));
+    }
+}
+
+#[test]
+fn an_object_born_newer_asks_by_a_request_of_its_own() {
+    let newer = fixture("F14");
+    let home = down(&newer);
+    assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
+    assert!(!says_done(&home) || newer.field(COMPLETED) == Some(&hash(&newer)));
+    assert_eq!(
+        home.field("spec.forcePromote"),
+        newer.field("spec.forcePromote"),
+        "verbatim"
+    );
+    assert_eq!(up(&home), newer, "clean again");
+    // Without a completed hash the completed request is no request that was ever made.
+    let mut fresh = newer.clone();
+    fresh.take(COMPLETED);
+    assert_eq!(down(&fresh).field(DONE), Some(&derived(&text(""))));
+    // The spelling of what we derived does not matter to us.
+    let mut spelled = home.clone();
+    let loud = |value: &Value| text(&value.as_str().unwrap().to_uppercase().replace('-', ""));
+    for field in [REQUEST, DONE] {
+        spelled.set(field, loud(home.field(field).unwrap()));
+    }
+    assert_eq!(up(&spelled), newer);
+}
+
+#[test]
+fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
+    // It writes the whole status from its own type, with nothing else changed.
+    let before = stored(&older(FIRST, FIRST, "Applied"));
+    let mut home = down(&before);
+    home.take(COMPLETED);
+    home.take(REQUESTED);
+    let after = stored(&home);
+    assert_eq!(hashes(&after), ("H".to_owned(), "H".to_owned()));
+    // While it rolls out, dropping them must not complete anything.
+    let mut home = down(&stored(&older(SECOND, FIRST, "Applying")));
+    home.take(COMPLETED);
+    home.take(REQUESTED);
+    assert_eq!(hashes(&stored(&home)), ("-".to_owned(), "H".to_owned()));
+    // And when it then records the completion, that counts.
+    home.set(DONE, text(SECOND));
+    assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()));
+}
+
+#[test]
+fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
+    let newer = stored(&older(FIRST, FIRST, "Applied"));
+    let home = super::without_ours(&down(&newer));
+    assert_eq!(
+        hashes(&stored(&home)),
+        ("H".to_owned(), "H".to_owned()),
+        "values that are there count"
+    );
+    // The API server copies the status of the stored object into a replaced one.
+    let mut replaced = older(SECOND, FIRST, "Applied");
+    replaced.set(
+        "spec.environmentdImageRef",
+        text("materialize/environmentd:v99.0.0"),
+    );
+    replaced.set("status", home.get("status").cloned().unwrap());
+    let stored = stored(&replaced);
+    assert_ne!(hashes(&stored).0, "H");
+    assert!(!says_done(&down(&stored)));
+    // Replaced at the newer version, the older one's own fields are gone and derived anew.
+    let home = down(&super::without_ours(&newer));
+    assert!(says_done(&home));
+    assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
+}
+
+#[test]
+fn promoting_through_both_versions_changes_no_hash() {
+    let mut newer = fixture("F16");
+    for _ in 0..3 {
+        let home = down(&newer);
+        assert!(!says_done(&home));
+        assert_eq!(up(&home), newer);
+        newer = up(&home);
+    }
+}

@@ -1,0 +1,267 @@
+use serde_json::Value;
+
+use super::*;
+
+fn fixtures() -> Vec<String> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fixtures");
+    let mut files: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| {
+            format!(
+                "tests/data/fixtures/{}",
+                entry.unwrap().file_name().display()
+            )
+        })
+        .filter(|file| file.ends_with(".yaml"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 10);
+    files
+}
+
+/// Everything of `less` is in `more`, with the same values.
+fn contains(more: &Value, less: &Value) -> bool {
+    match (more, less) {
+        (Value::Object(more), Value::Object(less)) => less
+            .iter()
+            .all(|(name, value)| more.get(name).is_some_and(|other| contains(other, value))),
+        _ => more == less,
+    }
+}
+
+#[test]
+fn fixtures_come_back() {
+    for file in fixtures() {
+        let original = yaml(&read(&file));
+        let home = original["apiVersion"]
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
+        let away = if home == "v1alpha1" {
+            "v1alpha2"
+        } else {
+            "v1alpha1"
+        };
+        let there = pointsman(&["convert", "--to", away, "-f", &file]).data();
+        assert_eq!(
+            yaml(&there)["apiVersion"],
+            format!("materialize.cloud/{away}"),
+            "{file}"
+        );
+        let back = with_stdin(&["convert", "--to", &home], there.as_bytes()).data();
+        assert!(contains(&yaml(&back), &original), "{file}:\n{back}");
+        // What was filled in is there now, so nothing more happens.
+        let there = with_stdin(&["convert", "--to", away, "-f", "-"], back.as_bytes()).data();
+        let again = with_stdin(&["convert", "--to", &home, "-f", "-"], there.as_bytes()).data();
+        assert_eq!(again, back, "{file}");
+    }
+}
+
+#[test]
+fn a_directory_is_documents_and_a_list_stays_a_list() {
+    let yaml = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures"]).data();
+    assert_eq!(yaml.matches("\n---\n").count(), fixtures().len() - 1);
+    assert!(!yaml.contains("/v1alpha1\n"));
+
+    let list = pointsman(&[
+        "convert",
+        "--to",
+        "v1alpha2",
+        "-f",
+        "tests/data/fixtures",
+        "-o",
+        "json",
+    ])
+    .data();
+    let value = json(&list);
+    assert_eq!(
+        (
+            value["kind"].as_str(),
+            value["items"].as_array().unwrap().len()
+        ),
+        (Some("List"), fixtures().len())
+    );
+    let back = with_stdin(
+        &["convert", "--to", "v1alpha1", "-o", "json"],
+        list.as_bytes(),
+    )
+    .data();
+    let value = json(&back);
+    assert_eq!(
+        (value["apiVersion"].as_str(), value["kind"].as_str()),
+        (Some("v1"), Some("List"))
+    );
+    assert!(
+        value["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|item| item["apiVersion"] == "materialize.cloud/v1alpha1")
+    );
+
+    let typed = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"MaterializeList","metadata":{"resourceVersion":"7"},
+        "items":[{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize"}]}"#;
+    let value = json(
+        &with_stdin(
+            &["convert", "--to", "v1alpha2", "-o", "json"],
+            typed.as_bytes(),
+        )
+        .data(),
+    );
+    assert_eq!(value["apiVersion"], "materialize.cloud/v1alpha2");
+    assert_eq!(
+        (
+            value["metadata"]["resourceVersion"].as_str(),
+            &value["items"][0]["apiVersion"]
+        ),
+        (Some("7"), &value["apiVersion"])
+    );
+}
+
+#[test]
+fn numbers_and_strings_come_out_as_they_went_in() {
+    let numbers = "[9007199254740993, 1.0, 1e21, 0.10, 18446744073709551616]";
+    let strings = r#"["no", "0777", "1e3", "2026-01-01", "null", ""]"#;
+    let object = format!(
+        "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec:\n  numbers: {numbers}\n  strings: {strings}\n"
+    );
+    let spaceless = |text: &str| text.replace([' ', '\n'], "");
+    let as_json = with_stdin(
+        &["convert", "--to", "v1alpha2", "-o", "json"],
+        object.as_bytes(),
+    )
+    .data();
+    assert!(
+        spaceless(&as_json).contains(&spaceless(numbers)),
+        "{as_json}"
+    );
+    assert!(
+        spaceless(&as_json).contains(&spaceless(strings)),
+        "{as_json}"
+    );
+    let as_yaml = with_stdin(&["convert", "--to", "v1alpha2"], as_json.as_bytes()).data();
+    assert!(
+        as_yaml.contains(
+            "- 9007199254740993\n  - 1.0\n  - 1e21\n  - 0.10\n  - 18446744073709551616\n"
+        ),
+        "{as_yaml}"
+    );
+    assert!(
+        as_yaml.contains(
+            "- \"no\"\n  - \"0777\"\n  - \"1e3\"\n  - \"2026-01-01\"\n  - \"null\"\n  - \"\"\n"
+        ),
+        "{as_yaml}"
+    );
+    assert_eq!(
+        with_stdin(
+            &["convert", "--to", "v1alpha2", "-o", "json"],
+            as_yaml.as_bytes()
+        )
+        .data(),
+        as_json
+    );
+}
+
+#[test]
+fn explanations_name_the_operation_of_each_field() {
+    let answer = pointsman(&[
+        "convert",
+        "--to",
+        "v1alpha2",
+        "-f",
+        "manifests/examples/v1alpha1.yaml",
+        "--explain",
+    ]);
+    assert_eq!(answer.code, 0);
+    for row in [
+        "drop          spec.inPlaceRollout: false",
+        "moveIntoMap   spec.environmentdIamRoleArn: ",
+        "rollout       spec.requestRollout: ",
+    ] {
+        assert!(answer.stderr.contains(row), "{}", answer.stderr);
+    }
+    let back = with_stdin(
+        &["convert", "--to", "v1alpha1", "--explain"],
+        answer.stdout.as_bytes(),
+    );
+    assert!(back.stderr.contains("given back"), "{}", back.stderr);
+    let same = pointsman(&[
+        "convert",
+        "--to",
+        "v1alpha1",
+        "-f",
+        "manifests/examples/v1alpha1.yaml",
+        "--explain",
+    ]);
+    assert!(
+        same.stderr
+            .ends_with("is materialize.cloud/v1alpha1 already\n"),
+        "{}",
+        same.stderr
+    );
+    assert_eq!(
+        yaml(&same.stdout),
+        yaml(&read("manifests/examples/v1alpha1.yaml"))
+    );
+
+    let value = json(
+        &pointsman(&[
+            "convert",
+            "--to",
+            "v1alpha2",
+            "-f",
+            "manifests/examples/v1alpha1.yaml",
+            "--explain",
+            "-o",
+            "json",
+        ])
+        .data(),
+    );
+    let item = &value["items"][0];
+    assert_eq!(item["object"]["apiVersion"], "materialize.cloud/v1alpha2");
+    assert_eq!(item["changes"][1]["operation"], "moveIntoMap");
+    assert_eq!(
+        item["changes"][1]["before"][0]["field"],
+        "spec.environmentdIamRoleArn"
+    );
+    assert_eq!(item["changes"][1]["kept"], true);
+}
+
+#[test]
+fn other_kinds_pass_where_that_is_asked_for() {
+    let args = [
+        "convert",
+        "--to",
+        "v1alpha2",
+        "-f",
+        "manifests/examples",
+        "--keep-unknown",
+    ];
+    let all = pointsman(&args).data();
+    assert!(all.starts_with("kind: ConversionReview\n"), "{all}");
+    let refused = pointsman(args.split_last().unwrap().1).refusal(1);
+    assert_eq!(
+        refused,
+        "error: manifests/examples/review.json: ConversionReview (no name): no definition of apiextensions.k8s.io/v1 \
+         ConversionReview; known are Elasticsearch.elasticsearch.k8s.elastic.co, Materialize.materialize.cloud. Give the \
+         directory of its definition with --kinds\n1 of 3 objects refused; nothing was written\n"
+    );
+}
+
+#[test]
+fn versions_may_be_written_with_their_group() {
+    let file = "manifests/examples/v1alpha1.yaml";
+    let short = pointsman(&["convert", "--to", "v1alpha2", "-f", file]).data();
+    assert_eq!(
+        pointsman(&["convert", "--to", "materialize.cloud/v1alpha2", "-f", file]).data(),
+        short
+    );
+    let refused = pointsman(&["convert", "--to", "v2", "-f", file]).refusal(1);
+    assert!(
+        refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,196 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const SERVICE: [&str; 3] = ["crd", "--service", "pointsman-system/pointsman:443"];
+
+#[test]
+fn the_manifest_is_what_the_command_prints() {
+    let command = "pointsman crd --service pointsman-system/pointsman:443 --cert-manager pointsman-system/pointsman";
+    let args: Vec<&str> = command.split(' ').skip(1).collect();
+    let printed = pointsman(&args).data();
+    assert!(
+        printed == read("manifests/crd.yaml"),
+        "manifests/crd.yaml is not what this build prints. Write it again:\n  cargo run -- {} > manifests/crd.yaml",
+        args.join(" ")
+    );
+}
+
+/// All but the conversion and our annotation is as the definition's CRD has it.
+#[track_caller]
+fn keeps_the_rest(crd: &Value) {
+    let mut original = yaml(&read("src/kinds/materialize/materializes.crd.yaml"));
+    let mut rest = crd.clone();
+    rest["spec"].as_object_mut().unwrap().remove("conversion");
+    rest["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("annotations");
+    for (one, two) in original["spec"]["versions"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .zip(rest["spec"]["versions"].as_array().unwrap())
+    {
+        one["storage"] = two["storage"].clone();
+    }
+    without_rules(&mut rest);
+    assert_eq!(rest, original);
+}
+
+/// Takes the rules out of a schema, which are all that a printed CRD adds to it. Returns how many there were.
+fn without_rules(value: &mut Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            let rules = members.remove("x-kubernetes-validations");
+            let here = rules.map_or(0, |rules| rules.as_array().unwrap().len());
+            here + members.values_mut().map(without_rules).sum::<usize>()
+        }
+        Value::Array(elements) => elements.iter_mut().map(without_rules).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn rules_that_a_schema_can_say_are_in_it_unless_they_are_left_out() {
+    let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
+    let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
+    assert_eq!(without_rules(&mut without), 0);
+    // Each of the two versions has all of them: one of a value that never changes, two ranges, three needs, six durations.
+    assert_eq!(without_rules(&mut with), 2 * 12);
+    assert_eq!(with, without);
+}
+
+#[test]
+fn each_variant_is_a_crd_with_the_same_schema() {
+    let directory = TempDir::new().unwrap();
+    let ca = directory.path().join("ca.crt");
+    fs::write(
+        &ca,
+        "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
+    )
+    .unwrap();
+    let ca = ca.to_str().unwrap();
+    let bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
+    let service = |port: u16| serde_json::json!({"namespace": "ns", "name": "web", "path": "/convert", "port": port});
+    for (args, client, annotation) in [
+        (
+            vec!["--service", "ns/web", "--ca-file", ca],
+            serde_json::json!({"service": service(443), "caBundle": bundle}),
+            None,
+        ),
+        (
+            vec!["--service", "ns/web:8443", "--cert-manager", "ns/pair"],
+            serde_json::json!({"service": service(8443)}),
+            Some("ns/pair"),
+        ),
+        (
+            vec!["--url", "https://127.0.0.1:8443", "--ca-file", ca],
+            serde_json::json!({"url": "https://127.0.0.1:8443/convert", "caBundle": bundle}),
+            None,
+        ),
+    ] {
+        for format in ["yaml", "json"] {
+            let text =
+                pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
+            let crd = if format == "json" {
+                json(&text)
+            } else {
+                yaml(&text)
+            };
+            let conversion = serde_json::json!({
+                "strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
+            });
+            assert_eq!(crd["spec"]["conversion"], conversion);
+            assert_eq!(
+                crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str(),
+                annotation
+            );
+            keeps_the_rest(&crd);
+        }
+    }
+    let plain = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
+    assert_eq!(plain["spec"].get("conversion"), None);
+    keeps_the_rest(&plain);
+    let open = pointsman(&SERVICE);
+    assert!(
+        open.stderr
+            .starts_with("note: neither --ca-file nor --cert-manager"),
+        "{}",
+        open.stderr
+    );
+}
+
+#[test]
+fn either_version_can_be_stored() {
+    for storage in ["v1alpha1", "v1alpha2"] {
+        let crd = yaml(
+            &pointsman(&["crd", "--no-conversion", "--no-rules", "--storage", storage]).data(),
+        );
+        let stored: Vec<&str> = crd["spec"]["versions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|version| version["storage"] == true)
+            .map(|version| version["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(stored, [storage]);
+        keeps_the_rest(&crd);
+    }
+}
+
+#[test]
+fn a_crd_that_is_not_whole_is_printed_by_name_only() {
+    let all = pointsman(&["crd", "--no-conversion"]).data();
+    assert!(!all.contains("Elasticsearch"));
+    for name in [
+        "elasticsearch",
+        "Elasticsearch",
+        "elasticsearches",
+        "elasticsearches.elasticsearch.k8s.elastic.co",
+    ] {
+        assert!(
+            pointsman(&["crd", "--kind", name])
+                .data()
+                .contains("kind: Elasticsearch\n")
+        );
+    }
+}
+
+#[test]
+fn wrong_flags_teach() {
+    let error = pointsman(&["crd"]).refusal(2);
+    assert_eq!(
+        error,
+        "pointsman: Materialize has v1alpha1 and v1alpha2: say where the API server finds the webhook that converts \
+         them, with --service NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion\n"
+    );
+    for (args, part) in [
+        (
+            vec!["--kind", "materialise"],
+            "known are elasticsearch, materialize",
+        ),
+        (
+            vec!["--no-conversion", "--storage", "v1"],
+            "--storage v1: Materialize has v1alpha1, v1alpha2",
+        ),
+        (vec!["--url", "http://a"], "https://"),
+        (vec!["--service", "pointsman"], "namespace/name"),
+        (
+            vec!["--service", "a/b", "--no-conversion"],
+            "cannot be used with",
+        ),
+    ] {
+        let error = pointsman(&[&["crd"], args.as_slice()].concat()).refusal(2);
+        assert!(error.contains(part), "{error}");
+    }
+    let error = pointsman(&[&SERVICE[..], &["--ca-file", "README"]].concat()).refusal(1);
+    assert!(error.contains("failed to read README"), "{error}");
+    let error = pointsman(&[&SERVICE[..], &["--ca-file", "Cargo.toml"]].concat()).refusal(1);
+    assert!(
+        error.contains("Cargo.toml: no certificate in it"),
+        "{error}"
+    );
+}

@@ -1,0 +1,106 @@
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use tempfile::TempDir;
+
+use super::*;
+
+const COMMANDS: [&[&str]; 11] = [
+    &["completion"],
+    &["convert"],
+    &["crd"],
+    &["hash"],
+    &["hash", "diff"],
+    &["kinds"],
+    &["kinds", "check"],
+    &["kinds", "schema"],
+    &["mutate"],
+    &["validate"],
+    &["webhooks"],
+];
+
+/// The command lines among the examples of a help text. One that goes on is indented further.
+fn examples(help: &str) -> Vec<String> {
+    let mut examples: Vec<String> = Vec::new();
+    let after = help.split_once("Examples:\n").map(|(_, after)| after);
+    for line in after.unwrap_or_default().lines() {
+        let Some(line) = line.strip_prefix("    ") else {
+            continue;
+        };
+        assert!(line.len() < 76, "does not fit a terminal: {line}");
+        match (line.strip_prefix("  "), examples.last_mut()) {
+            (Some(more), Some(last)) => *last = format!("{last}\n{more}"),
+            _ => examples.push(line.to_owned()),
+        }
+    }
+    examples
+}
+
+#[test]
+fn every_example_runs() {
+    let directory = TempDir::new().unwrap();
+    let here = directory.path();
+    for name in ["manifests", "src", "tests"] {
+        symlink(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(name),
+            here.join(name),
+        )
+        .unwrap();
+    }
+    fs::create_dir_all(here.join("bin")).unwrap();
+    fs::create_dir_all(here.join("certs/dev")).unwrap();
+    fs::create_dir_all(here.join(".config/fish/completions")).unwrap();
+    for name in ["certs/ca.crt", "certs/dev/ca.crt"] {
+        fs::write(here.join(name), "-----BEGIN CERTIFICATE-----\n").unwrap();
+    }
+    symlink(env!("CARGO_BIN_EXE_pointsman"), here.join("bin/pointsman")).unwrap();
+    let kubectl = here.join("bin/kubectl");
+    fs::write(&kubectl, "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n").unwrap();
+    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!(
+        "{}:{}",
+        here.join("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+
+    for command in COMMANDS {
+        let help = pointsman(&[command, &["--help"]].concat()).data();
+        let examples = examples(&help);
+        assert!(!examples.is_empty(), "{help}");
+        for example in examples {
+            let output = Command::new("bash")
+                .args(["-o", "pipefail", "-c", &example])
+                .current_dir(here)
+                .env("PATH", &path)
+                .env("HOME", here)
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "{example}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+    }
+}
+
+#[test]
+fn every_shell_is_served() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = pointsman(&["completion", shell]).data();
+        assert!(script.contains("keep-unknown"), "{shell}");
+    }
+    assert!(
+        pointsman(&["completion", "tcsh"])
+            .refusal(2)
+            .contains("possible values")
+    );
+}
+
+#[test]
+fn help_names_every_command() {
+    let help = pointsman(&["--help"]).data();
+    for command in ["completion", "convert", "crd", "hash", "kinds", "serve"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{help}");
+    }
+}

@@ -1,0 +1,150 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+#[track_caller]
+fn refused(stdin: &[u8], expected: &str) {
+    let answer = with_stdin(&["convert", "--to", "v1alpha2"], stdin).refusal(1);
+    assert_eq!(answer.lines().next().unwrap_or_default(), expected);
+}
+
+#[test]
+fn what_is_no_object_is_refused_with_its_place() {
+    refused(b"", "error: stdin: no object in it");
+    refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
+    refused(b"null\n", "error: stdin: no object in it");
+    refused(
+        b"hello\n",
+        "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind",
+    );
+    refused(
+        b"a: \xff\n",
+        "pointsman: stdin:1: not UTF-8: save the file as UTF-8 text",
+    );
+    refused(
+        b"a: 1\n---\n# two\nb: [\n",
+        "error: stdin:4: document 2: unclosed bracket '['",
+    );
+    refused(
+        b"{\"a\": 1} {\"b\": ",
+        "error: stdin: document 2: not JSON: EOF while parsing a value at line 1 column 15",
+    );
+    refused(
+        b"kind: A\nmetadata: {name: x}\n",
+        "error: stdin: no apiVersion (metadata.name: x): every object needs both apiVersion and kind",
+    );
+    refused(
+        b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n- {}\n",
+        "error: stdin, item 2: no apiVersion and no kind: every object needs both apiVersion and kind",
+    );
+    refused(
+        b"apiVersion: materialize.cloud/v3\nkind: Materialize\nmetadata: {namespace: a, name: b}\n",
+        "error: stdin: Materialize a/b: apiVersion: \"materialize.cloud/v3\" is no version of Materialize; it has \
+         materialize.cloud/v1alpha1, materialize.cloud/v1alpha2",
+    );
+    refused(
+        b"apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec: 5\n",
+        "error: stdin: Materialize (no name): spec: must be an object, not number",
+    );
+}
+
+#[test]
+fn every_refused_object_is_named() {
+    let objects = b"apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n";
+    let answer = with_stdin(&["convert", "--to", "v1alpha2"], objects).refusal(1);
+    assert!(
+        answer.contains("stdin: document 1: A (no name): no definition of v1 A;"),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("stdin: document 2: B b: no definition of v1 B;"),
+        "{answer}"
+    );
+    assert!(
+        answer.ends_with("2 of 2 objects refused; nothing was written\n"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "gone.yaml"]).refusal(1);
+    assert_eq!(
+        answer,
+        "pointsman: failed to read gone.yaml: No such file or directory (os error 2)\n"
+    );
+    let empty = TempDir::new().unwrap();
+    let path = empty.path().to_str().unwrap();
+    let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", path]).refusal(1);
+    assert_eq!(
+        answer,
+        format!("pointsman: {path}: no .yaml, .yml or .json file in this directory\n")
+    );
+    let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "-", "-f", "-"]).refusal(2);
+    assert_eq!(answer, "pointsman: -f -: stdin can be read once only\n");
+}
+
+#[test]
+fn byte_order_marks_windows_line_ends_and_document_ends_are_fine() {
+    let object = read("manifests/examples/v1alpha2.yaml");
+    let expected = pointsman(&["hash", "-f", "manifests/examples/v1alpha2.yaml"]).data();
+    for text in [
+        format!("\u{feff}{object}"),
+        object.replace('\n', "\r\n"),
+        format!("--- # one\n{object}...\n"),
+        format!("\n\n---\n{object}---\n---\n# nothing\n"),
+    ] {
+        assert_eq!(
+            with_stdin(&["hash"], text.as_bytes()).data(),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn hidden_files_and_others_are_passed_over() {
+    let directory = TempDir::new().unwrap();
+    let object = read("manifests/examples/v1alpha2.yaml");
+    for (name, text) in [
+        ("a.yaml", object.as_str()),
+        (".b.yaml", "nonsense: ["),
+        ("README.md", "# hello"),
+        ("c.yml", object.as_str()),
+    ] {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    fs::create_dir(directory.path().join("d.yaml")).unwrap();
+    let hashes = pointsman(&["hash", "-f", directory.path().to_str().unwrap()]).data();
+    assert_eq!(hashes.lines().count(), 2);
+}
+
+#[test]
+fn large_files_are_read() {
+    let object = read("tests/data/fixtures/F05.yaml");
+    let count = 500;
+    let text = vec![object; count].join("---\n");
+    let hashes = with_stdin(&["hash"], text.as_bytes()).data();
+    assert_eq!(hashes.lines().count(), count);
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["crd", "--no-conversion"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap().as_str()
+        ),
+        (Some(0), "")
+    );
+}

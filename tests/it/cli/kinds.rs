@@ -1,0 +1,196 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+#[test]
+fn kinds_are_listed() {
+    let table = pointsman(&["kinds"]).data();
+    assert_eq!(pointsman(&["kinds", "list"]).data(), table);
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        rows[0],
+        [
+            "NAME",
+            "GROUP",
+            "KIND",
+            "VERSIONS",
+            "STORAGE",
+            "HASH-AT",
+            "OPERATIONS",
+            "SOURCE"
+        ]
+    );
+    assert_eq!(
+        rows[2],
+        [
+            "materialize",
+            "materialize.cloud",
+            "Materialize",
+            "v1alpha1,v1alpha2",
+            "v1alpha2",
+            "v1alpha2",
+            "6",
+            "built",
+            "in"
+        ]
+    );
+    let value = json(&pointsman(&["kinds", "-o", "json"]).data());
+    assert_eq!(
+        value[1]["steps"][0]["operations"][0],
+        "drop spec.inPlaceRollout"
+    );
+    assert_eq!(
+        yaml(&pointsman(&["kinds", "list", "-o", "yaml"]).data()),
+        value
+    );
+}
+
+#[test]
+fn definitions_are_shown_as_they_are_written() {
+    let text = read("src/kinds/materialize/materialize.yaml");
+    assert_eq!(pointsman(&["kinds", "show", "materialize"]).data(), text);
+    assert_eq!(pointsman(&["kinds", "show", "Materialize"]).data(), text);
+    let error = pointsman(&["kinds", "show", "materialise"]).refusal(2);
+    assert!(
+        error.contains("known are elasticsearch, materialize"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_schema_of_a_definition_is_json_schema() {
+    let schema = json(&pointsman(&["kinds", "schema"]).data());
+    assert_eq!(schema["title"], "KindDefinition");
+    assert!(
+        schema["$schema"]
+            .as_str()
+            .unwrap()
+            .contains("json-schema.org")
+    );
+}
+
+/// A directory with the Materialize definition, changed.
+fn directory(change: impl Fn(String) -> String) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str| read(format!("src/kinds/materialize/{name}"));
+    fs::write(
+        directory.path().join("materialize.yaml"),
+        change(file("materialize.yaml")),
+    )
+    .unwrap();
+    fs::write(
+        directory.path().join("materializes.crd.yaml"),
+        file("materializes.crd.yaml"),
+    )
+    .unwrap();
+    directory
+}
+
+#[test]
+fn a_check_says_what_it_understood_or_what_is_wrong() {
+    let fine = pointsman(&[
+        "kinds",
+        "check",
+        "src/kinds/materialize",
+        "src/kinds/elasticsearch/elasticsearch.yaml",
+    ])
+    .data();
+    for line in [
+        "src/kinds/materialize/materialize.yaml: Materialize.materialize.cloud is fine\n",
+        "  v1alpha1 <-> v1alpha2\n    drop spec.inPlaceRollout\n",
+        "    moveIntoMap spec.environmentdIamRoleArn <-> spec.serviceAccountAnnotations[\"eks.amazonaws.com/role-arn\"]\n",
+        "  rollout hash of spec at v1alpha2, forced by annotation materialize.cloud/force-rollout\n",
+        "src/kinds/elasticsearch/elasticsearch.yaml: Elasticsearch.elasticsearch.k8s.elastic.co is fine\n",
+    ] {
+        assert!(fine.contains(line), "{fine}");
+    }
+    let bad =
+        directory(|text| text.replace("drop: spec.inPlaceRollout", "drop: spec.inPlaceRolout"));
+    let path = bad.path().to_str().unwrap();
+    let error = pointsman(&["kinds", "check", path]).refusal(1);
+    let line = 1 + read("src/kinds/materialize/materialize.yaml")
+        .lines()
+        .position(|line| line.contains("drop: spec.inPlaceRollout"))
+        .unwrap();
+    assert!(
+        error.contains(&format!("error: {path}/materialize.yaml:{line}: spec.inPlaceRolout: the older version has no \"inPlaceRolout\" there, did you mean \"inPlaceRollout\"?\n")),
+        "{error}"
+    );
+    assert!(error.ends_with(" in 1 of 1 definition\n"), "{error}");
+    assert!(!error.contains('\u{1b}'));
+    let error = pointsman(&["kinds", "check", "manifests/examples/v1alpha1.yaml"]).refusal(1);
+    assert!(
+        error.contains(":4: kind is \"Materialize\", this build reads \"KindDefinition\"\n"),
+        "{error}"
+    );
+    assert!(
+        pointsman(&["kinds", "check"])
+            .refusal(2)
+            .contains("<FILE>...")
+    );
+}
+
+#[test]
+fn a_definition_of_ones_own_replaces_the_embedded_one() {
+    let own = directory(|text| text.replace("    - spec.consoleReplicas\n", ""));
+    let path = own.path().to_str().unwrap();
+    let table = pointsman(&["kinds", "--kinds", path]).data();
+    assert_eq!(table.matches("Materialize ").count(), 1);
+    assert!(
+        table.contains(&format!("{path}/materialize.yaml")),
+        "{table}"
+    );
+    let hash = |args: &[&str]| {
+        pointsman(&[&["hash", "-f", "tests/data/fixtures/F05.yaml"], args].concat()).data()
+    };
+    assert_ne!(hash(&["--kinds", path]), hash(&[]));
+    // For serve, too.
+    let error = pointsman(&["serve", "--dev", "--kinds", "gone"]).refusal(1);
+    assert!(error.contains("failed to read gone"), "{error}");
+}
+
+#[test]
+fn directories_of_definitions_that_cannot_be_used_are_refused() {
+    let twice = directory(|text| text);
+    fs::copy(
+        twice.path().join("materialize.yaml"),
+        twice.path().join("other.yaml"),
+    )
+    .unwrap();
+    let path = twice.path().to_str().unwrap();
+    let error = pointsman(&["kinds", "--kinds", path]).refusal(1);
+    assert!(
+        error.contains(
+            "other.yaml: Materialize.materialize.cloud (name: materialize) is defined in"
+        ),
+        "{error}"
+    );
+
+    let broken = directory(|text| text.replace("steps:", "setps:"));
+    let path = broken.path().to_str().unwrap();
+    let error = pointsman(&[
+        "hash",
+        "--kinds",
+        path,
+        "-f",
+        "tests/data/fixtures/F15.yaml",
+    ])
+    .refusal(1);
+    assert!(
+        error.contains(&format!("{path}/materialize.yaml:"))
+            && error.contains("did you mean \"steps\"?"),
+        "{error}"
+    );
+
+    let crowded = directory(|text| format!("{text}---\nkind: Other\n"));
+    let error = pointsman(&["kinds", "--kinds", crowded.path().to_str().unwrap()]).refusal(1);
+    assert!(
+        error.contains("materialize.yaml: a definition stands alone in its file"),
+        "{error}"
+    );
+}

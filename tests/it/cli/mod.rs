@@ -1,0 +1,89 @@
+//! The commands that work offline, as a person calls them: the binary, spawned.
+
+mod convert;
+mod crd;
+mod hash;
+mod help;
+mod input;
+mod kinds;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What the binary answered.
+struct Answer {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Calls it in the repository, as its examples are written.
+fn pointsman(args: &[&str]) -> Answer {
+    with_stdin(args, b"")
+}
+
+fn with_stdin(args: &[&str], stdin: &[u8]) -> Answer {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(args)
+        .env_clear()
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    // It need not read all of it.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Answer {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Answer {
+    /// The data of an answer that went well, with nothing more to say.
+    #[track_caller]
+    fn data(self) -> String {
+        assert_eq!(
+            (self.code, self.stderr.as_str()),
+            (0, ""),
+            "{}",
+            self.stdout
+        );
+        self.stdout
+    }
+
+    /// What is said where there is no data.
+    #[track_caller]
+    fn refusal(self, code: i32) -> String {
+        assert_eq!(
+            (self.code, self.stdout.as_str()),
+            (code, ""),
+            "{}",
+            self.stderr
+        );
+        self.stderr
+    }
+}
+
+#[track_caller]
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[track_caller]
+fn yaml(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn read(file: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}

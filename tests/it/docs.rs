@@ -1,0 +1,245 @@
+//! The examples of the documentation are run as they stand there.
+
+use std::path::Path;
+
+use pointsman::definition::{self, Kind};
+use pointsman::webhook::{Metadata, Webhook};
+use serde_json::{Value, json};
+
+/// An example of docs/definitions.md: what is written, and an object on both sides of it.
+#[derive(Default)]
+struct Example {
+    section: String,
+    /// The step's `operations`, or all of the step.
+    step: String,
+    older: Option<Value>,
+    newer: Option<Value>,
+    kept: Option<Value>,
+    /// Version, path, and what its schema says besides what can be seen.
+    schemas: Vec<(String, String, Value)>,
+}
+
+fn manual() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/definitions.md");
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// The blocks of a text: what stands behind the fence, and what is inside. Comments are blocks as well.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if let Some(info) = line.strip_prefix("```") {
+            inside = !inside;
+            if inside {
+                blocks.push((info.to_owned(), String::new()));
+            }
+        } else if inside {
+            let block = &mut blocks.last_mut().unwrap().1;
+            block.push_str(line);
+            block.push('\n');
+        } else if let Some(comment) = line.strip_prefix("<!-- ") {
+            let comment = comment.trim_end_matches(" -->").to_owned();
+            blocks.push(("comment".to_owned(), comment));
+        }
+    }
+    blocks
+}
+
+fn examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for section in manual().split("\n##") {
+        let title = section.lines().next().unwrap().trim_matches(['#', ' ']);
+        for (info, block) in blocks(section) {
+            let yaml = || Some(serde_saphyr::from_str(&block).unwrap());
+            if let "yaml operations" | "yaml step" = info.as_str() {
+                let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
+                let key = if info == "yaml step" {
+                    ""
+                } else {
+                    "  operations:\n"
+                };
+                examples.push(Example {
+                    section: title.to_owned(),
+                    step: format!("{key}{indented}"),
+                    ..Example::default()
+                });
+            }
+            let Some(example) = examples.last_mut() else {
+                continue;
+            };
+            match info.as_str() {
+                "yaml v1" => example.older = yaml(),
+                "yaml v2" => example.newer = yaml(),
+                "json kept" => example.kept = yaml(),
+                "comment" => {
+                    let mut words = block.splitn(4, ' ').skip(1).map(str::to_owned);
+                    let mut word = || words.next().unwrap();
+                    let schema = (word(), word(), serde_json::from_str(&word()).unwrap());
+                    example.schemas.push(schema);
+                }
+                _ => {}
+            }
+        }
+    }
+    examples
+}
+
+/// A schema that admits what can be seen.
+fn schema(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let properties: serde_json::Map<String, Value> = members
+                .iter()
+                .map(|(name, value)| (name.clone(), schema(value)))
+                .collect();
+            json!({ "type": "object", "properties": properties })
+        }
+        Value::Array(items) => {
+            let mut item = json!({});
+            for other in items {
+                merge(&mut item, schema(other));
+            }
+            json!({ "type": "array", "items": item })
+        }
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(_) => json!({ "type": "integer" }),
+        Value::Null | Value::String(_) => json!({ "type": "string" }),
+    }
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name).or_insert(json!({})), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+impl Example {
+    fn crd(&self) -> Value {
+        let version = |name: &str, object: &Option<Value>, storage: bool| {
+            let mut schema = schema(object.as_ref().unwrap());
+            for (_, path, more) in self
+                .schemas
+                .iter()
+                .filter(|(version, _, _)| version == name)
+            {
+                let inner = path.rsplit('.').fold(
+                    more.clone(),
+                    |inner, name| json!({ "properties": { name: inner } }),
+                );
+                merge(&mut schema, inner);
+                if let Some(each) = more.get("additionalProperties") {
+                    // Its entries are no fields.
+                    let place = schema
+                        .pointer_mut(&format!(
+                            "/properties/{}",
+                            path.replace('.', "/properties/")
+                        ))
+                        .unwrap();
+                    *place = json!({ "type": "object", "additionalProperties": each });
+                }
+            }
+            json!({ "name": name, "served": true, "storage": storage, "schema": { "openAPIV3Schema": schema } })
+        };
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": "gadgets.example.com" },
+            "spec": {
+                "group": "example.com",
+                "names": { "kind": "Gadget", "plural": "gadgets" },
+                "scope": "Namespaced",
+                "versions": [version("v1", &self.older, false), version("v2", &self.newer, true)],
+            },
+        })
+    }
+
+    fn object(&self, version: &str) -> Value {
+        let body = if version == "v1" {
+            &self.older
+        } else {
+            &self.newer
+        };
+        let mut object = json!({ "apiVersion": format!("example.com/{version}"), "kind": "Gadget", "metadata": { "name": "a" } });
+        merge(&mut object, body.clone().unwrap());
+        object
+    }
+
+    fn run(&self) {
+        let definition = format!(
+            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\nsteps:\n- from: v1\n  to: v2\n{}",
+            self.step
+        );
+        let crd = self.crd().to_string();
+        let kind = Kind::load(&self.section, &definition, &mut |_| Ok(crd.clone()));
+        let kind = kind.unwrap_or_else(|error| panic!("{error}\n{definition}"));
+        let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
+        let convert = |object: &Value, to: &str| -> Value {
+            let converted = webhook.convert(&object.to_string(), to, None).unwrap();
+            serde_json::from_str(&converted.text).unwrap()
+        };
+        let older = self.object("v1");
+        let newer = convert(&older, "v2");
+        let mut visible = newer.clone();
+        let annotations = visible["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("annotations");
+        assert_eq!(visible, self.object("v2"), "{}", self.section);
+        assert_eq!(convert(&newer, "v1"), older, "{}", self.section);
+        if let Some(wanted) = &self.kept {
+            let text = annotations
+                .as_ref()
+                .and_then(|all| all["pointsman.dev/kept-v1"].as_str());
+            let kept: Value = serde_json::from_str(text.unwrap_or("null")).unwrap();
+            assert_eq!(&kept, wanted, "{}", self.section);
+        }
+    }
+}
+
+#[test]
+fn examples_do_what_the_manual_says() {
+    let examples = examples();
+    assert!(examples.len() > 15);
+    for example in examples {
+        example.run();
+    }
+}
+
+#[test]
+fn every_operation_has_an_example() {
+    let schema = definition::json_schema();
+    let operations = schema
+        .pointer("/$defs/Operation/oneOf")
+        .and_then(Value::as_array)
+        .unwrap();
+    let examples = examples();
+    for operation in operations {
+        let name = operation
+            .pointer("/required/0")
+            .and_then(Value::as_str)
+            .unwrap();
+        assert!(
+            examples.iter().any(|example| example.section == name),
+            "docs/definitions.md: {name}"
+        );
+    }
+}
+
+#[test]
+fn the_rollout_block_is_the_one_that_is_built_in() {
+    let manual = blocks(&manual());
+    let (_, shown) = manual
+        .iter()
+        .find(|(info, _)| info == "yaml rollout")
+        .unwrap();
+    let shown: Value = serde_saphyr::from_str(shown).unwrap();
+    let text = definition::embedded_text("materialize").unwrap();
+    let embedded: Value = serde_saphyr::from_str(text).unwrap();
+    assert_eq!(shown["rollout"], embedded["rollout"]);
+}

@@ -1,0 +1,218 @@
+//! What the documents say is so: every command in a `console` block is run, and its output compared.
+//!
+//! A line `...` stands for any lines. Commands run in a copy of the repository made of links, so that what they write
+//! does not stay.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+const DOCUMENTS: [&str; 2] = ["README.md", "docs/running.md"];
+
+/// Commands that are not run here, and why.
+const NOT_RUN: [(&str, &str); 2] = [
+    ("cargo test --locked", "this is that"),
+    (
+        "cargo bench --bench convert -- --check",
+        "takes a release build, and other figures come out each time",
+    ),
+];
+
+const SERVE: &str = "cargo run -- serve --dev";
+
+/// A command, and what the document shows below it.
+struct Session {
+    place: String,
+    command: String,
+    output: Vec<String>,
+}
+
+/// The sessions of a document, in order.
+fn sessions(document: &str) -> Vec<Session> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+    let mut sessions: Vec<Session> = Vec::new();
+    let (mut within, mut goes_on) = (false, false);
+    for (index, line) in text.lines().enumerate() {
+        match line {
+            "```console" => within = true,
+            "```" => within = false,
+            _ if !within => {}
+            _ if line.starts_with("$ ") => {
+                goes_on = unfinished(line);
+                sessions.push(Session {
+                    place: format!("{document}:{}", index + 1),
+                    command: line[2..].to_owned(),
+                    output: Vec::new(),
+                });
+            }
+            _ => {
+                let session = sessions.last_mut().expect("a block begins with `$ `");
+                if goes_on {
+                    session.command.push('\n');
+                    session.command.push_str(line);
+                    goes_on = unfinished(line);
+                } else {
+                    session.output.push(line.to_owned());
+                }
+            }
+        }
+    }
+    sessions
+}
+
+fn unfinished(line: &str) -> bool {
+    line.ends_with('\\') || line.ends_with('|')
+}
+
+/// Whether the lines are those that are shown.
+fn agree(shown: &[String], lines: &[&str]) -> bool {
+    match shown.split_first() {
+        None => lines.is_empty(),
+        Some((any, rest)) if any == "..." => {
+            (0..=lines.len()).any(|skipped| agree(rest, &lines[skipped..]))
+        }
+        Some((first, rest)) => lines
+            .split_first()
+            .is_some_and(|(line, lines)| line == first && agree(rest, lines)),
+    }
+}
+
+fn assert_agrees(session: &Session, said: &str) {
+    let lines: Vec<&str> = said.trim_end_matches('\n').lines().collect();
+    assert!(
+        agree(&session.output, &lines),
+        "{}: $ {}\nsays\n{said}\nwhere the document shows\n{}",
+        session.place,
+        session.command,
+        session.output.join("\n")
+    );
+}
+
+/// The repository, made of links, and the binary on the path.
+struct Clone {
+    dir: TempDir,
+    path: String,
+}
+
+impl Clone {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        for name in ["docs", "manifests", "src", "tests"] {
+            symlink(
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(name),
+                dir.path().join(name),
+            )
+            .unwrap();
+        }
+        let bin = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        Self { dir, path }
+    }
+
+    fn command(&self, script: &str) -> Command {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", script])
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("PATH", &self.path)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+#[test]
+fn commands_say_what_the_documents_show() {
+    let clone = Clone::new();
+    let mut run = 0;
+    for session in DOCUMENTS.into_iter().flat_map(sessions) {
+        let Session { command, .. } = &session;
+        let elsewhere = command == SERVE || command.starts_with("curl ");
+        if elsewhere || NOT_RUN.iter().any(|(not_run, _)| command == not_run) {
+            continue;
+        }
+        // As on a terminal: both streams, in their order.
+        let script = format!("exec 2>&1\n{command}");
+        let said = clone.command(&script).output().unwrap().stdout;
+        assert_agrees(&session, &String::from_utf8(said).unwrap());
+        run += 1;
+    }
+    assert!(run >= 9, "only {run} commands are run");
+}
+
+/// A server, gone when dropped.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // Gone already, mostly.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_server_of_the_readme_answers_as_shown() {
+    let clone = Clone::new();
+    let sessions = sessions("README.md");
+    let serve = sessions.iter().find(|session| session.command == SERVE);
+    let serve = serve.unwrap();
+    // Ports of its own, or two tests on one machine would meet.
+    let script = "exec pointsman serve --dev --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0";
+    let mut child = clone
+        .command(script)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let _serving = Serving(child);
+    let mut said = String::new();
+    while !said.contains("pointsman serve --help\n") {
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+    }
+    let address = |before: &str| {
+        let (_, after) = said.split_once(before).unwrap();
+        let end = after.find([' ', '/', '\n']).unwrap();
+        after[..end].to_owned()
+    };
+    let ports = [
+        (address("serves https://"), "127.0.0.1:8443"),
+        (address("curl 'http://"), "127.0.0.1:8080"),
+    ];
+    let shown = ports.iter().fold(said.clone(), |said, (address, shown)| {
+        said.replace(address, shown)
+    });
+    assert_agrees(serve, &shown);
+
+    let mut curls = 0;
+    for session in sessions
+        .iter()
+        .filter(|session| session.command.starts_with("curl "))
+    {
+        let command = ports
+            .iter()
+            .fold(session.command.clone(), |command, (address, shown)| {
+                command.replace(shown, address)
+            });
+        let output = clone.command(&command).output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+        assert_agrees(session, &String::from_utf8(output.stdout).unwrap());
+        curls += 1;
+    }
+    assert_eq!(curls, 2);
+}
+
+#[test]
+fn what_is_not_run_is_there() {
+    let all: Vec<Session> = DOCUMENTS.into_iter().flat_map(sessions).collect();
+    for (not_run, _) in NOT_RUN {
+        assert!(
+            all.iter().any(|session| session.command == not_run),
+            "nothing says {not_run} any more"
+        );
+    }
+}
