@@ -91,7 +91,7 @@ fn node(
         Node::map([
             ("field", Node::text(&error.path)),
             ("reason", Node::text(error.reason.cause())),
-            ("message", Node::text(&error.body())),
+            ("message", Node::text(error.body())),
         ])
     });
     let mut members = vec![
@@ -103,13 +103,7 @@ fn node(
         ),
         (
             "warnings",
-            Node::List(
-                judgement
-                    .warnings
-                    .iter()
-                    .map(|text| Node::text(text))
-                    .collect(),
-            ),
+            Node::List(judgement.warnings.iter().map(Node::text).collect()),
         ),
     ];
     if let Some(denial) = denial {

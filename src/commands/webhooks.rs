@@ -112,11 +112,12 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         let message = format!("--default {}: register that version too", default.as_str());
         return Err(Usage(message).into());
     }
-    if let Some(client) = args.service.as_ref().or(args.url.as_ref()) {
-        if versions.len() > 1 && !format!("{client:?}").contains("{version}") {
-            let message = "each controller version has a server of its own: put {version} into --service or --url";
-            return Err(Usage(message.to_owned()).into());
-        }
+    if let Some(client) = args.service.as_ref().or(args.url.as_ref())
+        && versions.len() > 1
+        && !format!("{client:?}").contains("{version}")
+    {
+        let message = "each controller version has a server of its own: put {version} into --service or --url";
+        return Err(Usage(message.to_owned()).into());
     }
     let documents = documents(args, kind, &versions)?;
     let nodes = documents

@@ -124,6 +124,12 @@ impl Path {
 
     /// The first version on the shortest way, over the versions that the rules speak of.
     fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
+        // Where nothing leads back, a way never goes beyond where it leads.
+        let back = self
+            .exact
+            .iter()
+            .any(|exact| !exact.downgrade_to.is_empty());
+        let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
         let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
         let mut queue: VecDeque<(Version, Option<Version>)> =
             VecDeque::from([(running.clone(), None)]);
@@ -135,7 +141,7 @@ impl Path {
                 return None;
             }
             for next in self.neighbours(&at) {
-                if self.hop(&at, &next) && seen.insert(next.clone()) {
+                if near(&next) && self.hop(&at, &next) && seen.insert(next.clone()) {
                     let first = first.clone().unwrap_or_else(|| next.clone());
                     queue.push_back((next, Some(first)));
                 }

@@ -54,13 +54,11 @@ const DOOR: [&str; 6] = [
 ];
 
 /// Files that are longer than they should be, and how long they may be. A line here only ever gets smaller.
-const LONG: [(&str, usize); 11] = [
-    ("src/definition/admission/compile.rs", 425),
+const LONG: [(&str, usize); 9] = [
     ("src/definition/compare.rs", 425),
     ("src/definition/compile/mod.rs", 350),
     ("src/definition/mod.rs", 350),
     ("src/json/mod.rs", 350),
-    ("src/webhook/admission/rules.rs", 325),
     ("src/webhook/convert/level.rs", 375),
     ("src/webhook/convert/mod.rs", 375),
     ("src/webhook/convert/status.rs", 375),
@@ -262,8 +260,8 @@ fn kinds_are_data() {
         let text = read(&file);
         for start in ["spec.", "status."] {
             for name in names_after(&text, start) {
-                // Of one word are fields that many kinds have, such as `version`.
-                if name.contains(char::is_uppercase) {
+                // Of one word are fields that many kinds have, such as `version`; and one belongs to every object.
+                if name.contains(char::is_uppercase) && name != "apiVersion" {
                     words.insert(name.to_owned());
                 }
             }

