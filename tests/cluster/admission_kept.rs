@@ -7,11 +7,7 @@ use crate::scenario::Scenario;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
 use crate::support::side_by_side::{A, SideBySide};
-<<<<<<< HEAD
 use crate::support::verbs::assert_holds;
-=======
-use crate::support::verbs::{assert_holds, content};
->>>>>>> 5dce19763f6397d95529519a0335a352699f804b
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
@@ -68,12 +64,8 @@ fn replaced(scene: &Scene<'_>) {
         let manifest = scene.object(old, &name);
         scene.kubectl(&["replace"], &manifest);
         let after = scene.get(new, &name).ok();
-<<<<<<< HEAD
         assert_eq!(after["spec"], before["spec"], "{storage} stored");
         assert_stamped(scene, &after);
-=======
-        assert_eq!(content(&after), content(&before), "{storage} stored");
->>>>>>> 5dce19763f6397d95529519a0335a352699f804b
         let mut changed = manifest.clone();
         changed["spec"]["power"] = json!(60);
         scene.kubectl(&["replace"], &changed);

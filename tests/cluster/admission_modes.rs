@@ -56,7 +56,6 @@ fn modes(scene: &Scene<'_>) {
     );
     assert_eq!(audited(scene, "good", "/would-deny"), []);
     // The guard of the label in the same mode.
-<<<<<<< HEAD
     let dry = format!("{}?dryRun=All", scene.all(new));
     scene.eventually(|| {
         scene
@@ -67,18 +66,6 @@ fn modes(scene: &Scene<'_>) {
             |text: &str| text.contains("9.9.9") && text.contains("is served; served are 2.16.0");
         heard.iter().any(|(_, text)| refused(text)).then_some(())
     });
-=======
-    scene
-        .create(new, &scene.labelled(new, "odd", Some("9.9.9")))
-        .ok();
-    let heard = audited(scene, "odd", "validation_failure");
-    assert!(
-        heard
-            .iter()
-            .any(|(_, text)| text.contains("no controller version \\\"9.9.9\\\" is served")),
-        "{heard:?}"
-    );
->>>>>>> 5dce19763f6397d95529519a0335a352699f804b
 
     servers.restart(&["--enforcement=warn"]);
     let said = scene.kubectl(&["create"], &strong("warned"));
@@ -155,12 +142,7 @@ fn warnings(scene: &Scene<'_>) {
 fn elasticsearch(scene: &Scene<'_>) {
     let version = scene.sample.new;
     let crd: Value =
-<<<<<<< HEAD
         serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
-=======
-        serde_json::from_str(&scene.pointsman_prints(&["crd", "--service=a/b", "--no-conversion"]))
-            .unwrap();
->>>>>>> 5dce19763f6397d95529519a0335a352699f804b
     scene.install(&crd);
     let servers = SideBySide::start(scene, &[A], &[]);
     servers.register("deny");
