@@ -52,7 +52,10 @@ fn matrix(scene: &Scene<'_>) {
     servers.register("deny");
     for version in [old, new] {
         let table = table(scene, &servers, version);
-        println!("{} at {version}\n{table}", scene.bed.plan.name);
+        // It is the same everywhere, or this fails: once is enough to read.
+        if version == new && scene.bed.plan.watch_cache && scene.bed.plan.version == "1.36" {
+            println!("{table}");
+        }
         for (row, expected) in table.lines().zip(EXPECTED.lines()) {
             assert_eq!(row, expected, "at {version}");
         }
