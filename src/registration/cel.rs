@@ -114,23 +114,30 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
             ))
         }
         Check::Requires { needs } => {
-            let has = |need: &Path| {
+            let has = |need: &Path, object: &str| {
                 let name = member(need.names().last()?);
                 let schema = here.properties.get(need.names().last()?.as_ref())?;
                 Some(match schema.kind.as_deref() {
                     Some("array" | "string") => {
-                        format!("has(self.{name}) && size(self.{name}) > 0")
+                        format!("has({object}.{name}) && size({object}.{name}) > 0")
                     }
                     _ => match schema.required.first() {
                         // A null has no members: asking for one tells it from an object.
                         Some(inner) => {
-                            format!("has(self.{name}) && has(self.{name}.{})", member(inner))
+                            let inner = member(inner);
+                            format!("has({object}.{name}) && has({object}.{name}.{inner})")
                         }
-                        None => format!("has(self.{name})"),
+                        None => format!("has({object}.{name})"),
                     },
                 })
             };
-            let rules: Option<Vec<String>> = needs.iter().map(has).collect();
+            // Each need by itself: one that was missed before may be the next to be repaired. The API server's own
+            // ratcheting forgives only what is wholly as it was.
+            let rule = |need: &Path| {
+                let (now, before) = (has(need, "self")?, has(need, "oldSelf.value()")?);
+                Some(format!("({now} || oldSelf.hasValue() && !({before}))"))
+            };
+            let rules: Option<Vec<String>> = needs.iter().map(rule).collect();
             let names: Vec<String> = needs
                 .iter()
                 .filter_map(|need| need.names().last().map(ToString::to_string))
@@ -138,7 +145,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
             let message = format!("{} must be set where {field} is", names.join(" and "));
             Some((
                 field.clone(),
-                json!({"rule": rules?.join(" && "), "message": message}),
+                json!({"rule": rules?.join(" && "), "message": message, "optionalOldSelf": true}),
             ))
         }
         Check::Duration => {

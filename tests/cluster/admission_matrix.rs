@@ -2,27 +2,18 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
-use crate::support::side_by_side::{A, B, C, MALFORMED, SideBySide, UNKNOWN, letter};
+use crate::support::side_by_side::{A, B, MALFORMED, SideBySide, UNKNOWN, letter};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_is_asked_about_a_label_and_who_refuses_it", matrix).of(&ENGINES),
-    Scenario::new("an_object_is_judged_by_the_version_that_manages_it", judged)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("an_object_in_promotion_stays_where_it_is", promoting)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("a_controller_version_is_entered_on_its_path_only", path)
-        .of(&ENGINES)
-        .newest(),
     Scenario::new(
         "the_guard_holds_and_nobody_is_stuck_while_all_servers_are_down",
         down,
@@ -61,7 +52,10 @@ fn matrix(scene: &Scene<'_>) {
     servers.register("deny");
     for version in [old, new] {
         let table = table(scene, &servers, version);
-        println!("{} at {version}\n{table}", scene.bed.plan.name);
+        // It is the same everywhere, or this fails: once is enough to read.
+        if version == new && scene.bed.plan.watch_cache && scene.bed.plan.version == "1.36" {
+            println!("{table}");
+        }
         for (row, expected) in table.lines().zip(EXPECTED.lines()) {
             assert_eq!(row, expected, "at {version}");
         }
@@ -123,134 +117,6 @@ fn short(message: &str, key: &str) -> String {
 }
 
 const EXPECTED: &str = include_str!("../data/admission/matrix.txt");
-
-fn judged(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
-    servers.register("deny");
-    for version in [scene.sample.old, new] {
-        let with = |name: &str, label: Option<&str>, power: i64| {
-            let mut object = scene.labelled(version, &format!("{name}-{version}"), label);
-            object["spec"]["power"] = json!(power);
-            object
-        };
-        let patch =
-            |name: &str, patch: &Value| scene.patch(version, &format!("{name}-{version}"), patch);
-        let flip = |label: &str| json!({"metadata": {"labels": {scene.label_key(): label}}});
-        // Too strong for A.
-        for label in [None, Some(A)] {
-            let message = scene
-                .create(version, &with("strong", label, 150))
-                .fails(422);
-            assert!(
-                message
-                    .contains("spec.power: Invalid value: 150: must be less than or equal to 100"),
-                "{message}"
-            );
-        }
-        scene.create(version, &with("strong", Some(B), 150)).ok();
-        let message = patch("strong", &flip(A)).fails(422);
-        assert!(message.contains("less than or equal to 100"), "{message}");
-        // Too weak for B.
-        let message = scene.create(version, &with("weak", Some(B), 20)).fails(422);
-        assert!(
-            message.contains("spec.power: Invalid value: 20: must be greater than or equal to 50"),
-            "{message}"
-        );
-        scene.create(version, &with("weak", Some(A), 20)).ok();
-        let answer = patch("weak", &flip(B));
-        let message = answer.fails(422);
-        assert!(message.contains("greater than or equal to 50"), "{message}");
-        let causes = &answer.body["details"]["causes"];
-        assert_eq!(causes[0]["field"], "spec.power", "{causes}");
-        // What is wrong for the one that is left is no matter; nor is it while the other one manages the object.
-        let mut both = flip(B);
-        both["spec"] = json!({"power": 180});
-        patch("weak", &both).ok();
-        patch("weak", &json!({"spec": {"power": 190}})).ok();
-        let message = patch("weak", &json!({"spec": {"power": 210}})).fails(422);
-        assert!(message.contains("less than or equal to 200"), "{message}");
-        let mut back = flip(A);
-        back["spec"] = json!({"power": 80});
-        patch("weak", &back).ok();
-    }
-    let flips = |at: usize| {
-        let page = servers.servers[at].metrics();
-        let lines = page
-            .lines()
-            .filter_map(|line| line.strip_prefix("controller_version_flips_total{outcome="));
-        lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(flips(0), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");
-    assert_eq!(flips(1), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");
-}
-
-fn promoting(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
-    servers.register("deny");
-    scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
-    let says = |reason: &str| {
-        let conditions = json!([{"type": "UpToDate", "status": "Unknown", "reason": reason}]);
-        scene
-            .patch(
-                new,
-                "e/status",
-                &json!({"status": {"conditions": conditions}}),
-            )
-            .ok();
-    };
-    let flip = json!({"metadata": {"labels": {scene.label_key(): B}}});
-    says("Promoting");
-    for version in [scene.sample.old, new] {
-        let (answer, said) = servers.answered(|| scene.patch(version, "e", &flip));
-        let message = answer.fails(422);
-        assert!(
-            message
-                .contains("2.16.0 is promoting this object: wait until the rollout is completed"),
-            "{message}"
-        );
-        assert!(said.contains("A: mutate allow, validate deny"), "{said}");
-    }
-    // Anything else goes on.
-    scene.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
-    says("Applied");
-    scene.patch(new, "e", &flip).ok();
-}
-
-fn path(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B, C], &[]);
-    servers.register("deny");
-    scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
-    let flip = |to: &str| {
-        scene.patch(
-            new,
-            "e",
-            &json!({"metadata": {"labels": {scene.label_key(): to}}}),
-        )
-    };
-    let (answer, said) = servers.answered(|| flip(C));
-    let message = answer.fails(422);
-    assert!(
-        message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"),
-        "{message}"
-    );
-    assert_eq!(
-        said,
-        "A: mutate allow, validate allow; C: mutate allow, validate deny"
-    );
-    flip(B).ok();
-    flip(C).ok();
-    let message = flip(A).fails(422);
-    assert!(
-        message.contains("no downgrade from 2.18.0 to 2.16.0 is allowed"),
-        "{message}"
-    );
-}
 
 fn down(scene: &Scene<'_>) {
     let new = scene.sample.new;

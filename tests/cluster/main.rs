@@ -15,9 +15,12 @@
 use std::process::ExitCode;
 
 mod actions;
+mod admission_cases;
+mod admission_flips;
 mod admission_kept;
 mod admission_matrix;
 mod admission_modes;
+mod admission_rules;
 mod certificates;
 mod controllers;
 mod conversion;
@@ -49,8 +52,10 @@ fn main() -> ExitCode {
         stories::SCENARIOS,
         outage::SCENARIOS,
         admission_matrix::SCENARIOS,
+        admission_flips::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
+        admission_rules::SCENARIOS,
     ]
     .concat();
     let held = match std::env::var_os("POINTSMAN_MEASURE") {

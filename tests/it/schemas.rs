@@ -82,3 +82,25 @@ fn a_crd_says_the_rules_that_a_schema_can_say_in_every_version() {
         }
     }
 }
+
+#[test]
+fn a_need_that_was_missed_before_may_be_missed_again() {
+    // As /validate has it: need by need. What was there before is missed when it is taken away.
+    let crd = crd(&super::admission::embedded("materialize"));
+    for version in crd["spec"]["versions"].as_array().unwrap() {
+        let spec = "/schema/openAPIV3Schema/properties/spec/properties";
+        let rules = |field: &str| {
+            let pointer = format!("{spec}/{field}/x-kubernetes-validations");
+            version.pointer(&pointer).unwrap().clone()
+        };
+        let names = "(has(self.dnsNames) && size(self.dnsNames) > 0 || \
+                     oldSelf.hasValue() && !(has(oldSelf.value().dnsNames) && size(oldSelf.value().dnsNames) > 0))";
+        let issuer = "(has(self.issuerRef) && has(self.issuerRef.name) || \
+                      oldSelf.hasValue() && !(has(oldSelf.value().issuerRef) && has(oldSelf.value().issuerRef.name)))";
+        let rule = &rules("consoleExternalCertificateSpec")[0];
+        assert_eq!(rule["rule"], format!("{names} && {issuer}"));
+        // The API server asks on creation too, where there is nothing before.
+        assert_eq!(rule["optionalOldSelf"], true);
+        assert_eq!(rules("internalCertificateSpec")[0]["rule"], issuer);
+    }
+}

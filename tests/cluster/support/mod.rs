@@ -10,6 +10,7 @@ pub(crate) mod kubectl;
 pub(crate) mod metrics;
 pub(crate) mod pki;
 pub(crate) mod pointsman;
+pub(crate) mod printed;
 pub(crate) mod process;
 pub(crate) mod sample;
 pub(crate) mod scene;

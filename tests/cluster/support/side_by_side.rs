@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::bed::Route;
 use super::pointsman::{Pointsman, Setup, write_pair};
 use super::process::eventually;
 use super::scene::Scene;
@@ -101,7 +98,8 @@ impl<'a> SideBySide<'a> {
             self.wait_until_asked(index, Some(server.version));
         }
         self.wait_until_asked(0, None);
-        if guard != "none" {
+        // In the other modes nobody hears of it.
+        if matches!(guard, "deny" | "warn") {
             eventually("the guard is in force", Duration::from_secs(20), || {
                 let answer = self.dry_run(Some(MALFORMED));
                 let heard = [answer.warnings.concat(), answer.message()].concat();
@@ -151,6 +149,10 @@ impl<'a> SideBySide<'a> {
         self.stop();
         for server in &mut self.servers {
             let mut setup = server.setup.clone();
+            let name = |flag: &str| flag.split('=').next().map(str::to_owned);
+            setup
+                .flags
+                .retain(|flag| !more.iter().any(|other| name(other) == name(flag)));
             setup
                 .flags
                 .extend(more.iter().map(|flag| (*flag).to_owned()));
@@ -235,7 +237,12 @@ impl Server {
 impl Scene<'_> {
     /// The label that says which controller version manages an object.
     pub(crate) fn label_key(&self) -> String {
-        format!("{}/controller-version", self.group)
+        let mut lines = self.sample.definition.lines();
+        let own = lines.find_map(|line| line.trim().strip_prefix("versionLabel: "));
+        own.map_or_else(
+            || format!("{}/controller-version", self.group),
+            str::to_owned,
+        )
     }
 
     pub(crate) fn labelled(&self, version: &str, name: &str, label: Option<&str>) -> Value {
@@ -244,52 +251,5 @@ impl Scene<'_> {
             object["metadata"]["labels"] = json!({self.label_key(): label});
         }
         object
-    }
-
-    /// What a command prints about this kind, as one JSON document.
-    pub(crate) fn pointsman_prints(&self, args: &[&str]) -> String {
-        let ca = self.dir.join("ca.crt");
-        fs::write(&ca, &self.bed.authority.pem).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args(args)
-            .arg(format!("--kinds={}", self.setup.kinds.display()))
-            .arg(format!("--kind={}", self.crd_name()))
-            .arg(format!("--ca-file={}", ca.display()))
-            .arg("--output=json")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "pointsman {args:?}: {error}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// The CRD as `pointsman crd` prints it for us.
-    pub(crate) fn printed_crd(&self, more: &[&str]) -> Value {
-        self.conversion();
-        let port = self.setup.port;
-        let client = match self.route {
-            Route::Service => format!("--service={}/pointsman:{port}", self.ns),
-            Route::Url => format!("--url=https://127.0.0.1:{port}"),
-        };
-        let args = [&["crd", &client][..], more].concat();
-        serde_json::from_str(&self.pointsman_prints(&args)).unwrap()
-    }
-
-    /// The hash that `pointsman hash` prints for an object.
-    pub(crate) fn printed_hash(&self, object: &Value) -> String {
-        let file = self.dir.join("hashed.json");
-        fs::write(&file, object.to_string()).unwrap();
-        let output = Command::new(Path::new(env!("CARGO_BIN_EXE_pointsman")))
-            .args([
-                "hash",
-                &format!("--kinds={}", self.setup.kinds.display()),
-                "-f",
-            ])
-            .arg(file)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.split_whitespace().next().expect("a hash").to_owned()
     }
 }

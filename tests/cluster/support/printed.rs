@@ -1,0 +1,59 @@
+//! What pointsman prints on the command line for a kind.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::bed::Route;
+use super::scene::Scene;
+
+impl Scene<'_> {
+    /// What a command prints about this kind, as one JSON document.
+    pub(crate) fn pointsman_prints(&self, args: &[&str]) -> String {
+        let ca = self.dir.join("ca.crt");
+        fs::write(&ca, &self.bed.authority.pem).unwrap();
+        let calls = !args.contains(&"--no-conversion");
+        let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(args)
+            .arg(format!("--kinds={}", self.setup.kinds.display()))
+            .arg(format!("--kind={}", self.crd_name()))
+            .args(calls.then(|| format!("--ca-file={}", ca.display())))
+            .arg("--output=json")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "pointsman {args:?}: {error}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The CRD as `pointsman crd` prints it for us.
+    pub(crate) fn printed_crd(&self, more: &[&str]) -> Value {
+        self.conversion();
+        let port = self.setup.port;
+        let client = match self.route {
+            Route::Service => format!("--service={}/pointsman:{port}", self.ns),
+            Route::Url => format!("--url=https://127.0.0.1:{port}"),
+        };
+        let args = [&["crd", &client][..], more].concat();
+        serde_json::from_str(&self.pointsman_prints(&args)).unwrap()
+    }
+
+    /// The hash that `pointsman hash` prints for an object.
+    pub(crate) fn printed_hash(&self, object: &Value) -> String {
+        let file = self.dir.join("hashed.json");
+        fs::write(&file, object.to_string()).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args([
+                "hash",
+                &format!("--kinds={}", self.setup.kinds.display()),
+                "-f",
+            ])
+            .arg(file)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().next().expect("a hash").to_owned()
+    }
+}
