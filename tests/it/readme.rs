@@ -1,7 +1,7 @@
 //! What the documents say is so: every command in a `console` block is run, and its output compared.
 //!
 //! A line `...` stands for any lines. Commands run in a copy of the repository made of links, so that what they write
-//! does not stay.
+//! does not stay. With `POINTSMAN_BLESS=1` the outputs are written into the documents instead; read the difference.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -26,13 +26,15 @@ const SERVE: &str = "cargo run -- serve --dev";
 
 /// A command, and what the document shows below it.
 struct Session {
-    place: String,
+    document: &'static str,
+    /// The line of the command, from 1.
+    line: usize,
     command: String,
     output: Vec<String>,
 }
 
 /// The sessions of a document, in order.
-fn sessions(document: &str) -> Vec<Session> {
+fn sessions(document: &'static str) -> Vec<Session> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
     let mut sessions: Vec<Session> = Vec::new();
     let (mut within, mut goes_on) = (false, false);
@@ -44,7 +46,8 @@ fn sessions(document: &str) -> Vec<Session> {
             _ if line.starts_with("$ ") => {
                 goes_on = unfinished(line);
                 sessions.push(Session {
-                    place: format!("{document}:{}", index + 1),
+                    document,
+                    line: index + 1,
                     command: line[2..].to_owned(),
                     output: Vec::new(),
                 });
@@ -85,11 +88,22 @@ fn assert_agrees(session: &Session, said: &str) {
     let lines: Vec<&str> = said.trim_end_matches('\n').lines().collect();
     assert!(
         agree(&session.output, &lines),
-        "{}: $ {}\nsays\n{said}\nwhere the document shows\n{}",
-        session.place,
+        "{}:{}: $ {}\nsays\n{said}\nwhere the document shows\n{}",
+        session.document,
+        session.line,
         session.command,
         session.output.join("\n")
     );
+}
+
+/// Writes what a command said into its document.
+fn bless(session: &Session, said: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(session.document);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let start = session.line - 1 + session.command.lines().count();
+    lines.splice(start..start + session.output.len(), said.lines());
+    fs::write(path, lines.join("\n") + "\n").unwrap();
 }
 
 /// The repository, made of links, and the binary on the path.
@@ -129,7 +143,10 @@ impl Clone {
 fn commands_say_what_the_documents_show() {
     let clone = Clone::new();
     let mut run = 0;
-    for session in DOCUMENTS.into_iter().flat_map(sessions) {
+    let blessing = std::env::var_os("POINTSMAN_BLESS").is_some();
+    // From the end, so that blessing one moves none of those that come.
+    let all = DOCUMENTS.into_iter().flat_map(sessions);
+    for session in all.collect::<Vec<_>>().into_iter().rev() {
         let Session { command, .. } = &session;
         let elsewhere = command == SERVE || command.starts_with("curl ");
         if elsewhere || NOT_RUN.iter().any(|(not_run, _)| command == not_run) {
@@ -138,7 +155,12 @@ fn commands_say_what_the_documents_show() {
         // As on a terminal: both streams, in their order.
         let script = format!("exec 2>&1\n{command}");
         let said = clone.command(&script).output().unwrap().stdout;
-        assert_agrees(&session, &String::from_utf8(said).unwrap());
+        let said = String::from_utf8(said).unwrap();
+        if blessing {
+            bless(&session, &said);
+        } else {
+            assert_agrees(&session, &said);
+        }
         run += 1;
     }
     assert!(run >= 9, "only {run} commands are run");

@@ -588,3 +588,27 @@ fn a_log_line_has_one_message() {
         }
     }
 }
+
+/// What people search for at night has to be what they were told.
+#[test]
+fn messages_that_are_explained_are_said() {
+    const MESSAGES: [&str; 11] = [
+        "a client certificate is required for admission reviews",
+        "certificate files cannot be used, the last good certificate goes on",
+        "certificate reloaded",
+        "decision panicked",
+        "is not served here; known are",
+        "is promoting this object: wait until the rollout is completed",
+        "review failed",
+        "staged_taken_as_completed",
+        "the server holds as many requests as it can, try again",
+        "the server is shutting down, try again",
+        "with what the other version cannot say",
+    ];
+    let page = read("docs/running.md");
+    let sources: String = files("src").iter().map(|file| read(file)).collect();
+    for message in MESSAGES {
+        assert!(page.contains(message), "docs/running.md: {message}");
+        assert!(sources.contains(message), "nothing says {message}");
+    }
+}
