@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Validate(validate::ValidateArgs),
     /// Print the webhook configurations of a controller version, and the policy that guards the version label.
     #[command(after_help = webhooks::EXAMPLES)]
-    Webhooks(webhooks::WebhooksArgs),
+    Webhooks(Box<webhooks::WebhooksArgs>),
 }
 
 /// Logs go to stderr and never hold an object.
@@ -121,6 +121,16 @@ pub(crate) struct AdmissionArgs {
         env = "POINTSMAN_SERVED_VERSIONS"
     )]
     pub(crate) served_versions: Vec<ControllerVersion>,
+    /// Controller versions whose objects this server judges as well, only to count where it would have denied them
+    /// (admission_verdicts_total) and to tell the audit log. See webhooks --shadow.
+    #[arg(
+        long,
+        value_name = "X.Y.Z,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_SHADOW",
+        requires = "controller_version"
+    )]
+    pub(crate) shadow: Vec<ControllerVersion>,
     /// What to do with a violation: deny it, let it pass with a warning, or only count it and tell the audit log.
     #[arg(long, value_enum, default_value_t = EnforcementMode::Enforce, env = "POINTSMAN_ENFORCEMENT")]
     pub(crate) enforcement: EnforcementMode,
@@ -133,6 +143,7 @@ impl AdmissionArgs {
             default: self.default_version,
             served: self.served_versions.clone(),
             enforcement: self.enforcement.into(),
+            shadowed: self.shadow.clone(),
         }
     }
 }

@@ -34,6 +34,15 @@ pub(crate) struct WebhooksArgs {
     /// Controller version that also takes objects without a label, and gives new ones its own.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
+    /// Controller versions whose objects the server looks at without a say: it counts where it would have denied them.
+    /// Start it with the same --shadow.
+    #[arg(
+        long,
+        value_name = "X.Y.Z,…",
+        value_delimiter = ',',
+        requires = "controller_version"
+    )]
+    shadow: Vec<ControllerVersion>,
     /// All controller versions that are served, for the policy that guards the label. Defaults to those registered here.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
     served: Vec<ControllerVersion>,
@@ -147,7 +156,7 @@ fn documents(
     let annotations: Vec<(String, String)> = inject.collect();
     let mut documents = Vec::new();
     for version in versions {
-        let mut add = |selection| {
+        let mut add = |selection: Selection<'_>| {
             documents.extend(webhooks(
                 kind,
                 version,
@@ -161,6 +170,10 @@ fn documents(
         if args.default.as_ref() == Some(version) {
             add(Selection::Unlabelled);
         }
+        args.shadow
+            .iter()
+            .map(Selection::Shadowed)
+            .for_each(&mut add);
     }
     let mode = match args.guard {
         Guard::Audit => Some(GuardMode::Audit),
@@ -200,10 +213,18 @@ fn commented(text: &str) -> String {
     out
 }
 
-const WHY: [(&str, &str); 5] = [
+const WHY: [(&str, &str); 7] = [
     (
         "failurePolicy: Fail",
         "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
+    ),
+    (
+        "failurePolicy: Ignore",
+        "It only looks on: nobody waits for it.",
+    ),
+    (
+        "matchConditions:",
+        "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
     ),
     (
         "matchPolicy: Equivalent",
@@ -231,6 +252,10 @@ Examples:
     pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 \\
       --default 2.16.0 --service 'pointsman-system/pointsman-{version}:443' \\
       --cert-manager pointsman-system/pointsman
+
+  A new version looks on while the old one decides:
+    pointsman webhooks --kind materialize --controller-version 2.17.0 --shadow 2.16.0 \\
+      --guard none --service pointsman-system/pointsman-next:443 --cert-manager pointsman-system/pointsman
 
   See first what the guard of the label would refuse:
     pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\

@@ -64,9 +64,12 @@ impl Client {
 
 /// Which objects a pair of configurations selects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Selection {
+pub enum Selection<'a> {
     /// Those that carry the version's label, before or after a change.
     Labelled,
+    /// Those that carry another version's label, for a server that only looks on: nothing is stamped, and nothing waits
+    /// for it.
+    Shadowed(&'a ControllerVersion),
     /// Those without a label: for the default version alone.
     Unlabelled,
 }
@@ -78,11 +81,11 @@ pub enum Selection {
 pub fn webhooks(
     kind: &Kind,
     version: &ControllerVersion,
-    selection: Selection,
+    selection: Selection<'_>,
     client: &Client,
     ca_bundle: Option<&str>,
     annotations: &[(String, String)],
-) -> [Value; 2] {
+) -> Vec<Value> {
     let (plural, group) = (kind.plural(), kind.group());
     let versions: Vec<&str> = kind
         .versions
@@ -96,6 +99,10 @@ pub fn webhooks(
             format!("v{}", named(version)),
             json!({"key": key, "operator": "In", "values": [version.as_str()]}),
         ),
+        Selection::Shadowed(other) => (
+            format!("v{}-shadows-v{}", named(version), named(other)),
+            json!({"key": key, "operator": "In", "values": [other.as_str()]}),
+        ),
         Selection::Unlabelled => (
             "default".to_owned(),
             json!({"key": key, "operator": "DoesNotExist"}),
@@ -108,6 +115,8 @@ pub fn webhooks(
             "clientConfig": client.config(Some(version), path, ca_bundle),
             // Nothing of this kind is written unjudged: down means wait, and two replicas mean it is not down.
             "failurePolicy": "Fail",
+            // An object that is going must be let go, also while no server is up: its finalizers are removed by updates.
+            "matchConditions": [{"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}],
             "matchPolicy": "Equivalent",
             "objectSelector": {"matchExpressions": [selector]},
             "rules": [{
@@ -142,7 +151,14 @@ pub fn webhooks(
             "webhooks": [webhook],
         })
     };
-    [
+    if let Selection::Shadowed(_) = selection {
+        return vec![configuration(
+            "Validating",
+            "/validate",
+            json!({"failurePolicy": "Ignore"}),
+        )];
+    }
+    vec![
         // Called again if a later webhook changed the object, since the hash must be of what is stored.
         configuration(
             "Mutating",

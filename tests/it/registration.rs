@@ -45,7 +45,7 @@ fn webhook_configurations_are_what_the_api_server_takes() {
                     "cert-manager.io/inject-ca-from".to_owned(),
                     "pointsman/serving".to_owned(),
                 )];
-                let [mutating, validating] = webhooks(
+                let documents = webhooks(
                     &kind,
                     &controller,
                     selection,
@@ -53,9 +53,12 @@ fn webhook_configurations_are_what_the_api_server_takes() {
                     Some("Cg=="),
                     &annotations,
                 );
+                let [mutating, validating] = documents.as_slice() else {
+                    panic!("{documents:?}")
+                };
                 for (document, what, path) in [
-                    (&mutating, "Mutating", "/mutate"),
-                    (&validating, "Validating", "/validate"),
+                    (mutating, "Mutating", "/mutate"),
+                    (validating, "Validating", "/validate"),
                 ] {
                     configuration(document, what, path, &kind, controller.as_str(), selection);
                 }
@@ -70,13 +73,44 @@ fn webhook_configurations_are_what_the_api_server_takes() {
     }
 }
 
+#[test]
+fn who_looks_on_stamps_nothing_and_holds_up_nobody() {
+    let annotations = vec![(
+        "cert-manager.io/inject-ca-from".to_owned(),
+        "pointsman/serving".to_owned(),
+    )];
+    for kind in kinds() {
+        let (next, other) = (version("2.17.0"), version("2.16.0"));
+        let selection = Selection::Shadowed(&other);
+        let documents = webhooks(
+            &kind,
+            &next,
+            selection,
+            &service(),
+            Some("Cg=="),
+            &annotations,
+        );
+        let [validating] = documents.as_slice() else {
+            panic!("{documents:?}")
+        };
+        configuration(
+            validating,
+            "Validating",
+            "/validate",
+            &kind,
+            "2.17.0",
+            selection,
+        );
+    }
+}
+
 fn configuration(
     document: &Value,
     what: &str,
     path: &str,
     kind: &Kind,
     controller: &str,
-    selection: Selection,
+    selection: Selection<'_>,
 ) {
     assert_eq!(document["apiVersion"], "admissionregistration.k8s.io/v1");
     assert_eq!(document["kind"], format!("{what}WebhookConfiguration"));
@@ -95,7 +129,6 @@ fn configuration(
     assert!(is_subdomain(name) && name.split('.').count() >= 3, "{name}");
     assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
     assert_eq!(webhook["sideEffects"], "None");
-    assert_eq!(webhook["failurePolicy"], "Fail");
     assert_eq!(webhook["matchPolicy"], "Equivalent");
     let timeout = webhook["timeoutSeconds"].as_u64().unwrap();
     assert!((1..=30).contains(&timeout));
@@ -116,8 +149,18 @@ fn configuration(
     };
     let expected = match selection {
         Selection::Labelled => json!({"key": label, "operator": "In", "values": [controller]}),
+        Selection::Shadowed(other) => {
+            json!({"key": label, "operator": "In", "values": [other.as_str()]})
+        }
         Selection::Unlabelled => json!({"key": label, "operator": "DoesNotExist"}),
     };
+    let failure = match selection {
+        Selection::Shadowed(_) => "Ignore",
+        Selection::Labelled | Selection::Unlabelled => "Fail",
+    };
+    assert_eq!(webhook["failurePolicy"], failure);
+    let going = "!has(object.metadata.deletionTimestamp)";
+    assert_eq!(webhook["matchConditions"][0]["expression"], going);
     assert_eq!(
         webhook["objectSelector"],
         json!({"matchExpressions": [expected]})

@@ -19,6 +19,8 @@ enum Part {
     Nothing,
     /// Its own object, before and after.
     Own,
+    /// Another version's object, judged only to count.
+    Shadow,
 }
 
 /// Judges a create or an update.
@@ -31,12 +33,15 @@ pub(super) fn judge(kind: &Kind, settings: &Settings, written: &Written<'_>) -> 
     let part = part(kind, settings, written);
     match &part {
         Part::Nothing => {}
-        Part::Own => judging.own(written, written.old.is_some()),
+        Part::Own | Part::Shadow => judging.own(written, written.old.is_some()),
         Part::Enter { from } => {
             judging.enter(written, from.as_deref());
             judging.own(written, false);
         }
         Part::Leave { to } => judging.leave(written, to),
+    }
+    if matches!(part, Part::Shadow) {
+        return judging.only_counted();
     }
     let refused =
         !judging.judgement.errors.is_empty() && settings.enforcement == Enforcement::Enforce;
@@ -45,7 +50,7 @@ pub(super) fn judge(kind: &Kind, settings: &Settings, written: &Written<'_>) -> 
         (Part::Enter { .. }, true) => Some(Flip::EnterRefused),
         (Part::Leave { .. }, false) => Some(Flip::Left),
         (Part::Leave { .. }, true) => Some(Flip::LeaveRefused),
-        (Part::Nothing | Part::Own, _) => None,
+        (Part::Nothing | Part::Own | Part::Shadow, _) => None,
     };
     judging.finish()
 }
@@ -58,6 +63,14 @@ fn part(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Part {
         (Some(Label::Other(from)), Label::Own(_)) => Part::Enter { from: Some(from) },
         (Some(Label::None | Label::Malformed(_)), Label::Own(_)) => Part::Enter { from: None },
         (Some(Label::Own(_)), Label::Other(to)) => Part::Leave { to },
+        (_, Label::Other(other))
+            if settings
+                .shadowed
+                .iter()
+                .any(|version| version.text == other) =>
+        {
+            Part::Shadow
+        }
         // A label that nobody serves is refused by the policy that guards it; kept as it was, it is nobody's business.
         (_, Label::Malformed(_) | Label::None | Label::Other(_)) => Part::Nothing,
     }
@@ -168,6 +181,27 @@ impl Judging<'_> {
         if !self.judgement.warnings.contains(&warning) {
             self.judgement.warnings.push(warning);
         }
+    }
+
+    /// What a server that looks on found: for its metrics and the audit log, whatever its mode is.
+    fn only_counted(mut self) -> Judgement {
+        self.judgement.warnings.clear();
+        self.judgement
+            .verdicts
+            .retain(|verdict| verdict.effect != "warn");
+        for verdict in &mut self.judgement.verdicts {
+            verdict.effect = "would_deny";
+        }
+        let errors: Vec<String> = std::mem::take(&mut self.judgement.errors)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if !errors.is_empty() {
+            self.judgement
+                .audit
+                .push(("would-deny".to_owned(), bounded(&errors.join("; "))));
+        }
+        self.judgement
     }
 
     fn finish(mut self) -> Judgement {

@@ -105,6 +105,9 @@ pub struct Settings {
     pub served: Vec<ControllerVersion>,
     /// What is done with a violation.
     pub enforcement: Enforcement,
+    /// Versions whose objects this server judges as well, only to count where it would have denied: a new version looks
+    /// on before anything is its own. What it finds is never enforced and never told to users.
+    pub shadowed: Vec<ControllerVersion>,
 }
 
 /// What the version label of an object says to this server.

@@ -1,10 +1,10 @@
 //! The three modes, and the form of what is said in them.
 
-use pointsman::webhook::{Endpoint, Enforcement};
+use pointsman::webhook::{Endpoint, Enforcement, Settings};
 use serde_json::json;
 
 use super::apiserver::{ask, review};
-use super::{gadget, load, plain, with};
+use super::{gadget, load, plain, serving, version, with};
 
 #[test]
 fn audit_counts_warn_tells_enforce_denies() {
@@ -120,5 +120,45 @@ fn what_people_wrote_cannot_break_what_we_say() {
             )
             .allowed
         );
+    }
+}
+
+#[test]
+fn who_looks_on_counts_and_tells_nobody() {
+    let label = "/metadata/labels";
+    let managed = |by: &str| json!({"example.com/managed-by-version": by});
+    // Fewer than two copies is nothing to 2.16, and too few for 2.17.
+    let few = with(
+        &gadget("v1", &json!({"copies": 1})),
+        label,
+        managed("2.16.0"),
+    );
+    for enforcement in [Enforcement::Audit, Enforcement::Enforce, Enforcement::Warn] {
+        let ask = |shadowed: &[&str], object: &serde_json::Value| {
+            let settings = Settings {
+                enforcement,
+                shadowed: shadowed.iter().map(|text| version(text)).collect(),
+                ..Settings::default()
+            };
+            let webhook = serving(load("gadgets.yaml"), Some("2.17.0"), settings);
+            ask(
+                &webhook,
+                Endpoint::Validate,
+                &review("CREATE", None, Some(object)),
+            )
+        };
+        let looked = ask(&["2.16.0"], &few);
+        assert!(looked.allowed, "{enforcement:?}");
+        assert_eq!(looked.count("would_deny"), 1);
+        assert!(looked.warnings.is_empty(), "{:?}", looked.warnings);
+        let told = looked.audit["would-deny"].as_str().unwrap();
+        assert!(told.contains("spec.copies"), "{told}");
+        assert_eq!(looked.flip, None);
+
+        let good = ask(&["2.16.0"], &with(&few, "/spec/copies", json!(2)));
+        assert!(good.allowed && good.verdicts.is_empty() && good.audit.is_null());
+
+        let away = ask(&["2.15.0"], &few);
+        assert!(away.allowed && away.verdicts.is_empty() && away.audit.is_null());
     }
 }
