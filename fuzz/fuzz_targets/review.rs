@@ -16,13 +16,26 @@ use serde_json::Value;
 libfuzzer_sys::fuzz_target!(|body: &[u8]| {
     let _ = kinds::WEBHOOK.handle(Endpoint::Convert, body);
     // What the API server sends is JSON as Go writes it, of objects in other versions than the one it asks for.
-    let Ok(request) = serde_json::from_slice::<Value>(body) else { return };
-    let Ok(reply) = kinds::WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()) else { return };
+    let Ok(request) = serde_json::from_slice::<Value>(body) else {
+        return;
+    };
+    let Ok(reply) = kinds::WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()) else {
+        return;
+    };
     let objects = request["request"]["objects"].as_array();
-    let odd = objects.into_iter().flatten().any(|object| object["apiVersion"] == request["request"]["desiredAPIVersion"]);
+    let odd = objects
+        .into_iter()
+        .flatten()
+        .any(|object| object["apiVersion"] == request["request"]["desiredAPIVersion"]);
     match contract::accepted_by_apiserver(&request, &reply.body) {
         Ok(_) => assert_eq!(reply.outcome, Outcome::Convert),
-        Err(error) if reply.outcome == Outcome::Fail => assert!(error.starts_with("refused: ") || error.contains("is not the kind"), "{error}"),
-        Err(error) => assert!(odd || error.contains("something else than strings"), "{error}"),
+        Err(error) if reply.outcome == Outcome::Fail => assert!(
+            error.starts_with("refused: ") || error.contains("is not the kind"),
+            "{error}"
+        ),
+        Err(error) => assert!(
+            odd || error.contains("something else than strings"),
+            "{error}"
+        ),
     }
 });

@@ -1,4 +1,4 @@
-//! Any object of a known kind: it converts or fails by path, and what converts is the same from there on.
+//! Any object of a known kind: it converts or fails by path, and after one trip nothing moves any more.
 #![no_main]
 
 #[path = "../../tests/it/kinds.rs"]
@@ -9,16 +9,26 @@ mod kinds;
 mod value;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    for kind in kinds::WEBHOOK.kinds() {
-        let convert = |text: &str, to: &str| kinds::WEBHOOK.convert(text, to, None).map(|done| done.text);
-        for from in kind.versions().filter(|from| text.contains(&format!("{}/{from}\"", kind.group()))) {
-            for to in kind.versions().filter(|to| *to != from) {
-                let Ok(there) = convert(text, to) else { continue };
-                assert_eq!(Ok(&there), convert(text, to).as_ref());
-                let home = convert(&there, from).unwrap();
-                let again = convert(&home, to).unwrap();
-                assert_eq!(convert(&again, from).unwrap(), convert(&convert(&convert(&again, from).unwrap(), to).unwrap(), from).unwrap());
-            }
-        }
+    let convert = |text: &str, to: &str| kinds::WEBHOOK.convert(text, to, None);
+    for to in kinds::WEBHOOK
+        .kinds()
+        .iter()
+        .flat_map(|kind| kind.versions())
+    {
+        let Ok(there) = convert(text, to) else {
+            continue;
+        };
+        assert_eq!(there.text, convert(text, to).unwrap().text);
+        let from = there.from.as_ref();
+        // An unknown field may be one that the other version knows, as something else.
+        let Ok(home) = convert(&there.text, from) else {
+            continue;
+        };
+        let Ok(again) = convert(&home.text, to) else {
+            continue;
+        };
+        let settled = convert(&again.text, from).unwrap();
+        let third = convert(&settled.text, to).unwrap();
+        assert_eq!(settled.text, convert(&third.text, from).unwrap().text);
     }
 });

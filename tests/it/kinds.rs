@@ -16,9 +16,11 @@ pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {
 });
 
 pub(crate) fn data(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(path);
+    // The fuzz targets are a crate of their own, beside `tests`.
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let folder =
+        folders.find_map(|folder| Some(folder.join("tests/data")).filter(|data| data.is_dir()));
+    let path = folder.unwrap().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
