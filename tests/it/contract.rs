@@ -83,7 +83,7 @@ fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String>
         if Some(map) == sent["metadata"].get(name) {
             continue;
         }
-        let map = map.as_object().ok_or(format!("{name} is no map"))?;
+        let map = map.as_object().ok_or_else(|| format!("{name} is no map"))?;
         if !map.values().all(Value::is_string) {
             return Err(format!("{name} holds something else than strings"));
         }

@@ -10,8 +10,8 @@ pub(crate) enum Value {
     Bool(bool),
     Number(String),
     Text(String),
-    List(Vec<Value>),
-    Object(BTreeMap<String, Value>),
+    List(Vec<Self>),
+    Object(BTreeMap<String, Self>),
 }
 
 /// One step on the way to a place in a value.

@@ -260,7 +260,7 @@ fn keep<'a>(root: &mut Json<'a>, run: Running<'_, 'a>, trip: &mut Trip<'_>, own:
     let (before, after) = (run.operation.places.of(from), run.operation.places.of(trip.to));
     let moved = before.first().map(|place| &place.path) != after.first().map(|place| &place.path);
     if (moved || !same(&run.from, &run.to) || keeps) && run.from.iter().chain(&run.to).any(Option::is_some) {
-        let show = |places: &[crate::definition::Place], values: &Fragment<'_>| {
+        let show = |places: &[Place], values: &Fragment<'_>| {
             let present = places.iter().zip(values).filter_map(|(place, value)| Some((place, value.as_ref()?)));
             present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
         };

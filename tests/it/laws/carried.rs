@@ -91,7 +91,7 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
 #[test]
 fn what_no_operation_names_is_carried_and_nothing_is_invented() {
     let make = |trip: &Trip, seed: u64| {
-        if seed % 2 == 0 {
+        if seed.is_multiple_of(2) {
             complete(trip, seed)
         } else {
             sparse(trip, seed)
@@ -105,7 +105,7 @@ fn what_no_operation_names_is_carried_and_nothing_is_invented() {
         seen.note("sparse", is.1);
         seen.note("complete", is.0);
         let there = convert(object, trip.to)?;
-        let (from, to) = (trip.from_schema(), trip.to_schema());
+        let (from, to) = (trip.source(), trip.target());
         let (before, after) = (
             claimed(trip, trip.down, from, to),
             claimed(trip, !trip.down, to, from),
@@ -221,10 +221,7 @@ fn nothing_stays_that_only_the_other_version_knows() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         let there = convert(object, trip.to)?;
         for (name, value) in [("spec", there.get("spec")), ("status", there.get("status"))] {
-            let schemas = (
-                property(trip.from_schema(), name),
-                property(trip.to_schema(), name),
-            );
+            let schemas = (property(trip.source(), name), property(trip.target(), name));
             if let (Some(value), (Some(from), Some(to))) = (value, schemas) {
                 seen.note("compared", true);
                 if let Some(way) = stranger(from, to, value) {

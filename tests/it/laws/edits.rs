@@ -14,8 +14,8 @@ fn edited_there(
     object: &Value,
 ) -> Result<Option<(Value, Value)>, String> {
     let mut there = convert(object, trip.to)?;
-    fill(trip.to_schema(), &mut there);
-    let edit = edited(random, trip.to_schema(), &there);
+    fill(trip.target(), &mut there);
+    let edit = edited(random, trip.target(), &there);
     Ok((edit != there).then_some((there, edit)))
 }
 
@@ -49,8 +49,8 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
         })?;
         // And once more, with an edit at home.
         let mut home = home;
-        fill(trip.from_schema(), &mut home);
-        let second = edited(&mut random, trip.from_schema(), &home);
+        fill(trip.source(), &mut home);
+        let second = edited(&mut random, trip.source(), &home);
         if second != home {
             seen.note("edited twice", true);
             comes_home(trip, &second)

@@ -107,8 +107,8 @@ fn forged_annotations_gain_nothing() {
             );
         }
         there.set("metadata.annotations", annotations);
-        fill(trip.to_schema(), &mut there);
-        let valid = invalid(trip.to_schema(), &there, "").is_none();
+        fill(trip.target(), &mut there);
+        let valid = invalid(trip.target(), &there, "").is_none();
         match kinds::convert(&there, trip.from) {
             Err(error) if annotation.as_str().is_some() => {
                 Err(format!("a string in an annotation is no error: {error}"))
@@ -121,8 +121,8 @@ fn forged_annotations_gain_nothing() {
                     without_ours(&home) != without_ours(&convert(&honest, trip.from)?),
                 );
                 let fields = home.field("spec.nowhere").is_some();
-                fill(trip.from_schema(), &mut home);
-                match invalid(trip.from_schema(), &home, "") {
+                fill(trip.source(), &mut home);
+                match invalid(trip.source(), &home, "") {
                     _ if fields => Err("gives back a field that nothing keeps".to_owned()),
                     Some(problem) if valid && !problem.ends_with("type: null") => Err(format!(
                         "gives back what cannot be there: {problem}\nfrom: {}",
@@ -210,11 +210,7 @@ fn depth_size_and_duplicates_are_no_danger() {
             ),
         }
     }
-    let nested = format!(
-        "{}{}",
-        "{\"a\":".repeat(20_000),
-        format!("1{}", "}".repeat(20_000))
-    );
+    let nested = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
     assert!(
         WEBHOOK
             .preimage(&object(&format!("{{\"extra\":{nested}}}")))

@@ -42,11 +42,11 @@ struct Trip {
 }
 
 impl Trip {
-    fn from_schema(&self) -> &'static serde_json::Value {
+    fn source(self) -> &'static serde_json::Value {
         kinds::schema(self.kind, self.from)
     }
 
-    fn to_schema(&self) -> &'static serde_json::Value {
+    fn target(self) -> &'static serde_json::Value {
         kinds::schema(self.kind, self.to)
     }
 
@@ -118,12 +118,11 @@ impl Seen {
     }
 }
 
+/// What must hold for an object on a trip; the seed is for choices of its own.
+type Law = dyn Fn(&Trip, &Seen, &Value, u64) -> Result<(), String>;
+
 /// Runs a law on every trip, so that one run tells all that is wrong.
-fn on_every_trip(
-    share: u64,
-    make: &dyn Fn(&Trip, u64) -> Value,
-    law: &dyn Fn(&Trip, &Seen, &Value, u64) -> Result<(), String>,
-) -> Seen {
+fn on_every_trip(share: u64, make: &dyn Fn(&Trip, u64) -> Value, law: &Law) -> Seen {
     let seen = Seen::default();
     let mut broken = Vec::new();
     for trip in trips() {

@@ -30,13 +30,13 @@ pub(super) fn pruned(trip: &Trip, seed: u64) -> Value {
 }
 
 fn made(random: &mut Random, trip: &Trip, fullness: Fullness) -> Value {
-    let mut object = valid(random, trip.from_schema(), "", fullness);
+    let mut object = valid(random, trip.source(), "", fullness);
     object.set(
         "spec",
         object.get("spec").cloned().unwrap_or_else(Value::object),
     );
     head(random, trip.kind, trip.from, &mut object);
-    fill(trip.from_schema(), &mut object);
+    fill(trip.source(), &mut object);
     if random.percent(50) {
         match_hashes(random, &mut object);
     }
@@ -88,11 +88,11 @@ fn head(random: &mut Random, kind: &Kind, version: &str, object: &mut Value) {
 /// Whether the API server would hand this over as a whole object: valid, with its defaults.
 pub(super) fn is_complete(trip: &Trip, object: &Value) -> bool {
     let mut filled = object.clone();
-    fill(trip.from_schema(), &mut filled);
+    fill(trip.source(), &mut filled);
     has_head(object)
         && object.get("spec").is_some()
         && filled == *object
-        && invalid(trip.from_schema(), object, "").is_none()
+        && invalid(trip.source(), object, "").is_none()
 }
 
 fn has_head(object: &Value) -> bool {
@@ -109,14 +109,14 @@ pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
     if random.percent(60) {
         // Without a required field the object is no complete one.
         let required = trip
-            .from_schema()
+            .source()
             .pointer("/properties/spec/required")
             .and_then(|names| names.get(0))
             .cloned();
         let name = required
             .as_ref()
             .and_then(serde_json::Value::as_str)
-            .map_or("spec".to_owned(), |name| format!("spec.{name}"));
+            .map_or_else(|| "spec".to_owned(), |name| format!("spec.{name}"));
         object.take(&name);
     }
     for _ in 0..random.below(6) {
@@ -132,7 +132,7 @@ pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
 
 /// Whether what is there of an object is valid, and something that makes it a whole one is missing.
 pub(super) fn is_sparse(trip: &Trip, object: &Value) -> bool {
-    invalid(trip.relaxed, object, "").is_none() && !has_required(trip.from_schema(), object)
+    invalid(trip.relaxed, object, "").is_none() && !has_required(trip.source(), object)
 }
 
 /// Whether an object has what its spec requires.

@@ -24,7 +24,7 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
                 .is_some_and(|derived| object.field(&field) == Some(derived));
             let completed = field == "status.lastCompletedRolloutRequest";
             // Where somebody completed a request, the hashes are worked out anew.
-            let left = entry.get("derived").or(entry.get("left"));
+            let left = entry.get("derived").or_else(|| entry.get("left"));
             let carried = if completed && object.field(&field) != left {
                 &CARRIED[..]
             } else {
@@ -106,8 +106,8 @@ fn a_complete_object_is_complete_and_valid_in_the_other_version() {
     let seen = on_every_trip(4, &pruned, &|trip, seen, object, _| {
         if seen.note("complete", is_complete(trip, object)) {
             let mut there = convert(object, trip.to)?;
-            fill(trip.to_schema(), &mut there);
-            if let Some(problem) = invalid(trip.to_schema(), &there, "") {
+            fill(trip.target(), &mut there);
+            if let Some(problem) = invalid(trip.target(), &there, "") {
                 // A list cannot leave an element out that the other type cannot say.
                 let gap = problem.ends_with("has a wrong type: null")
                     && (problem.contains("/tags/") || problem.contains("/groups/"));

@@ -128,10 +128,10 @@ pub(crate) fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<String
     if !fits {
         return bad("has a wrong type");
     }
-    if let Some(options) = schema.get("enum").and_then(Schema::as_array) {
-        if !options.iter().any(|option| literal(option) == *value) {
-            return bad("is none of the options");
-        }
+    if let Some(options) = schema.get("enum").and_then(Schema::as_array)
+        && !options.iter().any(|option| literal(option) == *value)
+    {
+        return bad("is none of the options");
     }
     if schema.get("minimum").is_some()
         && matches!(value, Value::Number(number) if number.starts_with('-'))

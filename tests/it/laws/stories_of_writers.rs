@@ -4,7 +4,7 @@ use super::stories::{
     COMPLETED, DONE, FIRST, REQUEST, REQUESTED, SECOND, derived, down, fixture, hash, hashes,
     older, says_done, stored, up,
 };
-use crate::value::{Value, text};
+use crate::value::text;
 
 #[test]
 fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
