@@ -254,8 +254,9 @@ Examples:
       --cert-manager pointsman-system/pointsman
 
   A new version looks on while the old one decides:
-    pointsman webhooks --kind materialize --controller-version 2.17.0 --shadow 2.16.0 \\
-      --guard none --service pointsman-system/pointsman-next:443 --cert-manager pointsman-system/pointsman
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --shadow 2.16.0 --guard none --ca-file certs/dev/ca.crt \\
+      --service pointsman-system/pointsman-next:443
 
   See first what the guard of the label would refuse:
     pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
