@@ -64,14 +64,62 @@ fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
 
-fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String {
+/// Objects whose members are still to be put in order: from where each starts to where it ends, with its members sorted.
+type Unsorted = BTreeMap<usize, (usize, Vec<(usize, usize)>)>;
+
+fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut unsorted = Unsorted::new();
+    rewrite(text, places, form, &mut out, &mut unsorted);
+    if unsorted.is_empty() {
+        out
+    } else {
+        arrange(&out, &unsorted)
+    }
+}
+
+/// Puts members in order. Each byte is moved once, however deep it stands, and depth costs no stack.
+fn arrange(text: &str, unsorted: &Unsorted) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut pending = vec![(0, text.len())];
+    while let Some((from, to)) = pending.pop() {
+        let next = unsorted.range(from..to).next();
+        let Some((start, (end, members))) = next else {
+            out.push_str(text.get(from..to).unwrap_or_default());
+            continue;
+        };
+        out.push_str(text.get(from..*start).unwrap_or_default());
+        out.push('{');
+        // What comes later is pushed first. Commas and the closing brace are cut from the text itself.
+        pending.push((end - 1, to));
+        let comma = members
+            .iter()
+            .map(|(_, end)| *end)
+            .min()
+            .unwrap_or_default();
+        for (index, member) in members.iter().enumerate().rev() {
+            pending.push(*member);
+            if index > 0 {
+                pending.push((comma, comma + 1));
+            }
+        }
+    }
+    out
+}
+
+fn rewrite<'a>(
+    text: &'a str,
+    places: Option<&'a Canonical>,
+    form: Form,
+    out: &mut String,
+    unsorted: &mut Unsorted,
+) {
     let mut stack: Vec<Frame<'a>> = Vec::new();
     let mut at = 0;
     loop {
         at = scan::skip_separators(text, at);
         let Some(byte) = text.as_bytes().get(at) else {
-            return out;
+            return;
         };
         let mut start = out.len();
         match byte {
@@ -95,14 +143,14 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String
                 continue;
             }
             b'}' | b']' => {
-                let Some(frame) = stack.pop() else { return out };
+                let Some(frame) = stack.pop() else { return };
                 start = frame.start;
-                close(frame, &mut out);
+                close(frame, out, unsorted);
                 at += 1;
             }
             _ => {
                 let Some(token) = scan::token(text, at) else {
-                    return out;
+                    return;
                 };
                 at += token.len();
                 if let Some(frame) = stack.last_mut()
@@ -119,7 +167,7 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String
                         at += scan::token(text, at).map_or(0, str::len);
                         continue;
                     }
-                    scan::escape(&name, &mut out);
+                    scan::escape(&name, out);
                     out.push(':');
                     frame.open = Some((name, start));
                     continue;
@@ -129,21 +177,17 @@ fn write<'a>(text: &'a str, places: Option<&'a Canonical>, form: Form) -> String
                 } else {
                     place(&stack)
                 };
-                scalar(
-                    token,
-                    places.is_some_and(|places| places.uuid),
-                    form,
-                    &mut out,
-                );
+                scalar(token, places.is_some_and(|places| places.uuid), form, out);
             }
         }
         // A value is complete and stands at `start..` in the output.
         let Some(frame) = stack.last_mut() else {
-            return out;
+            return;
         };
         if let Some((name, entry)) = frame.open.take() {
             if form == Form::Canonical && is_nothing(out.get(start..).unwrap_or_default()) {
                 out.truncate(entry);
+                unsorted.split_off(&entry);
                 continue;
             }
             frame.sorted &= frame.entries.last().is_none_or(|(last, _, _)| *last < name);
@@ -162,23 +206,19 @@ fn place<'a>(stack: &[Frame<'a>]) -> Option<&'a Canonical> {
     }
 }
 
-fn close(mut frame: Frame<'_>, out: &mut String) {
+fn close(mut frame: Frame<'_>, out: &mut String, unsorted: &mut Unsorted) {
     if out.ends_with(',') {
         out.pop();
     }
+    out.push(if frame.object { '}' } else { ']' });
     if frame.object && !frame.sorted {
         frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-        let mut sorted = String::with_capacity(out.len() - frame.start);
-        for (_, start, end) in frame.entries {
-            if !sorted.is_empty() {
-                sorted.push(',');
-            }
-            sorted.push_str(out.get(start..end).unwrap_or_default());
-        }
-        out.truncate(frame.start + 1);
-        out.push_str(&sorted);
+        let members = frame
+            .entries
+            .into_iter()
+            .map(|(_, start, end)| (start, end));
+        unsorted.insert(frame.start, (out.len(), members.collect()));
     }
-    out.push(if frame.object { '}' } else { ']' });
 }
 
 fn scalar(token: &str, uuid: bool, form: Form, out: &mut String) {

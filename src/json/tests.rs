@@ -93,3 +93,24 @@ fn strings_are_unescaped_as_go_does() {
         "a\né😀\u{fffd}x/"
     );
 }
+
+#[test]
+fn depth_and_disorder_cost_no_more_than_their_length() {
+    let deep = |levels: usize| {
+        format!(
+            "{}1{}",
+            "{\"b\":".repeat(levels),
+            ",\"a\":[{\"d\":1,\"c\":null}]}".repeat(levels)
+        )
+    };
+    let levels = 200_000;
+    let expected = format!(
+        "{}1{}",
+        "{\"a\":[{\"d\":1}],\"b\":".repeat(levels),
+        "}".repeat(levels)
+    );
+    assert_eq!(Canonical::default().text(&deep(levels)).unwrap(), expected);
+    let mixed = r#"{"z":{"y":2,"x":{"b":1,"a":2}},"n":null,"k":{"m":null},"c":[{"b":1,"a":{"f":1,"e":2}}],"a":0}"#;
+    let sorted = r#"{"a":0,"c":[{"a":{"e":2,"f":1},"b":1}],"z":{"x":{"a":2,"b":1},"y":2}}"#;
+    assert_eq!(Canonical::default().text(mixed).unwrap(), sorted);
+}

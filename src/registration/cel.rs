@@ -58,7 +58,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
     let here = schema.at(field)?;
     match &rule.check {
         Check::Immutable { unset } => {
-            let name = member(field.names().last()?);
+            let name = member(field.names().last()?)?;
             let uuid = here.format.as_deref() == Some("uuid");
             let spell = |text: String| {
                 if uuid {
@@ -115,7 +115,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
         }
         Check::Requires { needs } => {
             let has = |need: &Path, object: &str| {
-                let name = member(need.names().last()?);
+                let name = member(need.names().last()?)?;
                 let schema = here.properties.get(need.names().last()?.as_ref())?;
                 Some(match schema.kind.as_deref() {
                     Some("array" | "string") => {
@@ -124,7 +124,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
                     _ => match schema.required.first() {
                         // A null has no members: asking for one tells it from an object.
                         Some(inner) => {
-                            let inner = member(inner);
+                            let inner = member(inner)?;
                             format!("has({object}.{name}) && has({object}.{name}.{inner})")
                         }
                         None => format!("has({object}.{name})"),
@@ -162,15 +162,24 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
 /// A duration as Go's `time.ParseDuration` takes it.
 const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
-/// A property's name as CEL has it: `-`, `.`, `/` and keywords are escaped
+/// A property's name as CEL has it, if CEL can name it: `-`, `.`, `/` and keywords are escaped
 /// (`apiserver pkg/cel/escaping.go`).
-fn member(name: &str) -> String {
+fn member(name: &str) -> Option<String> {
+    let sayable =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+    if name.is_empty()
+        || name.starts_with(|c: char| c.is_ascii_digit())
+        || !name.bytes().all(sayable)
+    {
+        return None;
+    }
     let escaped = name
         .replace("__", "__underscores__")
         .replace('.', "__dot__")
         .replace('-', "__dash__")
         .replace('/', "__slash__");
-    const RESERVED: [&str; 20] = [
+    const RESERVED: [&str; 21] = [
+        "while",
         "true",
         "false",
         "null",
@@ -192,11 +201,10 @@ fn member(name: &str) -> String {
         "var",
         "void",
     ];
-    if RESERVED.contains(&escaped.as_str()) {
-        format!("__{escaped}__")
-    } else {
-        escaped
-    }
+    Some(match RESERVED.contains(&escaped.as_str()) {
+        true => format!("__{escaped}__"),
+        false => escaped,
+    })
 }
 
 /// Adds a validation to the schema at a path.

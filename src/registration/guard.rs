@@ -47,6 +47,8 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
         "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"}},
         "spec": {
             "failurePolicy": "Fail",
+            // An object that is going must be let go: its finalizers are removed by updates.
+            "matchConditions": [{"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}],
             "matchConstraints": {
                 "matchPolicy": "Equivalent",
                 "resourceRules": [{

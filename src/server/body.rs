@@ -96,9 +96,10 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, budget: &Budget) -> Re
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(Unread::TooLarge);
     }
-    let mut reserved = declared.unwrap_or_else(|| CHUNK.min(limit));
+    // What has arrived is what is held: an announcement alone must not shut others out.
+    let mut reserved = declared.unwrap_or(CHUNK).min(CHUNK).min(limit);
     let mut share = budget.reserve(reserved).ok_or(Unread::Budget)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(declared.unwrap_or(0)).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(reserved).unwrap_or(0));
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else {
             continue; // trailers
@@ -110,7 +111,8 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, budget: &Budget) -> Re
         }
         if length > reserved {
             // Doubling, as the buffer itself does.
-            let more = (length * 2).min(limit).max(length) - reserved;
+            let most = declared.unwrap_or(limit).min(limit);
+            let more = (length * 2).min(most).max(length) - reserved;
             share.merge(budget.reserve(more).ok_or(Unread::Budget)?);
             reserved += more;
         }

@@ -5,6 +5,8 @@
 //! of the force annotation, if there is one. Another recipe would be another schema version beside this one, never
 //! instead of it: a hash that moves restarts what it belongs to.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sha2::{Digest, Sha256};
 
 use crate::definition::Rollout;
@@ -46,19 +48,11 @@ impl Preimage {
     /// The names of members that two preimages do not share.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Vec<String> {
-        let (one, two) = (self.members(), other.members());
-        let mut names: Vec<String> = one
-            .iter()
-            .filter(|member| !two.contains(member))
-            .map(|(name, _)| name.clone())
-            .collect();
-        names.extend(
-            two.iter()
-                .filter(|(name, _)| !one.iter().any(|(other, _)| other == name))
-                .map(|(name, _)| name.clone()),
-        );
-        names.sort();
-        names
+        let members = |preimage: &Self| preimage.members().into_iter().collect::<BTreeMap<_, _>>();
+        let (one, two) = (members(self), members(other));
+        let names: BTreeSet<&String> = one.keys().chain(two.keys()).collect();
+        let differ = |name: &&String| one.get(*name) != two.get(*name);
+        names.into_iter().filter(differ).cloned().collect()
     }
 }
 

@@ -111,3 +111,70 @@ fn golden_hashes_do_not_move() {
         "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87"
     );
 }
+
+/// A kind whose older version has a top-level object that the newer one does not.
+fn moved_out_of_the_top() -> Webhook {
+    let definition = "\
+apiVersion: pointsman.dev/v1
+kind: KindDefinition
+crd: crd
+steps:
+- from: v1
+  to: v2
+  operations:
+  - values: {from: config.policy, to: spec.policy, map: {always: Always, forever: Always}}
+  - drop: config.size
+";
+    let schema = |properties: &str| {
+        format!(
+            "{{name: NAME, served: true, storage: STORED, schema: {{openAPIV3Schema: {{type: object, properties: {properties}}}}}}}"
+        )
+    };
+    let older = schema(
+        "{config: {type: object, properties: {policy: {type: string}, size: {type: string}}}, spec: {type: object}}",
+    );
+    let newer = schema("{spec: {type: object, properties: {policy: {type: string}}}}");
+    let crd = format!(
+        "kind: CustomResourceDefinition\nspec: {{group: example.com, names: {{kind: Top, plural: tops}}, versions: [{}, {}]}}\n",
+        older.replace("NAME", "v1").replace("STORED", "false"),
+        newer.replace("NAME", "v2").replace("STORED", "true")
+    );
+    let kind = Kind::load("top.yaml", definition, &mut |_| Ok(crd.clone()));
+    Webhook::new(
+        vec![kind.unwrap_or_else(|error| panic!("{error}"))],
+        Metadata::Full,
+    )
+    .unwrap()
+}
+
+#[test]
+fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
+    let webhook = moved_out_of_the_top();
+    let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
+    let there = webhook.convert(object, "v2", None).unwrap();
+    assert!(
+        !Json::borrowed(&there.text)
+            .members()
+            .iter()
+            .any(|(name, _)| name == "config")
+    );
+    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    assert!(
+        Json::borrowed(&home.text).same(&Json::borrowed(object)),
+        "{}",
+        home.text
+    );
+}
+
+#[test]
+fn an_annotation_in_our_form_that_came_along_is_not_believed() {
+    let webhook = moved_out_of_the_top();
+    let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
+    let there = webhook.convert(object, "v2", None).unwrap();
+    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    assert!(
+        Json::borrowed(&home.text).same(&Json::borrowed(object)),
+        "{}",
+        home.text
+    );
+}

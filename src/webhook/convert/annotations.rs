@@ -126,11 +126,16 @@ impl<'a> Annotations<'a> {
                 _ => Shape::Absent,
             };
         }
-        if own.is_empty() {
+        let name = step.kept.of(to.other());
+        let theirs = self.text(name);
+        // Somebody else's annotation in our form would be taken for ours on the way home, so it is put away, too.
+        let mistaken = theirs
+            .as_deref()
+            .is_some_and(|text| super::recognized(text, step).is_some());
+        if own.is_empty() && !mistaken {
             return Ok(());
         }
-        let name = step.kept.of(to.other());
-        if let Some(text) = self.text(name) {
+        if let Some(text) = theirs {
             own.add(DISPLACED, "value", Json::string(&text));
         }
         match (self.members.is_empty(), self.shape) {

@@ -57,7 +57,7 @@ pub(super) fn convert<'a>(
                 !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
             }));
         }
-        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+        let kept = if prefix.is_empty() && gone(root, level, from, operation.places.of(to)) {
             &nothing
         } else {
             kept
@@ -76,7 +76,7 @@ pub(super) fn convert<'a>(
             }
             None => Vec::new(),
         };
-        let kept = if prefix.is_empty() && gone(root, operation.places.of(to)) {
+        let kept = if prefix.is_empty() && gone(root, level, from, operation.places.of(to)) {
             &nothing
         } else {
             kept
@@ -92,9 +92,16 @@ pub(super) fn convert<'a>(
     Ok(own)
 }
 
-/// Whether the top-level object that is written into is not there.
-fn gone(root: &Json<'_>, places: &[Place]) -> bool {
-    places.iter().any(|place| !tree::has_top(root, &place.path))
+/// Whether the top-level object that is written into was taken away. One that the other version does not have at all
+/// cannot have been taken away there.
+fn gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
+    let known = |path: &Path| {
+        let mut tops = level.stays.of(from).iter().filter(|top| top.len() == 1);
+        tops.any(|top| path.starts_with(top))
+    };
+    places
+        .iter()
+        .any(|place| !tree::has_top(root, &place.path) && known(&place.path))
 }
 
 fn is_remainder(operation: &&Operation) -> bool {

@@ -201,7 +201,10 @@ pub(in crate::webhook) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
 /// Whether the top-level object that holds a field is there. What was kept of one that is gone stays away with it.
 pub(super) fn has_top(root: &Json<'_>, path: &Path) -> bool {
     match path.names() {
-        [top, _, ..] => root.get(top).is_some_and(|top| top.is_object()),
+        [top, _, ..] => match root {
+            Json::Object(members) => members.get(top).is_some_and(Json::is_object),
+            closed => closed.get(top).is_some_and(|top| top.is_object()),
+        },
         _ => true,
     }
 }
