@@ -112,9 +112,12 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, budget: &Budget) -> Re
         if length > reserved {
             // Doubling, as the buffer itself does.
             let most = declared.unwrap_or(limit).min(limit);
-            let more = (length * 2).min(most).max(length) - reserved;
+            let wanted = (length * 2).min(most).max(length);
+            // Permits are whole: each must be asked for once only.
+            let whole = |bytes: u64| bytes.div_ceil(KIB) * KIB;
+            let more = whole(wanted) - whole(reserved);
             share.merge(budget.reserve(more).ok_or(Unread::Budget)?);
-            reserved += more;
+            reserved = wanted;
         }
     }
     Ok(Held {

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hyper::body::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::body::Held;
@@ -25,27 +26,25 @@ impl Decide {
         Self(Arc::new(decide))
     }
 
-    /// Decides one request. The share of the byte budget is held until that is done, even where the client has left.
+    /// Decides one request. The share of the byte budget is held until that is done, even where the client has left, and
+    /// then goes with the reply, which is about as large.
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
         held: Held,
         deadline: Instant,
-    ) -> Result<Reply, Undecided> {
+    ) -> Result<(Reply, OwnedSemaphorePermit), Undecided> {
         let Held { bytes, share } = held;
         if bytes.len() <= INLINE {
-            let result = self.contained(endpoint, bytes);
-            drop(share);
-            return result;
+            return Ok((self.contained(endpoint, bytes)?, share));
         }
         let this = self.clone();
         let decided = tokio::task::spawn_blocking(move || {
-            let _share = share;
             // Nobody waits for an answer any more: do not begin.
             if Instant::now() >= deadline {
                 return Err(Undecided::Expired);
             }
-            this.contained(endpoint, bytes)
+            Ok((this.contained(endpoint, bytes)?, share))
         });
         // A panic is contained in there: what is left is a runtime that shuts down.
         decided.await.unwrap_or(Err(Undecided::Stopped))

@@ -8,7 +8,8 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, Version};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{self, BodyLimits, Budget, Unread};
@@ -86,10 +87,10 @@ impl Routes {
 
         let mut close = false;
         let mut response = match self.review(endpoint, &head, &mut body, peer, started).await {
-            Ok(reply) => {
+            Ok((reply, share)) => {
                 self.metrics.decided(webhook, &reply);
                 log::reply(webhook, peer.addr, &reply, started.elapsed());
-                json(reply.body)
+                json(reply.body, share)
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Panic { .. }) {
@@ -127,7 +128,7 @@ impl Routes {
         body: &mut Incoming,
         peer: Peer,
         started: Instant,
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<(Reply, OwnedSemaphorePermit), Refusal> {
         let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
         if head.method != Method::POST {
             return Err(Refusal::Method);
@@ -206,11 +207,27 @@ fn is_json(headers: &HeaderMap) -> bool {
     plain && essence.eq_ignore_ascii_case("application/json")
 }
 
-fn json(body: Vec<u8>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = StatusCode::OK;
+/// A review. Its share of the budget is held until its bytes are sent: an answer that nobody fetches is memory, too.
+fn json(body: Vec<u8>, share: OwnedSemaphorePermit) -> Response<Full<Bytes>> {
+    let body = Bytes::from_owner(Answer {
+        body,
+        _share: share,
+    });
+    let mut response = Response::new(Full::new(body));
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Bytes that are paid for as long as they are there.
+struct Answer {
+    body: Vec<u8>,
+    _share: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Answer {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
 }

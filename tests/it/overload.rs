@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use pointsman::server::BodyLimits;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::eventually;
 use crate::support::gate::{Gate, waiting};
 use crate::support::server::{TestServer, echo};
 
@@ -140,4 +143,78 @@ async fn connections_beyond_the_limit_wait_their_turn() {
             .status,
         200
     );
+}
+
+/// A request as it is written on a connection, head and body apart.
+fn head(length: usize) -> String {
+    format!(
+        "POST /convert HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_body_that_is_only_announced_shuts_out_nobody() {
+    let server = TestServer::start(echo(), |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = MIB;
+    })
+    .await;
+    let mut announcing = Vec::new();
+    for _ in 0..4 {
+        let mut tls = server.dial().handshake().await.unwrap();
+        tls.write_all(head(1 << 20).as_bytes()).await.unwrap();
+        tls.flush().await.unwrap();
+        announcing.push(tls);
+    }
+    let reading = "webhook_requests_in_flight{webhook=\"convert\"}";
+    eventually("all of them are read", || async {
+        (server.metric(reading).await == Some(4.0)).then_some(())
+    })
+    .await;
+    let mut client = server.http1().await;
+    assert_eq!(
+        client.post("/convert", waiting(300)).await.unwrap().status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_fetches_is_paid_for() {
+    // Far more than the buffers between two sockets hold.
+    const LARGE: usize = 48 << 20;
+    let server = TestServer::start(echo(), |options| {
+        options.body_limits = BodyLimits::up_to(64 * MIB);
+        options.body_budget = 64 * MIB;
+    })
+    .await;
+    let mut tls = server.dial().handshake().await.unwrap();
+    tls.write_all(head(LARGE).as_bytes()).await.unwrap();
+    tls.write_all(&vec![b' '; LARGE]).await.unwrap();
+    tls.flush().await.unwrap();
+    let decided = "webhook_outcomes_total{outcome=\"allow\",webhook=\"convert\"}";
+    eventually("it is decided", || async {
+        (server.metric(decided).await >= Some(1.0)).then_some(())
+    })
+    .await;
+
+    let mut other = server.http1().await;
+    let large = vec![b' '; 32 << 20];
+    other
+        .post("/convert", large.clone())
+        .await
+        .unwrap()
+        .refused(503);
+    let mut fetched = vec![0; LARGE];
+    tls.read_exact(&mut fetched).await.unwrap();
+    drop(tls);
+    eventually("its share is free again", || {
+        let large = large.clone();
+        let dial = server.dial();
+        async move {
+            let mut client = dial.connect().await.ok()?;
+            let answer = client.post("/convert", large).await.ok()?;
+            (answer.status == 200).then_some(())
+        }
+    })
+    .await;
 }
