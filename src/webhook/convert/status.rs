@@ -174,8 +174,8 @@ impl Rolling<'_> {
             &self.status.requests.requested,
             &self.status.requests.completed,
         );
-        let mut requested =
-            give_back(left, request, &Vec::new()).filter(|_| tree::has_top(root, &request.path));
+        let mut requested = give_back(left, request, &Vec::new())
+            .filter(|value| self.is_usable(root, request, value));
         if requested.is_none() && self.complete {
             let derived = Json::string(&derive(&self.hash));
             own.add(&request.id, "derived", derived.clone());
@@ -183,7 +183,7 @@ impl Rolling<'_> {
         }
         let completed_hash = tree::get(root, "", &self.status.hashes.completed.path)?.cloned();
         let kept = give_back(left, done, &vec![completed_hash.clone()])
-            .filter(|_| tree::has_top(root, &done.path));
+            .filter(|value| self.is_usable(root, done, value));
         let mut completed = kept.clone();
         if self.complete && self.has_status(root) {
             let calculated = self.is_calculated(completed_hash.as_ref());
@@ -279,6 +279,11 @@ impl Rolling<'_> {
             set(root, place, given.into_iter().next().flatten())?;
         }
         Ok(())
+    }
+
+    /// Whether a kept request may come back: into an object that is there, and into a complete one not as null.
+    fn is_usable(&self, root: &Json<'_>, place: &Place, value: &Json<'_>) -> bool {
+        tree::has_top(root, &place.path) && !(self.complete && value.is_null())
     }
 
     fn is_calculated(&self, hash: Option<&Json<'_>>) -> bool {
