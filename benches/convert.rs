@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use pointsman::definition::Kind;
-use pointsman::webhook::{Endpoint, Metadata, Webhook};
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use pointsman::server::units::{parse_duration, parse_size};
-use pointsman::webhook::{ControllerVersion, Enforcement, Settings};
+use pointsman_server::units::{parse_duration, parse_size};
+use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
 
 use crate::commands::{completion, convert, crd, hash, kinds, mutate, validate, webhooks};
 

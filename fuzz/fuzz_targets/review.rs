@@ -10,7 +10,7 @@ mod kinds;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod value;
 
-use pointsman::webhook::{Endpoint, Outcome};
+use pointsman_core::webhook::{Endpoint, Outcome};
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|body: &[u8]| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman::definition::{self, Kind};
+use pointsman_core::definition::{self, Kind};
 
 use super::kinds_dir::{self, KindsArgs, Known};
 use super::node::Node;
@@ -226,21 +226,21 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   Which kinds are known, yours among them:
     pointsman kinds
-    pointsman kinds --kinds src/kinds/materialize
+    pointsman kinds --kinds crates/core/kinds/materialize
 
   Begin your own definition from one that works:
     pointsman kinds show materialize
 
   Check it before it meets a cluster:
-    pointsman kinds check src/kinds/materialize/materialize.yaml";
+    pointsman kinds check crates/core/kinds/materialize/materialize.yaml";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   A definition, with its CRD beside it:
-    pointsman kinds check src/kinds/materialize/materialize.yaml
+    pointsman kinds check crates/core/kinds/materialize/materialize.yaml
 
   All of a directory, as `--kinds` would read it:
-    pointsman kinds check src/kinds/materialize
+    pointsman kinds check crates/core/kinds/materialize
 
 Exit codes:
   0  all are fine

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use pointsman::definition::{self, Kind};
-use pointsman::webhook::{Metadata, Webhook};
+use pointsman_core::definition::{self, Kind};
+use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::input::{self, Source};
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman::webhook::PatchOperation;
+use pointsman_core::webhook::PatchOperation;
 
 use super::hash::HashFormat as Form;
 use super::kinds_dir::KindsArgs;

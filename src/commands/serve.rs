@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman::server::dev::{self, DevPair};
-use pointsman::server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
-use pointsman::webhook::{Metadata, Webhook};
+use pointsman_server::dev::{self, DevPair};
+use pointsman_server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
+use pointsman_core::webhook::{Metadata, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Usage, kinds_dir};

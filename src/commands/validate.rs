@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman::webhook::{Enforcement, Judgement};
+use pointsman_core::webhook::{Enforcement, Judgement};
 
 use super::kinds_dir::KindsArgs;
 use super::node::Node;

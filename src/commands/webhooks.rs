@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pointsman::definition::Kind;
-use pointsman::registration::{Client, GuardMode, Selection, guard, webhooks};
-use pointsman::webhook::ControllerVersion;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{Client, GuardMode, Selection, guard, webhooks};
+use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::Usage;

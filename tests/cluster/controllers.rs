@@ -2,8 +2,8 @@
 //!
 //! Both replace the whole status through the status subresource, as the real ones do.
 
-use pointsman::definition::Kind;
-use pointsman::webhook::{Metadata, Webhook};
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
 use crate::support::scene::Scene;

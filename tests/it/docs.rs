@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pointsman::definition::{self, Kind};
-use pointsman::webhook::{Metadata, Webhook};
+use pointsman_core::definition::{self, Kind};
+use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
 /// An example of docs/definitions.md: what is written, and an object on both sides of it.

@@ -1,6 +1,6 @@
 //! Which operation changed which field.
 
-use pointsman::webhook::Change;
+use pointsman_core::webhook::Change;
 
 use super::Done;
 use crate::commands::input::Document;

@@ -5,7 +5,7 @@ mod explain;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman::webhook::{Change, Webhook};
+use pointsman_core::webhook::{Change, Webhook};
 
 use super::input::{Document, FileArgs, Object, documents};
 use super::kinds_dir::KindsArgs;

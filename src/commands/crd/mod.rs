@@ -12,8 +12,8 @@ use anyhow::Context;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
-use pointsman::definition::Kind;
-use pointsman::registration;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration;
 use serde_json::{Value, json};
 
 use self::address::url;

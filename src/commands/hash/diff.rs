@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman::webhook::Webhook;
+use pointsman_core::webhook::Webhook;
 
 use super::{Hashed, one};
 use crate::commands::Usage;

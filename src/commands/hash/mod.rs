@@ -5,7 +5,7 @@ mod diff;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use pointsman::webhook::{HASH_SCHEMA, Preimage, Webhook};
+use pointsman_core::webhook::{HASH_SCHEMA, Preimage, Webhook};
 
 use super::convert::unknown;
 use super::input::{FileArgs, Object, documents};

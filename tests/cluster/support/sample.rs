@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pointsman::definition::Kind;
+use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
 /// A kind with two versions and an example of each.
@@ -112,9 +112,9 @@ pub(crate) static ELASTICSEARCH: Sample = Sample {
     new: "v1",
     scale: false,
     group: "elasticsearch.k8s.elastic.co",
-    definition: include_str!("../../../src/kinds/elasticsearch/elasticsearch.yaml"),
+    definition: include_str!("../../../crates/core/kinds/elasticsearch/elasticsearch.yaml"),
     crd_file: "elasticsearches.crd.yaml",
-    crd: include_str!("../../../src/kinds/elasticsearch/elasticsearches.crd.yaml"),
+    crd: include_str!("../../../crates/core/kinds/elasticsearch/elasticsearches.crd.yaml"),
     specs: || (json!({"version": "8.18.0"}), json!({"version": "8.18.0"})),
 };
 
@@ -127,9 +127,9 @@ pub(crate) static MATERIALIZE: Sample = Sample {
     new: "v1alpha2",
     scale: false,
     group: "materialize.cloud",
-    definition: include_str!("../../../src/kinds/materialize/materialize.yaml"),
+    definition: include_str!("../../../crates/core/kinds/materialize/materialize.yaml"),
     crd_file: "materializes.crd.yaml",
-    crd: include_str!("../../../src/kinds/materialize/materializes.crd.yaml"),
+    crd: include_str!("../../../crates/core/kinds/materialize/materializes.crd.yaml"),
     specs: || {
         let role = "arn:aws:iam::123456789012:role/environmentd";
         let old = json!({

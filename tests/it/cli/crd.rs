@@ -21,7 +21,7 @@ fn the_manifest_is_what_the_command_prints() {
 /// All but the conversion and our annotation is as the definition's CRD has it.
 #[track_caller]
 fn keeps_the_rest(crd: &Value) {
-    let mut original = yaml(&read("src/kinds/materialize/materializes.crd.yaml"));
+    let mut original = yaml(&read("crates/core/kinds/materialize/materializes.crd.yaml"));
     let mut rest = crd.clone();
     rest["spec"].as_object_mut().unwrap().remove("conversion");
     rest["metadata"]

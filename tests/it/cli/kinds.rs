@@ -52,7 +52,7 @@ fn kinds_are_listed() {
 
 #[test]
 fn definitions_are_shown_as_they_are_written() {
-    let text = read("src/kinds/materialize/materialize.yaml");
+    let text = read("crates/core/kinds/materialize/materialize.yaml");
     assert_eq!(pointsman(&["kinds", "show", "materialize"]).data(), text);
     assert_eq!(pointsman(&["kinds", "show", "Materialize"]).data(), text);
     let error = pointsman(&["kinds", "show", "materialise"]).refusal(2);
@@ -77,7 +77,7 @@ fn the_schema_of_a_definition_is_json_schema() {
 /// A directory with the Materialize definition, changed.
 fn directory(change: impl Fn(String) -> String) -> TempDir {
     let directory = TempDir::new().unwrap();
-    let file = |name: &str| read(format!("src/kinds/materialize/{name}"));
+    let file = |name: &str| read(format!("crates/core/kinds/materialize/{name}"));
     fs::write(
         directory.path().join("materialize.yaml"),
         change(file("materialize.yaml")),
@@ -96,16 +96,16 @@ fn a_check_says_what_it_understood_or_what_is_wrong() {
     let fine = pointsman(&[
         "kinds",
         "check",
-        "src/kinds/materialize",
-        "src/kinds/elasticsearch/elasticsearch.yaml",
+        "crates/core/kinds/materialize",
+        "crates/core/kinds/elasticsearch/elasticsearch.yaml",
     ])
     .data();
     for line in [
-        "src/kinds/materialize/materialize.yaml: Materialize.materialize.cloud is fine\n",
+        "crates/core/kinds/materialize/materialize.yaml: Materialize.materialize.cloud is fine\n",
         "  v1alpha1 <-> v1alpha2\n    drop spec.inPlaceRollout\n",
         "    moveIntoMap spec.environmentdIamRoleArn <-> spec.serviceAccountAnnotations[\"eks.amazonaws.com/role-arn\"]\n",
         "  rollout hash of spec at v1alpha2, forced by annotation materialize.cloud/force-rollout\n",
-        "src/kinds/elasticsearch/elasticsearch.yaml: Elasticsearch.elasticsearch.k8s.elastic.co is fine\n",
+        "crates/core/kinds/elasticsearch/elasticsearch.yaml: Elasticsearch.elasticsearch.k8s.elastic.co is fine\n",
     ] {
         assert!(fine.contains(line), "{fine}");
     }
@@ -113,7 +113,7 @@ fn a_check_says_what_it_understood_or_what_is_wrong() {
         directory(|text| text.replace("drop: spec.inPlaceRollout", "drop: spec.inPlaceRolout"));
     let path = bad.path().to_str().unwrap();
     let error = pointsman(&["kinds", "check", path]).refusal(1);
-    let line = 1 + read("src/kinds/materialize/materialize.yaml")
+    let line = 1 + read("crates/core/kinds/materialize/materialize.yaml")
         .lines()
         .position(|line| line.contains("drop: spec.inPlaceRollout"))
         .unwrap();

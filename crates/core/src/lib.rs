@@ -1,0 +1,11 @@
+//! What pointsman decides: Kubernetes custom resources between the versions of their API, as pure functions.
+//!
+//! - [`definition`] knows: kinds are data, compiled once and checked against their own schemas.
+//! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
+//! - [`registration`] makes the documents by which a cluster comes to ask.
+
+pub mod definition;
+mod json;
+pub mod registration;
+mod upgrade;
+pub mod webhook;

@@ -1,0 +1,180 @@
+use super::*;
+use crate::json::Json;
+
+fn webhook() -> Webhook {
+    let kinds = Kind::embedded().unwrap_or_else(|error| panic!("{error}"));
+    Webhook::new(kinds, Metadata::Full).unwrap()
+}
+
+fn fixture(name: &str) -> String {
+    let path = format!(
+        "{}/../../tests/data/fixtures/{name}.yaml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let value: serde_json::Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    value.to_string()
+}
+
+/// The calculated hash of the fixtures F06 to F10.
+const SETTLED: &str = "\"2dfc6d1d852e217232939bc04369e528bdcc14abb1113ebb4686d2d4d3682034\"";
+
+#[test]
+fn status_says_by_hashes_what_the_older_version_says_by_requests() {
+    let absent = None;
+    let cases = [
+        ("F06", Some(SETTLED), Some(SETTLED)),
+        ("F07", absent, Some(SETTLED)),
+        (
+            "F07b",
+            absent,
+            Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\""),
+        ),
+        ("F08", absent, absent),
+        ("F09", absent, Some(SETTLED)),
+        ("F10", Some(SETTLED), Some(SETTLED)),
+        ("F10b", absent, Some(SETTLED)),
+        (
+            "F11",
+            Some("\"32757b88cb0576b194c261380738cae622235e783724a4e2f1e84c658d3fce1b\""),
+            Some("\"6ea77da13420091bac838556fe36c55e49da782e7fd9f0e0416191c077d48d3e\""),
+        ),
+    ];
+    for (name, completed, requested) in cases {
+        let newer = webhook().convert(&fixture(name), "v1alpha2", None).unwrap();
+        let newer = Json::borrowed(&newer.text);
+        let status = newer.get("status").unwrap();
+        let text = |field: &str| status.get(field).map(|value| value.to_text());
+        assert_eq!(
+            text("lastCompletedRolloutHash").as_deref(),
+            completed,
+            "{name}"
+        );
+        assert_eq!(text("requestedRolloutHash").as_deref(), requested, "{name}");
+        assert_eq!(text("lastCompletedRolloutRequest"), None, "{name}");
+    }
+}
+
+#[test]
+fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
+    // The condition still says Promoting, so the newer version has no completed hash that could say it.
+    let webhook = webhook();
+    let down = webhook
+        .convert(&fixture("F16"), "v1alpha1", None)
+        .unwrap()
+        .text;
+    let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
+    let request = "33333333-3333-3333-3333-333333333333";
+    object["spec"]["requestRollout"] = request.into();
+    object["status"]["lastCompletedRolloutRequest"] = request.into();
+    let up = webhook
+        .convert(&object.to_string(), "v1alpha2", None)
+        .unwrap()
+        .text;
+    let back = webhook.convert(&up, "v1alpha1", None).unwrap().text;
+    let back: serde_json::Value = serde_json::from_str(&back).unwrap();
+    assert_eq!(back["status"]["lastCompletedRolloutRequest"], request);
+    assert_eq!(back["spec"]["requestRollout"], request);
+}
+
+#[test]
+fn golden_hashes_do_not_move() {
+    let minimal = "32757b88cb0576b194c261380738cae622235e783724a4e2f1e84c658d3fce1b";
+    let base = r#"{"apiVersion":"materialize.cloud/v1alpha2","kind":"Materialize","spec":{"environmentdImageRef":"materialize/environmentd:v26.12.0","backendSecretName":"materialize-backend"MORE}}"#;
+    for (more, hash) in [
+        ("", minimal),
+        (
+            r#","forceRollout":"33333333-3333-3333-3333-333333333333""#,
+            "61acf8d766fe83b828bd33d9c6b177eb60b0a2a58f431f60a63e2eacb98ba512",
+        ),
+        (r#","balancerdReplicas":3,"forcePromote":"x""#, minimal),
+        (
+            r#","serviceAccountAnnotations":{"eks.amazonaws.com/role-arn":"arn:aws:iam::123456789012:role/mz"}"#,
+            "cb28bb1cdca18675fcea5e58c06bb75213acc28fffee281555be7ba74a70c606",
+        ),
+        (
+            r#","enableRbac":null,"podLabels":{},"environmentId":"00000000000000000000000000000000""#,
+            minimal,
+        ),
+    ] {
+        assert_eq!(
+            webhook()
+                .preimage(&base.replace("MORE", more))
+                .unwrap()
+                .hash(),
+            hash,
+            "{more}"
+        );
+    }
+    assert_eq!(
+        webhook().preimage(&fixture("F15")).unwrap().hash(),
+        "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87"
+    );
+}
+
+/// A kind whose older version has a top-level object that the newer one does not.
+fn moved_out_of_the_top() -> Webhook {
+    let definition = "\
+apiVersion: pointsman.dev/v1
+kind: KindDefinition
+crd: crd
+steps:
+- from: v1
+  to: v2
+  operations:
+  - values: {from: config.policy, to: spec.policy, map: {always: Always, forever: Always}}
+  - drop: config.size
+";
+    let schema = |properties: &str| {
+        format!(
+            "{{name: NAME, served: true, storage: STORED, schema: {{openAPIV3Schema: {{type: object, properties: {properties}}}}}}}"
+        )
+    };
+    let older = schema(
+        "{config: {type: object, properties: {policy: {type: string}, size: {type: string}}}, spec: {type: object}}",
+    );
+    let newer = schema("{spec: {type: object, properties: {policy: {type: string}}}}");
+    let crd = format!(
+        "kind: CustomResourceDefinition\nspec: {{group: example.com, names: {{kind: Top, plural: tops}}, versions: [{}, {}]}}\n",
+        older.replace("NAME", "v1").replace("STORED", "false"),
+        newer.replace("NAME", "v2").replace("STORED", "true")
+    );
+    let kind = Kind::load("top.yaml", definition, &mut |_| Ok(crd.clone()));
+    Webhook::new(
+        vec![kind.unwrap_or_else(|error| panic!("{error}"))],
+        Metadata::Full,
+    )
+    .unwrap()
+}
+
+#[test]
+fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
+    let webhook = moved_out_of_the_top();
+    let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
+    let there = webhook.convert(object, "v2", None).unwrap();
+    assert!(
+        !Json::borrowed(&there.text)
+            .members()
+            .iter()
+            .any(|(name, _)| name == "config")
+    );
+    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    assert!(
+        Json::borrowed(&home.text).same(&Json::borrowed(object)),
+        "{}",
+        home.text
+    );
+}
+
+#[test]
+fn an_annotation_in_our_form_that_came_along_is_not_believed() {
+    let webhook = moved_out_of_the_top();
+    let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
+    let there = webhook.convert(object, "v2", None).unwrap();
+    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    assert!(
+        Json::borrowed(&home.text).same(&Json::borrowed(object)),
+        "{}",
+        home.text
+    );
+}

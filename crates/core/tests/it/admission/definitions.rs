@@ -1,0 +1,264 @@
+//! An admission block that cannot be meant is refused when it is loaded, with its line and its place.
+
+use pointsman_core::definition::Kind;
+
+use super::data;
+
+/// The definition with one line in place of another. The line's number and what is said of it, one problem per line.
+pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
+    let text = data("kinds/gadgets.yaml");
+    let line = text
+        .lines()
+        .position(|line| line.contains(original))
+        .unwrap_or_else(|| panic!("{original}"))
+        + 1;
+    let text = text.replacen(original, replacement, 1);
+    let loaded = Kind::load("gadgets.yaml", &text, &mut |file| {
+        Ok(data(&format!("kinds/{file}")))
+    });
+    match loaded {
+        Ok(_) => panic!("{replacement:?} was taken"),
+        Err(error) => (line as u64, error.to_string()),
+    }
+}
+
+#[test]
+fn rules_that_cannot_hold_are_refused_with_their_place() {
+    let level = "- range: {field: spec.level, max: 9}";
+    let id = "- immutable: {field: spec.id}";
+    let release = "- upgrade: {wanted: spec.release, running: status.release, orWanted: true, as: version, path: release}";
+    let duration = "- duration: {field: spec.tls.renewal}";
+    let nobody =
+        "- warn: {field: spec.labels.owner, is: nobody, message: somebody should answer for this}";
+    let cases = [
+        (
+            level,
+            "- range: {field: spec.levle, max: 9}",
+            "spec.levle: v2 has no \"levle\" there, did you mean \"level\"?",
+        ),
+        (
+            level,
+            "- range: {field: spec.level.x, max: 9}",
+            "v2 has no \"x\" there",
+        ),
+        (
+            level,
+            "- range: {field: spec..level, max: 9}",
+            "an empty name",
+        ),
+        (level, "- range: {field: \"\", max: 9}", "an empty path"),
+        (
+            level,
+            "- range: {field: spec.level}",
+            "range: spec.level has neither min nor max",
+        ),
+        (
+            level,
+            "- range: {field: spec.level, min: 10, max: 9}",
+            "range: spec.level can never be in 10…9",
+        ),
+        (
+            level,
+            "- range: {field: spec.release, max: 9}",
+            "range: spec.release is of type string, not integer",
+        ),
+        (
+            level,
+            "- range: {field: spec.tls, max: 9}",
+            "range: spec.tls is of type object, not integer",
+        ),
+        (level, "- range: {field: spec.level, maximum: 9}", "maximum"),
+        (level, "- ranges: {field: spec.level, max: 9}", "ranges"),
+        (
+            duration,
+            "- duration: {field: spec.level}",
+            "duration: spec.level is of type integer, not string",
+        ),
+        (
+            id,
+            "- immutable: {field: spec.identity}",
+            "v2 has no \"identity\" there",
+        ),
+        (
+            id,
+            "- immutable: {field: spec.id, unset: [5]}",
+            "immutable: spec.id can never be 5",
+        ),
+        (
+            "needs: [secretName, issuer]",
+            "needs: [secretName, issuers]",
+            "did you mean \"issuer\"?",
+        ),
+        (
+            "needs: [secretName, issuer]",
+            "needs: []",
+            "requires: spec.tls needs nothing",
+        ),
+        (
+            "{field: spec.tls, needs: [secretName, issuer]}",
+            "{field: spec.release, needs: [secretName]}",
+            "v2 has no \"secretName\" there",
+        ),
+        (
+            release,
+            "- upgrade: {wanted: spec.release, as: version, path: releases}",
+            "there is no upgrade path \"releases\" under paths; there is controllers, release",
+        ),
+        (
+            release,
+            "- upgrade: {wanted: spec.level, as: version, path: release}",
+            "upgrade: spec.level is of type integer, not string",
+        ),
+        (
+            release,
+            "- upgrade: {wanted: spec.release, running: status.realease, as: version, path: release}",
+            "did you mean \"release\"?",
+        ),
+        (
+            release,
+            "- upgrade: {wanted: spec.release, running: spec.level, as: version, path: release}",
+            "upgrade: spec.level is of type integer, not string",
+        ),
+        (
+            nobody,
+            "- warn: {field: spec.level, is: many, message: m}",
+            "warn: spec.level can never be \"many\"",
+        ),
+        (
+            nobody,
+            "- warn: {field: spec.level, at: v3, message: m}",
+            "at: the CRD has no version \"v3\"; it has v0, v1, v2",
+        ),
+        (
+            nobody,
+            "- warn: {field: spec.level, unlike: spec.lvl, message: m}",
+            "did you mean \"level\"?",
+        ),
+        (
+            "at: v1, use",
+            "at: v9, use",
+            "at: the CRD has no version \"v9\"",
+        ),
+        (
+            "versions: \"<2.17\"",
+            "versions: \"<two\"",
+            "controllers: range \"<two\": \"two\" is no version",
+        ),
+        (
+            "versions: \"<2.17\"",
+            "versions: \">2 <1\"",
+            "controllers: range \">2 <1\" holds no version",
+        ),
+        (
+            "versions: \"<2.17\"",
+            "versions: \"\"",
+            "controllers: an empty range",
+        ),
+    ];
+    for (original, replacement, words) in cases {
+        let (line, message) = problems(original, replacement);
+        assert!(message.contains(words), "{replacement}: {message}");
+        assert!(
+            message.starts_with(&format!("gadgets.yaml:{line}: ")),
+            "{replacement} stands in line {line}: {message}"
+        );
+    }
+}
+
+#[test]
+fn upgrade_graphs_that_lead_nowhere_are_refused_with_their_place() {
+    let middle = "{version: 2.17.0, upgradeFrom: [2.16.0], downgradeTo: [2.16.0]}";
+    let step = "- {from: \"*\", step: minor}";
+    let cases = [
+        (
+            "{version: 2.18.0, upgradeFrom: [2.17.0]}",
+            "{version: 2.18.0}",
+            "no other version leads to 2.18.0",
+        ),
+        (
+            "{version: 2.18.0, upgradeFrom: [2.17.0]}",
+            "{version: 2.18.0, upgradeFrom: [2.15.0]}",
+            "2.15.0 is named as a neighbour, but has no entry under versions",
+        ),
+        (
+            "{version: 2.18.0, upgradeFrom: [2.17.0]}",
+            "{version: new, upgradeFrom: [2.17.0]}",
+            "\"new\" is no version",
+        ),
+        (
+            middle,
+            "{version: 2.17.0, upgradeFrom: [2.16.0, 2.18.0]}",
+            "2.17.0 cannot be upgraded to from 2.18.0, which is not older",
+        ),
+        (
+            middle,
+            "{version: 2.17.0, upgradeFrom: [2.16.0], downgradeTo: [2.18.0]}",
+            "2.17.0 cannot be downgraded to 2.18.0, which is not older",
+        ),
+        (
+            middle,
+            "{version: 2.16.0, upgradeFrom: [2.16.0]}",
+            "2.16.0 has two entries",
+        ),
+        (
+            step,
+            "- {from: \"*\"}",
+            "the rule from \"*\" needs either `to` or `step`",
+        ),
+        (
+            step,
+            "- {from: \"*\", to: \"2\", step: minor}",
+            "needs either `to` or `step`",
+        ),
+        (step, "- {from: \"*\", step: huge}", "huge"),
+        (
+            step,
+            "- {from: new, step: minor}",
+            "range \"new\": \"new\" is no version",
+        ),
+        (
+            step,
+            "- {from: \"9\", to: \"8\"}",
+            "from \"9\" to \"8\" can never hold: only newer versions may follow",
+        ),
+        (
+            "downgradeOptOut: example.com/go-back",
+            "downgradeOptOut: \"go back\"",
+            "downgradeOptOut: \"go back\" is no annotation key",
+        ),
+        (
+            "optOut: example.com/any-controller",
+            "optOut: a/b/c",
+            "optOut: \"a/b/c\" is no annotation key",
+        ),
+        (
+            "versionPath: controllers",
+            "versionPath: controler",
+            "there is no upgrade path \"controler\" under paths; there is controllers, release",
+        ),
+    ];
+    for (original, replacement, words) in cases {
+        let (line, message) = problems(original, replacement);
+        assert!(message.contains(words), "{replacement}: {message}");
+        let found: u64 = message
+            .split(':')
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap_or_else(|_| panic!("no line: {message}"));
+        // A path's own line, or the block's.
+        assert!(
+            found > 0 && found <= line,
+            "{replacement} stands in line {line}: {message}"
+        );
+    }
+    let text = data("kinds/gadgets.yaml")
+        .replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");
+    let loaded = Kind::load("e.yaml", &text, &mut |_| Ok(data("kinds/gadgets.crd.yaml")));
+    assert!(
+        loaded
+            .unwrap_err()
+            .to_string()
+            .contains("paths.release: allows nothing: give it rules or versions")
+    );
+}

@@ -1,0 +1,288 @@
+//! No rule makes an object that is already there unchangeable, and none lets in what was not there before.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Endpoint, Enforcement};
+use serde_json::{Value, json};
+
+use super::apiserver::{ask, review};
+use super::objects::{Random, cases, object};
+use super::{embedded, plain, with};
+
+const MODES: [Enforcement; 3] = [Enforcement::Enforce, Enforcement::Warn, Enforcement::Audit];
+
+/// A way to break one rule of Materialize: the field, its bad value, and what is said of it.
+fn violations() -> Vec<(&'static str, Value, &'static str, &'static str)> {
+    let soon = "Invalid value: \"soon\": must be a duration such as 2160h or 1h30m";
+    let certificate = |name: &str, value: &str| json!({"dnsNames": ["a"], "issuerRef": {"name": "i"}, name: value});
+    let image = "Invalid value: \"mz:v29.0.0\": no upgrade from 26.1.0 to 29.0.0 is allowed; go to 27.0.0 first";
+    vec![
+        (
+            "balancerdReplicas",
+            json!(-1),
+            "spec.balancerdReplicas",
+            "Invalid value: -1: must be greater than or equal to 0",
+        ),
+        (
+            "consoleReplicas",
+            json!(-7),
+            "spec.consoleReplicas",
+            "Invalid value: -7: must be greater than or equal to 0",
+        ),
+        (
+            "balancerdExternalCertificateSpec",
+            json!({"issuerRef": {"name": "i"}}),
+            "spec.balancerdExternalCertificateSpec.dnsNames",
+            "Required value: must be set where spec.balancerdExternalCertificateSpec is",
+        ),
+        (
+            "consoleExternalCertificateSpec",
+            json!({"dnsNames": ["a"]}),
+            "spec.consoleExternalCertificateSpec.issuerRef",
+            "Required value: must be set where spec.consoleExternalCertificateSpec is",
+        ),
+        (
+            "internalCertificateSpec",
+            json!({"dnsNames": ["a"], "issuerRef": null}),
+            "spec.internalCertificateSpec.issuerRef",
+            "Required value: must be set where spec.internalCertificateSpec is",
+        ),
+        (
+            "balancerdExternalCertificateSpec",
+            certificate("duration", "soon"),
+            "spec.balancerdExternalCertificateSpec.duration",
+            soon,
+        ),
+        (
+            "balancerdExternalCertificateSpec",
+            certificate("renewBefore", "soon"),
+            "spec.balancerdExternalCertificateSpec.renewBefore",
+            soon,
+        ),
+        (
+            "consoleExternalCertificateSpec",
+            certificate("duration", "soon"),
+            "spec.consoleExternalCertificateSpec.duration",
+            soon,
+        ),
+        (
+            "consoleExternalCertificateSpec",
+            certificate("renewBefore", "soon"),
+            "spec.consoleExternalCertificateSpec.renewBefore",
+            soon,
+        ),
+        (
+            "internalCertificateSpec",
+            certificate("duration", "soon"),
+            "spec.internalCertificateSpec.duration",
+            soon,
+        ),
+        (
+            "internalCertificateSpec",
+            certificate("renewBefore", "soon"),
+            "spec.internalCertificateSpec.renewBefore",
+            soon,
+        ),
+        (
+            "environmentdImageRef",
+            json!("mz:v29.0.0"),
+            "spec.environmentdImageRef",
+            image,
+        ),
+        (
+            "environmentId",
+            json!("33333333-3333-3333-3333-333333333333"),
+            "spec.environmentId",
+            "Invalid value: \"33333333-3333-3333-3333-333333333333\": field is immutable",
+        ),
+    ]
+}
+
+/// A generated object that keeps every rule.
+fn valid(kind: &Kind, version: &str, random: &mut Random) -> Value {
+    let mut object = object(kind, version, random);
+    object["spec"]["environmentdImageRef"] = json!("mz:v26.1.0");
+    object["spec"]["environmentId"] = json!("22222222-2222-2222-2222-222222222222");
+    object["status"]["lastCompletedRolloutEnvironmentdImageRef"] = json!("mz:v26.1.0");
+    for name in [
+        "balancerdReplicas",
+        "consoleReplicas",
+        "balancerdExternalCertificateSpec",
+        "consoleExternalCertificateSpec",
+        "internalCertificateSpec",
+    ] {
+        object["spec"].as_object_mut().unwrap().remove(name);
+    }
+    object["metadata"]["finalizers"] = json!(["orchestratord.materialize.cloud/materialize"]);
+    object
+}
+
+/// Updates that have nothing to do with the spec.
+pub(super) fn harmless(old: &Value) -> Vec<(&'static str, Value)> {
+    let spelled = old.to_string().replace(
+        "22222222-2222-2222-2222-222222222222",
+        "22222222222222222222222222222222",
+    );
+    vec![
+        ("no-op", old.clone()),
+        ("a label", with(old, "/metadata/labels/app", json!("x"))),
+        (
+            "an annotation",
+            with(old, "/metadata/annotations/note", json!("x")),
+        ),
+        (
+            "the finalizer",
+            with(old, "/metadata/finalizers", Value::Null),
+        ),
+        (
+            "deletion",
+            with(
+                old,
+                "/metadata/deletionTimestamp",
+                json!("2026-11-20T10:36:38Z"),
+            ),
+        ),
+        (
+            "status",
+            with(
+                old,
+                "/status/lastCompletedRolloutEnvironmentdImageRef",
+                json!("mz:v26.0.0"),
+            ),
+        ),
+        ("no status", with(old, "/status", Value::Null)),
+        (
+            "another field",
+            with(old, "/spec/backendSecretName", json!("elsewhere")),
+        ),
+        ("another spelling", serde_json::from_str(&spelled).unwrap()),
+    ]
+}
+
+#[test]
+fn what_was_wrong_before_stops_nothing() {
+    let servers = MODES.map(|mode| plain(embedded("materialize"), mode));
+    let kind = &servers[0].kinds()[0];
+    let violations = violations();
+    let mut asked = 0;
+    for case in 0..cases(2_000) / 20 {
+        let random = &mut Random::new(case);
+        let version = *random.pick(&["v1alpha1", "v1alpha2"]);
+        let mut old = valid(kind, version, random);
+        // One of each field's violations, all at once; an immutable field cannot be wrong by itself.
+        for (name, bad, ..) in violations
+            .iter()
+            .filter(|(name, ..)| *name != "environmentId")
+        {
+            if old["spec"].get(*name).is_none()
+                || *name == "environmentdImageRef"
+                || random.percent(50)
+            {
+                old["spec"][*name] = bad.clone();
+            }
+        }
+        for (what, new) in harmless(&old) {
+            for (webhook, mode) in servers.iter().zip(MODES) {
+                let answer = ask(
+                    webhook,
+                    Endpoint::Validate,
+                    &review("UPDATE", Some(&old), Some(&new)),
+                );
+                assert!(answer.allowed, "case {case}, {what}, {mode:?}: {answer:?}");
+                let known = answer
+                    .warnings
+                    .iter()
+                    .filter(|warning| warning.ends_with("(it was so before, so it may stay)"))
+                    .count();
+                assert_eq!(
+                    known == 0,
+                    mode == Enforcement::Audit,
+                    "case {case}, {what}, {mode:?}: {:?}",
+                    answer.warnings
+                );
+                assert_eq!(answer.count("would_deny") + answer.count("deny"), 0);
+                asked += 1;
+            }
+        }
+        for webhook in &servers {
+            let mut status = review(
+                "UPDATE",
+                Some(&old),
+                Some(&with(&old, "/status/x", json!("y"))),
+            );
+            status["request"]["subResource"] = json!("status");
+            for request in [status, review("DELETE", Some(&old), None)] {
+                let answer = ask(webhook, Endpoint::Validate, &request);
+                assert!(answer.allowed && answer.warnings.is_empty());
+            }
+        }
+    }
+    println!("{asked} updates of invalid objects");
+}
+
+#[test]
+fn what_was_not_there_before_is_denied_field_by_field() {
+    let webhook = plain(embedded("materialize"), Enforcement::Enforce);
+    let kind = &webhook.kinds()[0];
+    let violations = violations();
+    let mut denied = 0;
+    for case in 0..cases(2_000) / 20 {
+        let random = &mut Random::new(case);
+        let version = *random.pick(&["v1alpha1", "v1alpha2"]);
+        let old = valid(kind, version, random);
+        let untouched = ask(
+            &webhook,
+            Endpoint::Validate,
+            &review("UPDATE", Some(&old), Some(&old)),
+        );
+        assert!(untouched.allowed, "{untouched:?}");
+        for (name, bad, field, words) in &violations {
+            let new = with(&old, &format!("/spec/{name}"), bad.clone());
+            let answer = ask(
+                &webhook,
+                Endpoint::Validate,
+                &review("UPDATE", Some(&old), Some(&new)),
+            );
+            assert!(!answer.allowed, "case {case}: {new}");
+            assert_eq!(answer.code, 422);
+            assert_eq!(answer.causes, [((*field).to_owned(), (*words).to_owned())]);
+            assert_eq!(
+                answer.message,
+                format!("Materialize.materialize.cloud \"thing\" is invalid: {field}: {words}")
+            );
+            assert_eq!(
+                answer.body["response"]["status"]["details"]["kind"],
+                "Materialize"
+            );
+            assert_eq!(
+                answer.body["response"]["status"]["details"]["name"],
+                "thing"
+            );
+            denied += 1;
+            // The same, if it is new altogether: only what needs a past is missing.
+            let past = ["environmentId", "environmentdImageRef"].contains(name);
+            assert_eq!(
+                ask(
+                    &webhook,
+                    Endpoint::Validate,
+                    &review("CREATE", None, Some(&with(&new, "/status", Value::Null)))
+                )
+                .allowed,
+                past
+            );
+        }
+        // Two at once: one cause each.
+        let two = with(
+            &with(&old, "/spec/balancerdReplicas", json!(-1)),
+            "/spec/consoleReplicas",
+            json!(-1),
+        );
+        let answer = ask(
+            &webhook,
+            Endpoint::Validate,
+            &review("UPDATE", Some(&old), Some(&two)),
+        );
+        assert_eq!(answer.causes.len(), 2);
+        assert!(answer.message.contains("is invalid: [spec.balancerdReplicas: Invalid value: -1: must be greater than or equal to 0, spec.consoleReplicas: "), "{}", answer.message);
+    }
+    println!("{denied} denials");
+}

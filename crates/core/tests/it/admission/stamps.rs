@@ -1,0 +1,55 @@
+//! Stamps that are left out, and objects that are left as they are.
+
+use pointsman_core::webhook::Endpoint;
+use serde_json::json;
+
+use super::apiserver::{ask, review};
+use super::mutate::{OWN, stamping};
+use super::{embedded, load, with};
+
+#[test]
+fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
+    let webhook = stamping(load("gadgets.yaml"));
+    let base = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
+    for (pointer, value) in [
+        ("/metadata/labels", json!("x")),
+        ("/metadata/labels", json!([])),
+        ("/metadata/annotations", json!(5)),
+        ("/metadata", json!("x")),
+        ("/metadata", json!([1])),
+    ] {
+        let odd = with(&base, pointer, value);
+        let answer = ask(
+            &webhook,
+            Endpoint::Mutate,
+            &review("CREATE", None, Some(&odd)),
+        );
+        let untouched = odd.pointer(pointer) == answer.patched.pointer(pointer);
+        assert!(untouched, "{odd}: {:?}", answer.patch);
+    }
+    let unreadable = with(&base, "/spec/labels", json!("many"));
+    let answer = ask(
+        &webhook,
+        Endpoint::Mutate,
+        &review("CREATE", None, Some(&unreadable)),
+    );
+    assert_eq!(
+        answer.patched["metadata"],
+        json!({"name": "g", "labels": {"example.com/managed-by-version": OWN}})
+    );
+}
+
+#[test]
+fn a_kind_without_a_rollout_gets_a_label_and_no_hash() {
+    let webhook = stamping(embedded("elasticsearch"));
+    let object = json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch", "metadata": {"generateName": "e-"}, "spec": {"version": "8.19.0"}});
+    let answer = ask(
+        &webhook,
+        Endpoint::Mutate,
+        &review("CREATE", None, Some(&object)),
+    );
+    assert_eq!(
+        answer.patched["metadata"],
+        json!({"generateName": "e-", "labels": {"eaas.search.mercari.in/desired-controller-version": OWN}})
+    );
+}

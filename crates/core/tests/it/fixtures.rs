@@ -1,0 +1,85 @@
+//! The fixtures, there and back, and what was decided about each.
+
+use crate::kinds::{WEBHOOK, convert, data};
+use crate::value::{Value, difference};
+
+const ALL: [&str; 18] = [
+    "F01", "F02", "F03", "F04", "F05", "F06", "F07", "F07b", "F08", "F09", "F10", "F10b", "F11",
+    "F12", "F13", "F14", "F15", "F16",
+];
+
+fn fixture(name: &str) -> Value {
+    Value::yaml(&data(&format!("fixtures/{name}.yaml")))
+}
+
+fn other(object: &Value) -> (&'static str, &'static str) {
+    match object.get("apiVersion").and_then(Value::as_str) {
+        Some("materialize.cloud/v1alpha1") => ("v1alpha1", "v1alpha2"),
+        _ => ("v1alpha2", "v1alpha1"),
+    }
+}
+
+#[test]
+fn fixtures_come_home_as_they_left() {
+    for name in ALL {
+        let mut object = fixture(name);
+        let (from, to) = other(&object);
+        if object.field("spec.backendSecretName").is_some() {
+            // As the API server hands it over.
+            crate::laws::schema::fill(
+                crate::kinds::schema(crate::kinds::kind("materialize"), from),
+                &mut object,
+            );
+        }
+        let there = convert(&object, to).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut home = convert(&there, from).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut expected = object.clone();
+        if expected.get("metadata").is_none() {
+            expected.set("metadata", Value::object());
+        }
+        for carried in [
+            "status.lastCompletedRolloutHash",
+            "status.requestedRolloutHash",
+        ] {
+            if from == "v1alpha1" && object.field(carried).is_none() {
+                home.take(carried);
+            }
+        }
+        if let Some(Value::Object(annotations)) =
+            home.at_mut(&crate::value::way("metadata.annotations"))
+        {
+            annotations.retain(|name, _| !name.starts_with("pointsman.dev/"));
+            if annotations.is_empty() && object.field("metadata.annotations").is_none() {
+                home.take("metadata.annotations");
+            }
+        }
+        assert_eq!(difference(&expected, &home), None, "{name}");
+        let hash = |object: &Value| WEBHOOK.preimage(&object.to_text()).unwrap().hash();
+        assert_eq!(hash(&object), hash(&there), "{name}");
+    }
+}
+
+/// What each fixture is at the other version, as files: `tests/data/fixtures/converted/F01.json` and so on. Written anew
+/// with `POINTSMAN_BLESS=1`.
+#[test]
+fn fixtures_convert_as_decided() {
+    for name in ALL {
+        let object = fixture(name);
+        let there = convert(&object, other(&object).1).unwrap();
+        let path = format!(
+            "{}/../../tests/data/fixtures/converted/{name}.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let value: serde_json::Value = serde_json::from_str(&there.to_text()).unwrap();
+        let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
+        if std::env::var_os("POINTSMAN_BLESS").is_some() {
+            std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(
+            text,
+            std::fs::read_to_string(&path).unwrap_or_default(),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Law 3: whatever it is, it converts or fails by name and path. Nothing panics, nothing forged is believed.
+
+use super::generate::anything;
+use super::objects::{complete, hostile, is_complete, pruned};
+use super::random::Random;
+use super::schema::{fill, invalid};
+use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, without_ours};
+use crate::kinds::{self, WEBHOOK};
+use crate::value::{Value, text};
+use pointsman_core::webhook::ConvertError;
+
+/// A failure says what and where.
+fn named(error: Option<ConvertError>) -> Result<(), String> {
+    let error = error.filter(|error| error.path.is_empty() || error.reason.is_empty());
+    error.map_or(Ok(()), |error| {
+        Err(format!("fails without a path: {error}"))
+    })
+}
+
+#[test]
+fn any_object_converts_or_fails_by_path() {
+    let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| match kinds::convert(
+        object, trip.to,
+    ) {
+        Ok(there) => {
+            seen.note("converted", true);
+            let again = convert(object, trip.to)?;
+            exactly("the same twice", &there, &again)?;
+            named(kinds::convert(&there, trip.from).err())
+        }
+        Err(error) => {
+            seen.note("refused", true);
+            named(Some(error))
+        }
+    });
+    seen.at_least(30, "converted");
+    seen.at_least(2, "refused");
+}
+
+/// An annotation that looks like one of ours.
+fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
+    let mut entries = match real {
+        Some(Value::Object(real)) if random.percent(60) => real.clone(),
+        _ => Default::default(),
+    };
+    let mut fields: Vec<String> = [
+        "spec",
+        "status",
+        "spec.nowhere",
+        ".",
+        "",
+        "metadata.annotations",
+        "metadata.annotations[*]",
+        "spec.zones",
+    ]
+    .iter()
+    .map(|field| (*field).to_owned())
+    .collect();
+    for touched in trip.touched {
+        let ways = touched.older.iter().chain(&touched.newer);
+        fields.extend(ways.map(|way| crate::value::shown(way).replace('/', ".")));
+    }
+    for _ in 0..1 + random.below(4) {
+        let mut entry = Value::object();
+        for member in [
+            "value", "became", "derived", "left", "was", "each", "at", "absent",
+        ] {
+            if random.percent(25) {
+                entry.set(member, anything(random, 3));
+            }
+        }
+        let field = random.pick(&fields).clone();
+        let entry = if random.percent(10) {
+            anything(random, 2)
+        } else {
+            entry
+        };
+        entries.insert(field, entry);
+    }
+    let whole = Value::Object(entries).to_text();
+    match random.below(10) {
+        0 => anything(random, 2),
+        1 => text(whole.get(..random.below(whole.len())).unwrap_or("{")),
+        2 => text(&anything(random, 3).to_text()),
+        _ => text(&whole),
+    }
+}
+
+#[test]
+fn forged_annotations_gain_nothing() {
+    let seen = on_every_trip(1, &pruned, &|trip, seen, object, seed| {
+        if !is_complete(trip, object) {
+            return Ok(());
+        }
+        let mut random = Random::new(seed ^ 0xF06);
+        let mut there = convert(object, trip.to)?;
+        let annotation = forged(&mut random, trip, ours(&there, trip.from).as_ref());
+        let honest = without_ours(&there);
+        let mut annotations = honest
+            .field("metadata.annotations")
+            .cloned()
+            .unwrap_or_else(Value::object);
+        if let Value::Object(all) = &mut annotations {
+            all.insert(
+                format!("pointsman.dev/kept-{}", trip.from),
+                annotation.clone(),
+            );
+        }
+        there.set("metadata.annotations", annotations);
+        fill(trip.schema_to(), &mut there);
+        let valid = invalid(trip.schema_to(), &there, "").is_none();
+        match kinds::convert(&there, trip.from) {
+            Err(error) if annotation.as_str().is_some() => {
+                Err(format!("a string in an annotation is no error: {error}"))
+            }
+            Err(_) => Ok(()),
+            Ok(mut home) => {
+                seen.note("converted", true);
+                seen.note(
+                    "believed",
+                    without_ours(&home) != without_ours(&convert(&honest, trip.from)?),
+                );
+                let fields = home.field("spec.nowhere").is_some();
+                fill(trip.schema_from(), &mut home);
+                match invalid(trip.schema_from(), &home, "") {
+                    _ if fields => Err("gives back a field that nothing keeps".to_owned()),
+                    Some(problem) if valid && !problem.ends_with("type: null") => Err(format!(
+                        "gives back what cannot be there: {problem}\nfrom: {}",
+                        there.to_text()
+                    )),
+                    _ => Ok(()),
+                }
+            }
+        }
+    });
+    seen.at_least(80, "converted");
+    seen.at_least(1, "believed");
+}
+
+#[test]
+fn what_is_not_ours_is_carried_along() {
+    let seen = on_every_trip(4, &complete, &|trip, seen, object, _| {
+        for foreign in [
+            "",
+            "x",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            "{\"a\":1}",
+            "{\"nowhere\":{}}",
+            "{\"a\":{},\"a\":{}}",
+            "1e400",
+        ] {
+            let mut object = without_ours(object);
+            let name = format!("pointsman.dev/kept-{}", trip.to);
+            let mut annotations = object
+                .field("metadata.annotations")
+                .cloned()
+                .unwrap_or_else(Value::object);
+            if let Value::Object(all) = &mut annotations {
+                all.insert(name.clone(), text(foreign));
+            }
+            object.set("metadata.annotations", annotations);
+            let there = convert(&object, trip.to)?;
+            if there
+                .field("metadata.annotations")
+                .and_then(|all| all.get(&name))
+                != Some(&text(foreign))
+            {
+                return Err(format!("{foreign:?} is gone"));
+            }
+            // Where ours takes its place, it comes back.
+            let home = convert(&there, trip.from)?;
+            if home
+                .field("metadata.annotations")
+                .and_then(|all| all.get(&name))
+                .is_none()
+            {
+                return Err(format!("{foreign:?} does not come home"));
+            }
+            seen.note("carried", true);
+            seen.note("beside ours", has_ours(&there));
+        }
+        Ok(())
+    });
+    seen.at_least(500, "carried");
+}
+
+#[test]
+fn depth_size_and_duplicates_are_no_danger() {
+    let object = |spec: &str| {
+        format!(
+            "{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Mailbox\",\"metadata\":{{}},\"spec\":{spec}}}"
+        )
+    };
+    let deep = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
+    for place in [
+        "extra", "nowhere", "forward", "aliases", "old", "filters", "policy", "notes",
+    ] {
+        let text = object(&format!("{{\"{place}\":{deep}}}"));
+        match WEBHOOK.convert(&text, "v2", None) {
+            Ok(there) => {
+                let home = WEBHOOK.convert(&there.text, "v1", None).unwrap();
+                assert!(home.text.contains(&deep), "{place}");
+            }
+            Err(error) => assert!(
+                error.path.starts_with("spec") || error.path == "object",
+                "{place}: {error}"
+            ),
+        }
+    }
+    let nested = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
+    assert!(
+        WEBHOOK
+            .preimage(&object(&format!("{{\"extra\":{nested}}}")))
+            .is_ok()
+    );
+    for twice in [
+        "{\"mail\":1,\"mail\":2}",
+        "{\"old\":{\"quota\":1,\"quota\":2}}",
+        "{\"filters\":[{\"id\":1,\"\\u0069d\":2}]}",
+    ] {
+        let error = WEBHOOK.convert(&object(twice), "v2", None).unwrap_err();
+        assert!(
+            error.reason.contains("twice") && error.path.starts_with("spec"),
+            "{error}"
+        );
+    }
+    for broken in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "1",
+        "\"x\"",
+        "{}",
+        "{\"apiVersion\":1}",
+        "{\"apiVersion\":\"example.com/v1\"}",
+    ] {
+        let error = WEBHOOK.convert(broken, "v2", None).unwrap_err();
+        assert!(!error.path.is_empty() && !error.reason.is_empty());
+    }
+}

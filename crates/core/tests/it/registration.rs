@@ -1,0 +1,318 @@
+//! What is registered: checked as the API server checks it when it is applied.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{Client, GuardMode, Selection, guard, webhooks};
+use serde_json::{Value, json};
+
+use super::admission::{embedded, load, version};
+
+fn service() -> Client {
+    Client::Service {
+        namespace: "pointsman".to_owned(),
+        name: "pointsman-{version}".to_owned(),
+        port: 443,
+    }
+}
+
+fn is_subdomain(name: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(label)
+}
+
+pub(crate) fn kinds() -> Vec<Kind> {
+    vec![
+        embedded("materialize"),
+        embedded("elasticsearch"),
+        load("gadgets.yaml"),
+    ]
+}
+
+#[test]
+fn webhook_configurations_are_what_the_api_server_takes() {
+    let longest = format!("2.17.0-{}", "x".repeat(56));
+    for kind in kinds() {
+        for controller in ["2.17.0", "2.17", "v2.17.0", "2.17.0-RC.1", &longest] {
+            let controller = version(controller);
+            for selection in [Selection::Labelled, Selection::Unlabelled] {
+                let annotations = vec![(
+                    "cert-manager.io/inject-ca-from".to_owned(),
+                    "pointsman/serving".to_owned(),
+                )];
+                let documents = webhooks(
+                    &kind,
+                    &controller,
+                    selection,
+                    &service(),
+                    Some("Cg=="),
+                    &annotations,
+                );
+                let [mutating, validating] = documents.as_slice() else {
+                    panic!("{documents:?}")
+                };
+                for (document, what, path) in [
+                    (mutating, "Mutating", "/mutate"),
+                    (validating, "Validating", "/validate"),
+                ] {
+                    configuration(document, what, path, &kind, controller.as_str(), selection);
+                }
+                assert_eq!(mutating["webhooks"][0]["reinvocationPolicy"], "IfNeeded");
+                assert!(
+                    validating["webhooks"][0]
+                        .get("reinvocationPolicy")
+                        .is_none()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn who_looks_on_stamps_nothing_and_holds_up_nobody() {
+    let annotations = vec![(
+        "cert-manager.io/inject-ca-from".to_owned(),
+        "pointsman/serving".to_owned(),
+    )];
+    for kind in kinds() {
+        let (next, other) = (version("2.17.0"), version("2.16.0"));
+        let selection = Selection::Shadowed(&other);
+        let documents = webhooks(
+            &kind,
+            &next,
+            selection,
+            &service(),
+            Some("Cg=="),
+            &annotations,
+        );
+        let [validating] = documents.as_slice() else {
+            panic!("{documents:?}")
+        };
+        configuration(
+            validating,
+            "Validating",
+            "/validate",
+            &kind,
+            "2.17.0",
+            selection,
+        );
+    }
+}
+
+fn configuration(
+    document: &Value,
+    what: &str,
+    path: &str,
+    kind: &Kind,
+    controller: &str,
+    selection: Selection<'_>,
+) {
+    assert_eq!(document["apiVersion"], "admissionregistration.k8s.io/v1");
+    assert_eq!(document["kind"], format!("{what}WebhookConfiguration"));
+    assert!(
+        is_subdomain(document["metadata"]["name"].as_str().unwrap()),
+        "{document}"
+    );
+    assert_eq!(
+        document["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
+        "pointsman/serving"
+    );
+    let [webhook] = document["webhooks"].as_array().unwrap().as_slice() else {
+        panic!("{document}")
+    };
+    let name = webhook["name"].as_str().unwrap();
+    assert!(is_subdomain(name) && name.split('.').count() >= 3, "{name}");
+    assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
+    assert_eq!(webhook["sideEffects"], "None");
+    assert_eq!(webhook["matchPolicy"], "Equivalent");
+    let timeout = webhook["timeoutSeconds"].as_u64().unwrap();
+    assert!((1..=30).contains(&timeout));
+    let service = &webhook["clientConfig"]["service"];
+    assert_eq!(
+        (&service["path"], &service["port"]),
+        (&json!(path), &json!(443))
+    );
+    let host = service["name"].as_str().unwrap();
+    assert!(is_subdomain(host) && !host.contains(['.', '{']), "{host}");
+    assert_eq!(webhook["clientConfig"]["caBundle"], "Cg==");
+    let label = if kind.group() == "example.com" {
+        "example.com/managed-by-version"
+    } else if kind.name() == "materialize" {
+        "materialize.cloud/controller-version"
+    } else {
+        "eaas.search.mercari.in/desired-controller-version"
+    };
+    let expected = match selection {
+        Selection::Labelled => json!({"key": label, "operator": "In", "values": [controller]}),
+        Selection::Shadowed(other) => {
+            json!({"key": label, "operator": "In", "values": [other.as_str()]})
+        }
+        Selection::Unlabelled => json!({"key": label, "operator": "DoesNotExist"}),
+    };
+    let failure = match selection {
+        Selection::Shadowed(_) => "Ignore",
+        Selection::Labelled | Selection::Unlabelled => "Fail",
+    };
+    assert_eq!(webhook["failurePolicy"], failure);
+    let going = "!has(object.metadata.deletionTimestamp)";
+    assert_eq!(webhook["matchConditions"][0]["expression"], going);
+    assert_eq!(
+        webhook["objectSelector"],
+        json!({"matchExpressions": [expected]})
+    );
+    let [rule] = webhook["rules"].as_array().unwrap().as_slice() else {
+        panic!("{webhook}")
+    };
+    assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
+    assert_eq!(rule["resources"], json!([kind.plural()]), "no subresources");
+    assert_eq!(rule["apiGroups"], json!([kind.group()]));
+    assert_eq!(rule["scope"], "Namespaced");
+    let served: Vec<&str> = kind.versions().filter(|version| *version != "v0").collect();
+    assert_eq!(
+        rule["apiVersions"],
+        json!(served),
+        "versions that are served, and no other"
+    );
+}
+
+#[test]
+fn two_versions_and_the_default_get_names_of_their_own() {
+    let kind = embedded("materialize");
+    let mut names: Vec<String> = Vec::new();
+    let versions = [
+        "2.16.0",
+        "2.17.0",
+        "2.17.0-rc.1",
+        "2.17.0-RC.1",
+        "2.17.0-rc-1",
+        "2.17",
+        "v2.17",
+    ];
+    for controller in versions {
+        for document in webhooks(
+            &kind,
+            &version(controller),
+            Selection::Labelled,
+            &service(),
+            None,
+            &[],
+        ) {
+            names.push(format!(
+                "{} {}",
+                document["kind"], document["metadata"]["name"]
+            ));
+            assert!(
+                document["webhooks"][0]["clientConfig"]
+                    .get("caBundle")
+                    .is_none()
+            );
+            assert!(document["metadata"].get("annotations").is_none());
+        }
+    }
+    for document in webhooks(
+        &kind,
+        &version("2.16.0"),
+        Selection::Unlabelled,
+        &service(),
+        None,
+        &[],
+    ) {
+        names.push(format!(
+            "{} {}",
+            document["kind"], document["metadata"]["name"]
+        ));
+    }
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all, "{names:?}");
+}
+
+#[test]
+fn urls_are_joined_without_a_double_slash() {
+    for url in [
+        "https://{version}.hooks.example:9443",
+        "https://{version}.hooks.example:9443/",
+    ] {
+        let config = Client::Url(url.to_owned()).config(Some(&version("2.17.0")), "/mutate", None);
+        assert_eq!(
+            config,
+            json!({"url": "https://2-17-0.hooks.example:9443/mutate"})
+        );
+    }
+}
+
+#[test]
+fn the_guard_is_a_policy_and_its_binding() {
+    for kind in kinds() {
+        for (mode, action) in [
+            (GuardMode::Audit, "Audit"),
+            (GuardMode::Deny, "Deny"),
+            (GuardMode::Warn, "Warn"),
+        ] {
+            let [policy, binding] =
+                guard(&kind, &[version("2.16.0"), version("2.17.0-RC.1")], mode);
+            let name = policy["metadata"]["name"].as_str().unwrap();
+            assert!(is_subdomain(name));
+            assert_eq!(policy["kind"], "ValidatingAdmissionPolicy");
+            assert_eq!(binding["kind"], "ValidatingAdmissionPolicyBinding");
+            assert_eq!(
+                binding["spec"],
+                json!({"policyName": name, "validationActions": [action]})
+            );
+            let rule = &policy["spec"]["matchConstraints"]["resourceRules"][0];
+            assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
+            assert_eq!(rule["resources"], json!([kind.plural()]));
+            let variables = policy["spec"]["variables"].as_array().unwrap();
+            let mut known: Vec<String> = Vec::new();
+            for variable in variables {
+                let expression = variable["expression"].as_str().unwrap();
+                expression_is_sane(expression, &known);
+                known.push(variable["name"].as_str().unwrap().to_owned());
+            }
+            for validation in policy["spec"]["validations"].as_array().unwrap() {
+                expression_is_sane(validation["expression"].as_str().unwrap(), &known);
+                if let Some(expression) = validation["messageExpression"].as_str() {
+                    expression_is_sane(expression, &known);
+                }
+                assert_eq!(validation["reason"], "Invalid");
+                let message = validation["message"].as_str().unwrap();
+                assert!(message.contains("2.16.0, 2.17.0-RC.1") && !message.contains('\n'));
+            }
+            // An empty label is not the same as none: it would be nobody's.
+            assert!(known.iter().any(|name| name == "labelled"), "{known:?}");
+        }
+    }
+}
+
+/// Brackets and quotes are closed, only variables that are already there are used, and there is no line break.
+pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
+    let (mut depth, mut quote, mut escaped) = (Vec::new(), None, false);
+    for c in expression.chars() {
+        assert!(!c.is_control(), "{expression}");
+        match (quote, c) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), c) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[') => depth.push(c),
+            (None, ')') => assert_eq!(depth.pop(), Some('('), "{expression}"),
+            (None, ']') => assert_eq!(depth.pop(), Some('['), "{expression}"),
+            (None, _) => {}
+        }
+    }
+    assert!(depth.is_empty() && quote.is_none(), "{expression}");
+    for (at, _) in expression.match_indices("variables.") {
+        let name: String = expression[at + "variables.".len()..]
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric())
+            .collect();
+        assert!(known.contains(&name), "{name} in {expression}");
+    }
+}

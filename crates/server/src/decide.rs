@@ -1,0 +1,100 @@
+//! Calling the core: where it runs, and what a panic in it becomes.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::body::Held;
+use pointsman_core::webhook::{BadReview, Endpoint, Reply};
+
+/// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
+#[derive(Clone)]
+pub struct Decide(Arc<dyn Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync>);
+
+impl Decide {
+    /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
+    /// threads at once; a panic in it is answered with 500 and leaves everything else alone.
+    #[must_use]
+    pub fn new(
+        decide: impl Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(decide))
+    }
+
+    /// Decides one request. The share of the byte budget is held until that is done, even where the client has left, and
+    /// then goes with the reply, which is about as large.
+    pub(super) async fn decide(
+        &self,
+        endpoint: Endpoint,
+        held: Held,
+        deadline: Instant,
+    ) -> Result<(Reply, OwnedSemaphorePermit), Undecided> {
+        let Held { bytes, share } = held;
+        if bytes.len() <= INLINE {
+            return Ok((self.contained(endpoint, bytes)?, share));
+        }
+        let this = self.clone();
+        let decided = tokio::task::spawn_blocking(move || {
+            // Nobody waits for an answer any more: do not begin.
+            if Instant::now() >= deadline {
+                return Err(Undecided::Expired);
+            }
+            Ok((this.contained(endpoint, bytes)?, share))
+        });
+        // A panic is contained in there: what is left is a runtime that shuts down.
+        decided.await.unwrap_or(Err(Undecided::Stopped))
+    }
+
+    fn contained(&self, endpoint: Endpoint, bytes: Bytes) -> Result<Reply, Undecided> {
+        // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
+        match catch_unwind(AssertUnwindSafe(|| (self.0)(endpoint, bytes))) {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(bad)) => Err(Undecided::Bad(bad)),
+            Err(payload) => Err(Undecided::Panicked {
+                message: text(payload.as_ref()),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Decide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decide").finish_non_exhaustive()
+    }
+}
+
+/// Why there is no reply.
+#[derive(Debug)]
+pub(super) enum Undecided {
+    /// The body is no review.
+    Bad(BadReview),
+    /// The deadline passed before the turn came.
+    Expired,
+    /// The core panicked.
+    Panicked {
+        /// For the log: it may quote the request.
+        message: String,
+    },
+    /// The process is ending.
+    Stopped,
+}
+
+fn text(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        return (*text).to_owned();
+    }
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Bodies up to 256 KiB are decided where they were read: about a millisecond, less than handing them over would cost
+/// in latency. Larger ones go to a thread of their own, or a small request behind them would wait its turn (measured on
+/// one core beside conversions of 20,000 objects: 99 % of small calls within 16 ms, against 1.7 s).
+const INLINE: usize = 256 * 1024;

@@ -1,0 +1,79 @@
+//! Requests that are answered without a review: the status codes, and a `v1 Status` to show to the user.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
+
+use pointsman_core::webhook::{self, BadReview};
+
+/// Why a request got no review.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error(transparent)]
+    BadReview(BadReview),
+    #[error("failed to read the request body: it ended early or its framing is broken")]
+    BrokenBody,
+    #[error("the server is shutting down, try again")]
+    Draining,
+    #[error("the request could not be decided before its timeout")]
+    Expired,
+    #[error("method not allowed: use POST")]
+    Method,
+    #[error("the content type must be application/json, without a content encoding")]
+    MediaType,
+    #[error("no such path: use /convert, /mutate or /validate")]
+    NoSuchPath,
+    #[error("the server holds as many requests as it can, try again")]
+    Overload,
+    #[error("internal error: the decision failed unexpectedly, see the server's log")]
+    Panic { message: String },
+    #[error("the request body did not arrive in time")]
+    SlowBody,
+    #[error("the server is starting, try again")]
+    Starting,
+    #[error("the request body is larger than {limit} bytes (see --max-body)")]
+    TooLarge { limit: u64 },
+    #[error("a client certificate is required for admission reviews (see --client-ca-file)")]
+    Unauthorized,
+}
+
+impl Refusal {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::BadReview(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
+            Self::Draining | Self::Overload | Self::Starting => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Expired => StatusCode::GATEWAY_TIMEOUT,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::NoSuchPath => StatusCode::NOT_FOUND,
+            Self::Panic { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+        }
+    }
+
+    /// Whether the body's end cannot be waited for, so that the connection has to go with the answer.
+    pub(super) fn gives_up_on_body(&self) -> bool {
+        matches!(self, Self::BrokenBody | Self::SlowBody)
+    }
+
+    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+        let status = self.status();
+        let body = webhook::refusal(status.as_u16(), &self.to_string());
+        let mut response = Response::new(Full::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            headers.insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            // Whole seconds: the one form that makes an API server send the same body again, up to ten times within
+            // its timeout (client-go rest/with_retry.go).
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,12 @@
+//! The server over real sockets.
+
+// Here clippy's allowances for tests hold in helpers, too.
+#![cfg(test)]
+
+mod connections;
+mod http;
+mod overload;
+mod reload;
+mod shutdown;
+mod support;
+mod tls;

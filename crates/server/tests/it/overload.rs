@@ -1,0 +1,220 @@
+//! More than there is room for: told to come back, or kept waiting, and never in the way of the others.
+
+use std::time::Duration;
+
+use pointsman_server::BodyLimits;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::eventually;
+use crate::support::gate::{Gate, waiting};
+use crate::support::server::{TestServer, echo};
+
+const MIB: u64 = 1 << 20;
+
+#[tokio::test]
+async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
+    let (gate, decide) = Gate::new();
+    let server = TestServer::start(decide, |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = MIB;
+    })
+    .await;
+    let (mut first, mut second, mut small) = (
+        server.http1().await,
+        server.http1().await,
+        server.http2().await,
+    );
+    let held = tokio::spawn(async move { first.post("/convert", waiting(600)).await.unwrap() });
+    gate.entered(1).await;
+
+    let answer = second.post("/convert", waiting(600)).await.unwrap();
+    answer.refused(503);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    let answer = second
+        .post_chunked("/convert", &waiting(600))
+        .await
+        .unwrap();
+    answer.refused(503);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    // What still fits is served.
+    assert_eq!(small.post("/convert", "{}").await.unwrap().status, 200);
+
+    gate.open();
+    assert_eq!(held.await.unwrap().status, 200);
+    // The very request that was sent away, on the very connection.
+    assert_eq!(
+        second.post("/convert", waiting(600)).await.unwrap().status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
+    let (gate, decide) = Gate::new();
+    let server = TestServer::start(decide, |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = MIB;
+    })
+    .await;
+    let (mut first, mut second) = (server.http1().await, server.http1().await);
+    let held =
+        tokio::spawn(async move { first.post_chunked("/convert", &waiting(300)).await.unwrap() });
+    gate.entered(1).await;
+    assert_eq!(
+        second.post_chunked("/convert", b"{}").await.unwrap().status,
+        200
+    );
+    gate.open();
+    assert_eq!(held.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn the_budget_always_holds_the_largest_body() {
+    let server = TestServer::start(echo(), |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = 1;
+    })
+    .await;
+    let mut client = server.http1().await;
+    for _ in 0..3 {
+        assert_eq!(
+            client.post("/convert", waiting(1024)).await.unwrap().status,
+            200
+        );
+    }
+}
+
+/// The runtime of this test has one thread: a large decision on it would stop everything.
+#[tokio::test]
+async fn a_large_decision_does_not_hold_up_small_ones() {
+    let (gate, decide) = Gate::new();
+    let server = TestServer::start(decide, |_| {}).await;
+    let (mut large, mut small) = (server.http1().await, server.http1().await);
+    let held = tokio::spawn(async move { large.post("/convert", waiting(300)).await.unwrap() });
+    gate.entered(1).await;
+    for _ in 0..100 {
+        assert_eq!(small.post("/validate", "{}").await.unwrap().status, 200);
+    }
+    assert!(!held.is_finished());
+    gate.open();
+    assert_eq!(held.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_share_is_held_for_as_long_as_the_decision_takes() {
+    let (gate, decide) = Gate::new();
+    let server = TestServer::start(decide, |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = MIB;
+    })
+    .await;
+    let (mut first, mut second) = (server.http1().await, server.http1().await);
+    let gone = tokio::spawn(async move { first.post("/convert", waiting(600)).await });
+    gate.entered(1).await;
+    // The client goes away; its body is still in memory.
+    gone.abort();
+    assert!(gone.await.unwrap_err().is_cancelled());
+    second
+        .post("/convert", waiting(600))
+        .await
+        .unwrap()
+        .refused(503);
+    gate.open();
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_their_turn() {
+    let server = TestServer::start(echo(), |options| options.max_connections = 2).await;
+    let (mut first, second) = (server.http1().await, server.http1().await);
+    let dial = server.dial();
+    let mut third = tokio::spawn(async move { dial.connect().await.unwrap() });
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut third).await;
+    assert!(early.is_err(), "a third connection was served");
+    assert_eq!(first.post("/convert", "{}").await.unwrap().status, 200);
+    drop(second);
+    assert_eq!(
+        third
+            .await
+            .unwrap()
+            .post("/convert", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+}
+
+/// A request as it is written on a connection, head and body apart.
+fn head(length: usize) -> String {
+    format!(
+        "POST /convert HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_body_that_is_only_announced_shuts_out_nobody() {
+    let server = TestServer::start(echo(), |options| {
+        options.body_limits = BodyLimits::up_to(MIB);
+        options.body_budget = MIB;
+    })
+    .await;
+    let mut announcing = Vec::new();
+    for _ in 0..4 {
+        let mut tls = server.dial().handshake().await.unwrap();
+        tls.write_all(head(1 << 20).as_bytes()).await.unwrap();
+        tls.flush().await.unwrap();
+        announcing.push(tls);
+    }
+    let reading = "webhook_requests_in_flight{webhook=\"convert\"}";
+    eventually("all of them are read", || async {
+        (server.metric(reading).await == Some(4.0)).then_some(())
+    })
+    .await;
+    let mut client = server.http1().await;
+    assert_eq!(
+        client.post("/convert", waiting(300)).await.unwrap().status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_fetches_is_paid_for() {
+    // Far more than the buffers between two sockets hold.
+    const LARGE: usize = 48 << 20;
+    let server = TestServer::start(echo(), |options| {
+        options.body_limits = BodyLimits::up_to(64 * MIB);
+        options.body_budget = 64 * MIB;
+    })
+    .await;
+    let mut tls = server.dial().handshake().await.unwrap();
+    tls.write_all(head(LARGE).as_bytes()).await.unwrap();
+    tls.write_all(&vec![b' '; LARGE]).await.unwrap();
+    tls.flush().await.unwrap();
+    let decided = "webhook_outcomes_total{outcome=\"allow\",webhook=\"convert\"}";
+    eventually("it is decided", || async {
+        (server.metric(decided).await >= Some(1.0)).then_some(())
+    })
+    .await;
+
+    let mut other = server.http1().await;
+    let large = vec![b' '; 32 << 20];
+    other
+        .post("/convert", large.clone())
+        .await
+        .unwrap()
+        .refused(503);
+    let mut fetched = vec![0; LARGE];
+    tls.read_exact(&mut fetched).await.unwrap();
+    drop(tls);
+    eventually("its share is free again", || {
+        let large = large.clone();
+        let dial = server.dial();
+        async move {
+            let mut client = dial.connect().await.ok()?;
+            let answer = client.post("/convert", large).await.ok()?;
+            (answer.status == 200).then_some(())
+        }
+    })
+    .await;
+}

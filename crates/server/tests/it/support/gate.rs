@@ -1,0 +1,70 @@
+//! A decision that takes as long as the test wants.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use pointsman_server::Decide;
+
+use super::eventually;
+use super::server::echo_reply;
+
+#[derive(Default)]
+struct State {
+    open: bool,
+    entered: usize,
+}
+
+/// Holds every decision on a body that begins with `wait`, until it is opened or dropped; others are echoed at once.
+///
+/// Bodies above 256 KiB only: smaller ones are decided on the thread that the test itself may need.
+pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+impl Gate {
+    pub(crate) fn new() -> (Self, Decide) {
+        let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
+        let inside = Arc::clone(&shared);
+        let decide = Decide::new(move |_, body| {
+            if body.starts_with(b"wait") {
+                let (state, opened) = &*inside;
+                let mut state = state.lock().unwrap();
+                state.entered += 1;
+                // Bounded, so that a test whose only thread ended up here fails and does not hang.
+                let closed = |state: &mut State| !state.open;
+                let (state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
+                drop(state);
+                assert!(!waited.timed_out(), "nobody opened the gate");
+            }
+            Ok(echo_reply(&body))
+        });
+        (Self(shared), decide)
+    }
+
+    /// Waits until `count` decisions have begun.
+    pub(crate) async fn entered(&self, count: usize) {
+        eventually("a decision began", || async {
+            (self.0.0.lock().unwrap().entered >= count).then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) fn open(&self) {
+        self.0.0.lock().unwrap().open = true;
+        self.0.1.notify_all();
+    }
+}
+
+impl Drop for Gate {
+    // A runtime waits for its blocking threads: a failing test would hang.
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
+/// A body that waits at the gate, of `kib` KiB.
+pub(crate) fn waiting(kib: usize) -> Vec<u8> {
+    let mut body = b"wait".to_vec();
+    body.resize(kib * 1024, b' ');
+    body
+}
+
+const LONGEST: Duration = Duration::from_secs(20);

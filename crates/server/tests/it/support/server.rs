@@ -1,0 +1,114 @@
+//! A server in this process, on ports of its own, with a mounted certificate.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use pointsman_server::{Decide, Options, ServeError, Server, Shutdown, Trigger};
+use pointsman_core::webhook::{Outcome, Reply};
+use tokio::task::JoinHandle;
+
+use super::certs::{Authority, Pair};
+use super::client::{Answer, Client, Dial, get};
+use super::volume::Volume;
+
+/// A running server; dropped, it is gone.
+pub(crate) struct TestServer {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) authority: Authority,
+    /// The pair it began with.
+    pub(crate) pair: Pair,
+    pub(crate) volume: Volume,
+    trigger: Trigger,
+    task: JoinHandle<Result<(), ServeError>>,
+}
+
+impl TestServer {
+    /// A server that echoes.
+    pub(crate) async fn echo() -> Self {
+        Self::start(echo(), |_| {}).await
+    }
+
+    /// A server with the options changed by `tune`. Lame duck is 0 and certificates are read every 50 ms unless `tune`
+    /// says otherwise; all else is as in production.
+    pub(crate) async fn start(decide: Decide, tune: impl FnOnce(&mut Options)) -> Self {
+        let authority = Authority::new();
+        let pair = authority.issue();
+        let volume = Volume::new(&pair);
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut options = Options::new(any, any, volume.cert_paths());
+        options.lame_duck = Duration::ZERO;
+        options.reload_interval = Duration::from_millis(50);
+        tune(&mut options);
+        let bound = Server::bind(options, decide).await.unwrap();
+        let (addr, admin) = (bound.local_addr().unwrap(), bound.admin_addr().unwrap());
+        let (trigger, shutdown) = Shutdown::channel();
+        let task = tokio::spawn(bound.run(shutdown));
+        Self {
+            addr,
+            admin,
+            authority,
+            pair,
+            volume,
+            trigger,
+            task,
+        }
+    }
+
+    /// How to reach it, over HTTP/1.1 unless changed.
+    pub(crate) fn dial(&self) -> Dial {
+        Dial::new(self.addr, &self.authority)
+    }
+
+    pub(crate) async fn http1(&self) -> Client {
+        self.dial().connect().await.unwrap()
+    }
+
+    pub(crate) async fn http2(&self) -> Client {
+        self.dial().http2().connect().await.unwrap()
+    }
+
+    /// The first signal, and the second.
+    pub(crate) fn stop(&self) {
+        self.trigger.stop();
+    }
+
+    /// How it ended; fails if it does not.
+    pub(crate) async fn ended(self) -> Result<(), ServeError> {
+        tokio::time::timeout(Duration::from_secs(10), self.task)
+            .await
+            .expect("the server goes on")
+            .unwrap()
+    }
+
+    pub(crate) async fn admin(&self, path: &str) -> Answer {
+        get(self.admin, path).await.unwrap()
+    }
+
+    /// The value of a series, spelled as in `/metrics`; `None` where there is no such series.
+    pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
+        let text = self.admin("/metrics").await.text();
+        text.lines()
+            .filter_map(|line| line.rsplit_once(' '))
+            .find(|(name, _)| *name == series)
+            .map(|(_, value)| value.parse().unwrap())
+    }
+}
+
+/// Answers with the request's own body.
+pub(crate) fn echo() -> Decide {
+    Decide::new(|_, body| Ok(echo_reply(&body)))
+}
+
+pub(crate) fn echo_reply(body: &[u8]) -> Reply {
+    Reply {
+        body: body.to_vec(),
+        outcome: Outcome::Allow,
+        uid: "uid".to_owned(),
+        message: None,
+        conversions: Vec::new(),
+        notices: Vec::new(),
+        verdicts: Vec::new(),
+        flip: None,
+    }
+}

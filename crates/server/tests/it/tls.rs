@@ -1,0 +1,135 @@
+//! Who is served, with which certificate, and who is not.
+
+use std::fs;
+
+use pointsman_server::{CertPaths, Decide, Options, PairError, ServeError, Server};
+
+use crate::support::certs::{Authority, Pair};
+use crate::support::eventually;
+use crate::support::server::{TestServer, echo};
+use crate::support::volume::Volume;
+
+#[tokio::test]
+async fn client_certificates_are_demanded_where_admission_is_decided() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let dir = tempfile::tempdir().unwrap();
+    let ca = dir.path().join("client-ca.crt");
+    fs::write(&ca, &ours.pem).unwrap();
+    let server =
+        TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
+
+    for mut anonymous in [server.http1().await, server.http2().await] {
+        assert_eq!(anonymous.post("/convert", "{}").await.unwrap().status, 200);
+        for path in ["/mutate", "/validate"] {
+            let message = anonymous.post(path, "{}").await.unwrap().refused(401);
+            assert!(message.contains("client certificate"), "{message}");
+        }
+    }
+    let known = ours.issue_client();
+    let mut client = server.dial().with(known.clone()).connect().await.unwrap();
+    for path in ["/convert", "/mutate", "/validate"] {
+        assert_eq!(client.post(path, "{}").await.unwrap().status, 200);
+    }
+
+    // A certificate of somebody else's does not even finish the handshake. TLS 1.3 tells the client late.
+    let stranger = theirs.issue_client();
+    let refused = |pair: Pair| {
+        let dial = server.dial().with(pair);
+        async move {
+            match dial.connect().await {
+                Ok(mut client) => client.post("/convert", "{}").await.is_err(),
+                Err(_) => true,
+            }
+        }
+    };
+    assert!(refused(stranger.clone()).await);
+
+    // The authorities change: the next handshake goes by the new ones.
+    fs::write(&ca, &theirs.pem).unwrap();
+    eventually("the new authority is trusted", || async {
+        (!refused(stranger.clone()).await).then_some(())
+    })
+    .await;
+    assert!(refused(known).await);
+}
+
+#[tokio::test]
+async fn without_client_authorities_nobody_is_asked() {
+    let server = TestServer::echo().await;
+    assert_eq!(
+        server
+            .http1()
+            .await
+            .post("/validate", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_bad_pair_at_the_start_is_fatal_and_nothing_listens() {
+    let authority = Authority::new();
+    let (one, other) = (authority.issue(), authority.issue());
+    let mut volume = Volume::new(&one);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap();
+    let bind = |paths: CertPaths| {
+        Server::bind(
+            Options::new(addr, addr, paths),
+            Decide::new(|_, _| panic!("unused")),
+        )
+    };
+
+    // With a good pair, the address is what fails: so the pair comes first below.
+    let error = bind(volume.cert_paths()).await.unwrap_err();
+    assert!(matches!(error, ServeError::Bind { .. }), "{error:?}");
+
+    volume.swap_files(&[("tls.crt", &one.cert), ("tls.key", &other.key)]);
+    let error = bind(volume.cert_paths()).await.unwrap_err();
+    let ServeError::Pair {
+        source: PairError::Mismatch { cert, key },
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        (cert, key),
+        (volume.file("tls.crt"), volume.file("tls.key"))
+    );
+
+    volume.swap_files(&[]);
+    let error = bind(volume.cert_paths()).await.unwrap_err();
+    let ServeError::Pair {
+        source: PairError::Read { path, .. },
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(path, volume.file("tls.crt"));
+}
+
+/// `[::]` is every address of a host, with IPv6 or without.
+#[tokio::test]
+async fn every_address_includes_ipv4() {
+    let every = "[::]:0".parse().unwrap();
+    let mut server = TestServer::start(echo(), |options| {
+        options.listen = every;
+        options.admin_listen = every;
+    })
+    .await;
+    server.addr = ([127, 0, 0, 1], server.addr.port()).into();
+    server.admin = ([127, 0, 0, 1], server.admin.port()).into();
+    assert_eq!(
+        server
+            .http1()
+            .await
+            .post("/convert", "{}")
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+    assert_eq!(server.admin("/livez").await.status, 200);
+}
