@@ -34,12 +34,7 @@ fn main() {
     );
     for (objects, rounds) in [(1, 4000), (500, 30)] {
         let body = review(objects);
-        let ours = || {
-            webhook
-                .handle(Endpoint::Convert, &body)
-                .expect("reply")
-                .body
-        };
+        let ours = || webhook.handle(Endpoint::Convert, &body).expect("reply").body;
         let theirs = || opponent(&body);
         compare(&ours(), &theirs());
         let (mut one, mut two) = (Vec::new(), Vec::new());
@@ -161,10 +156,7 @@ fn convert(mut object: Value) -> Value {
 fn compare(ours: &[u8], theirs: &[u8]) {
     let objects = |body: &[u8]| {
         let review: Value = serde_json::from_slice(body).expect("answer");
-        review["response"]["convertedObjects"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default()
+        review["response"]["convertedObjects"].as_array().cloned().unwrap_or_default()
     };
     let (ours, theirs) = (objects(ours), objects(theirs));
     assert_eq!(ours.len(), theirs.len());

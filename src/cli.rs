@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use pointsman_server::units::{parse_duration, parse_size};
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
+use pointsman_server::units::{parse_duration, parse_size};
 
 use crate::commands::{completion, convert, crd, hash, kinds, mutate, validate, webhooks};
 
@@ -60,12 +60,7 @@ pub(crate) struct LogArgs {
     pub(crate) log_format: LogFormat,
     /// How much to log: error, warn, info, debug or trace, or per module as in RUST_LOG, which counts where this is
     /// not set. [default: info]
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILTER",
-        env = "POINTSMAN_LOG_LEVEL"
-    )]
+    #[arg(long, global = true, value_name = "FILTER", env = "POINTSMAN_LOG_LEVEL")]
     pub(crate) log_level: Option<String>,
 }
 
@@ -107,19 +102,10 @@ pub(crate) struct AdmissionArgs {
     #[arg(long, value_name = "X.Y.Z", env = "POINTSMAN_CONTROLLER_VERSION")]
     pub(crate) controller_version: Option<ControllerVersion>,
     /// Also take objects without a version label, and give new ones this server's version. For one server at a time.
-    #[arg(
-        long,
-        env = "POINTSMAN_DEFAULT_VERSION",
-        requires = "controller_version"
-    )]
+    #[arg(long, env = "POINTSMAN_DEFAULT_VERSION", requires = "controller_version")]
     pub(crate) default_version: bool,
     /// All controller versions that are served, so that a label with another one is worth a warning.
-    #[arg(
-        long,
-        value_name = "X.Y.Z,…",
-        value_delimiter = ',',
-        env = "POINTSMAN_SERVED_VERSIONS"
-    )]
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', env = "POINTSMAN_SERVED_VERSIONS")]
     pub(crate) served_versions: Vec<ControllerVersion>,
     /// Controller versions whose objects this server judges as well, only to count where it would have denied them
     /// (admission_verdicts_total) and to tell the audit log. See webhooks --shadow.
@@ -160,20 +146,10 @@ pub(crate) struct ServeArgs {
 
     /// Address of the webhooks (HTTPS). [::] is every address of the host. [default: [::]:8443, with --dev
     /// 127.0.0.1:8443]
-    #[arg(
-        long,
-        value_name = "ADDR",
-        env = "POINTSMAN_LISTEN",
-        help_heading = "Network"
-    )]
+    #[arg(long, value_name = "ADDR", env = "POINTSMAN_LISTEN", help_heading = "Network")]
     pub(crate) listen: Option<SocketAddr>,
     /// Address of /metrics, /livez and /readyz (plain HTTP). [default: [::]:8080, with --dev 127.0.0.1:8080]
-    #[arg(
-        long,
-        value_name = "ADDR",
-        env = "POINTSMAN_ADMIN_LISTEN",
-        help_heading = "Network"
-    )]
+    #[arg(long, value_name = "ADDR", env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
     pub(crate) admin_listen: Option<SocketAddr>,
 
     /// Certificate to serve, PEM, leaf first. Read again whenever it changes, no restart needed.

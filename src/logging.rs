@@ -17,9 +17,7 @@ pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
         }
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
     };
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match args.log_format {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
         LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
@@ -29,10 +27,7 @@ pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
 
     // The default hook prints the panic's message, which may quote an object. The server logs it in bounds.
     panic::set_hook(Box::new(|panic| {
-        let location = panic
-            .location()
-            .map(ToString::to_string)
-            .unwrap_or_default();
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(location, "panicked");
     }));
     Ok(())

@@ -34,11 +34,7 @@ fn main() -> ExitCode {
     };
     // Nobody is left to tell where stderr is closed.
     let _ = writeln!(io::stderr(), "pointsman: {error:#}");
-    if error.is::<Usage>() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::FAILURE
-    }
+    if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

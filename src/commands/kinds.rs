@@ -84,16 +84,7 @@ fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         None => {
             let rows: Vec<[String; 8]> = all.iter().map(row).collect();
             output::table(
-                [
-                    "NAME",
-                    "GROUP",
-                    "KIND",
-                    "VERSIONS",
-                    "STORAGE",
-                    "HASH-AT",
-                    "OPERATIONS",
-                    "SOURCE",
-                ],
+                ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"],
                 &rows,
             )
         }
@@ -134,10 +125,7 @@ fn node(known: &Known) -> Node {
         ("group", Node::text(kind.group())),
         ("kind", Node::text(kind.kind())),
         ("plural", Node::text(kind.plural())),
-        (
-            "versions",
-            Node::List(kind.versions().map(Node::text).collect()),
-        ),
+        ("versions", Node::List(kind.versions().map(Node::text).collect())),
         ("storage", Node::text(kind.storage())),
         ("hashAt", kind.hash_version().map_or(Node::Null, Node::text)),
         ("steps", Node::List(steps.collect())),
@@ -185,11 +173,7 @@ fn definitions(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files.retain(|file| {
         fs::read_to_string(file).map_or(true, |text| text.contains(definition::KIND))
     });
-    anyhow::ensure!(
-        !files.is_empty(),
-        "{}: no definition in this directory",
-        directory.display()
-    );
+    anyhow::ensure!(!files.is_empty(), "{}: no definition in this directory", directory.display());
     Ok(files)
 }
 
@@ -201,12 +185,7 @@ fn checked(file: &Path) -> Result<Known, Vec<String>> {
 
 fn understood(known: &Known) -> String {
     let kind = &known.kind;
-    let mut text = format!(
-        "{}: {}.{} is fine\n",
-        known.source(),
-        kind.kind(),
-        kind.group()
-    );
+    let mut text = format!("{}: {}.{} is fine\n", known.source(), kind.kind(), kind.group());
     for step in kind.steps() {
         text.push_str(&format!("  {} <-> {}\n", step.from, step.to));
         if step.operations.is_empty() {

@@ -52,11 +52,7 @@ pub(crate) fn webhook(directory: Option<&Path>, metadata: Metadata) -> anyhow::R
 /// The kinds that are built in, and those of a directory.
 pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
     let mut own: Vec<Known> = Vec::new();
-    for file in directory
-        .map(input::in_directory)
-        .transpose()?
-        .unwrap_or_default()
-    {
+    for file in directory.map(input::in_directory).transpose()?.unwrap_or_default() {
         let Some(known) = definition_in(&file)? else {
             continue;
         };
@@ -78,20 +74,13 @@ pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
         own.push(known);
     }
     let replaced = |kind: &Kind| {
-        own.iter()
-            .any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()))
+        own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()))
     };
     let mut known = Vec::new();
     for kind in Kind::embedded()? {
         if !replaced(&kind) {
-            let text = definition::embedded_text(kind.name())
-                .unwrap_or_default()
-                .to_owned();
-            known.push(Known {
-                kind,
-                file: None,
-                text,
-            });
+            let text = definition::embedded_text(kind.name()).unwrap_or_default().to_owned();
+            known.push(Known { kind, file: None, text });
         }
     }
     known.extend(own);
@@ -119,18 +108,12 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
 
 /// Reads a file as a definition.
 pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
-    let kind = Kind::load(&source.name, &source.text, &mut |crd| {
-        fs::read_to_string(beside(file, crd))
-    })?;
-    Ok(Known {
-        kind,
-        file: Some(source.name),
-        text: source.text,
-    })
+    let kind =
+        Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;
+    Ok(Known { kind, file: Some(source.name), text: source.text })
 }
 
 /// A path that is written in a file, from where that file is.
 fn beside(file: &Path, other: &str) -> PathBuf {
-    file.parent()
-        .map_or_else(|| other.into(), |parent| parent.join(other))
+    file.parent().map_or_else(|| other.into(), |parent| parent.join(other))
 }

@@ -33,10 +33,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     };
     let (mut good, mut text, mut nodes) = (true, String::new(), Vec::new());
     for written in all {
-        match webhook.patch(
-            &written.new.text,
-            written.old.as_ref().map(|old| old.text.as_str()),
-        ) {
+        match webhook.patch(&written.new.text, written.old.as_ref().map(|old| old.text.as_str())) {
             Ok(patch) => {
                 text.push_str(&diff(&written.new.name(), &patch));
                 nodes.push(node(&written.new.name(), &patch)?);
@@ -51,11 +48,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
         Some(format) => format.write_all(nodes),
         None => text,
     })?;
-    Ok(if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A line for each change: `+` for what is added, `~` for what is replaced.
@@ -87,10 +80,7 @@ fn node(name: &str, patch: &[PatchOperation]) -> anyhow::Result<Node> {
     });
     Ok(Node::map([
         ("object", Node::text(name)),
-        (
-            "patch",
-            Node::List(operations.collect::<anyhow::Result<_>>()?),
-        ),
+        ("patch", Node::List(operations.collect::<anyhow::Result<_>>()?)),
     ]))
 }
 

@@ -38,10 +38,9 @@ impl Node {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Map(members) => members
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value),
+            Self::Map(members) => {
+                members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+            }
             _ => None,
         }
     }
@@ -88,9 +87,7 @@ impl Node {
                 write_all(out, ['[', ']'], entries, indent);
             }
             Self::Map(members) => {
-                let entries = members
-                    .iter()
-                    .map(|(name, value)| (Some(name.as_str()), value));
+                let entries = members.iter().map(|(name, value)| (Some(name.as_str()), value));
                 write_all(out, ['{', '}'], entries, indent);
             }
         }

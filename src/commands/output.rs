@@ -27,15 +27,8 @@ impl Format {
     /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
     pub(crate) fn write_all(self, mut nodes: Vec<Node>) -> String {
         match (self, nodes.len()) {
-            (_, 1) => nodes
-                .pop()
-                .map(|node| self.write(&node))
-                .unwrap_or_default(),
-            (Self::Yaml, _) => nodes
-                .iter()
-                .map(yaml::write)
-                .collect::<Vec<_>>()
-                .join("---\n"),
+            (_, 1) => nodes.pop().map(|node| self.write(&node)).unwrap_or_default(),
+            (Self::Yaml, _) => nodes.iter().map(yaml::write).collect::<Vec<_>>().join("---\n"),
             (Self::Json, _) => self.write(&Node::map([
                 ("apiVersion", Node::text("v1")),
                 ("kind", Node::text("List")),
@@ -82,13 +75,8 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
     let head = head.map(str::to_owned);
     let mut out = String::new();
     let width = |column: usize| {
-        let cells = std::iter::once(&head)
-            .chain(rows)
-            .filter_map(|row| row.get(column));
-        cells
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or_default()
+        let cells = std::iter::once(&head).chain(rows).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
     for row in std::iter::once(&head).chain(rows) {
@@ -104,11 +92,8 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
 
 /// A value for a cell: on one line, and not the width of a screen.
 pub(crate) fn short(text: &str) -> String {
-    let mut short: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(CELL)
-        .collect();
+    let mut short: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL).collect();
     if text.chars().count() > CELL {
         short.push('…');
     }

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use pointsman_core::webhook::{Metadata, Webhook};
 use pointsman_server::dev::{self, DevPair};
 use pointsman_server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
-use pointsman_core::webhook::{Metadata, Webhook};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Usage, kinds_dir};
@@ -48,10 +48,7 @@ fn webhook(args: &ServeArgs) -> anyhow::Result<Webhook> {
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
-    let files = (
-        args.tls_cert_file.clone(),
-        args.tls_private_key_file.clone(),
-    );
+    let files = (args.tls_cert_file.clone(), args.tls_private_key_file.clone());
     let (paths, dev) = match files {
         _ if args.dev => {
             let dev = dev::prepare(&PathBuf::from(DEV_DIR)).context("--dev")?;
@@ -66,11 +63,7 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
     let every = |port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let default = |port| {
-        if args.dev {
-            loopback(port)
-        } else {
-            every(port)
-        }
+        if args.dev { loopback(port) } else { every(port) }
     };
     let mut options = Options::new(
         args.listen.unwrap_or_else(|| default(8443)),
@@ -92,11 +85,8 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
 /// Threads as the CPU limit allows: with one core, a second thread only adds hand-overs.
 fn runtime() -> io::Result<Runtime> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut builder = if cores == 1 {
-        Builder::new_current_thread()
-    } else {
-        Builder::new_multi_thread()
-    };
+    let mut builder =
+        if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     // Large bodies are decided there, which is work for a core and not waiting: more threads than cores make all of
     // them late. Two more look after files.
     builder.enable_all().max_blocking_threads(cores + 2).build()

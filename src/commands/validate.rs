@@ -63,22 +63,13 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
                 talk(&format!("{key}: {value}"));
             }
         }
-        nodes.push(node(
-            &written.new.name(),
-            operation,
-            &judgement,
-            denial.as_deref(),
-        )?);
+        nodes.push(node(&written.new.name(), operation, &judgement, denial.as_deref())?);
     }
     output::data(&match args.output.structured() {
         Some(format) => format.write_all(nodes),
         None => text,
     })?;
-    Ok(if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn node(
@@ -97,22 +88,14 @@ fn node(
     let mut members = vec![
         ("object", Node::text(name)),
         ("operation", Node::text(operation)),
-        (
-            "allowed",
-            Node::from_json(if denial.is_none() { "true" } else { "false" })?,
-        ),
-        (
-            "warnings",
-            Node::List(judgement.warnings.iter().map(Node::text).collect()),
-        ),
+        ("allowed", Node::from_json(if denial.is_none() { "true" } else { "false" })?),
+        ("warnings", Node::List(judgement.warnings.iter().map(Node::text).collect())),
     ];
     if let Some(denial) = denial {
         members.push(("message", Node::text(denial)));
         members.push(("causes", Node::List(causes.collect())));
     }
-    let members = members
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value));
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
     Ok(Node::Map(members.collect()))
 }
 

@@ -24,24 +24,14 @@ pub(crate) struct WebhooksArgs {
     #[arg(long, value_name = "X.Y.Z", required_unless_present = "side_by_side")]
     controller_version: Option<ControllerVersion>,
     /// Several controller versions at once, each with a server of its own.
-    #[arg(
-        long,
-        value_name = "A,B",
-        value_delimiter = ',',
-        conflicts_with = "controller_version"
-    )]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "controller_version")]
     side_by_side: Vec<ControllerVersion>,
     /// Controller version that also takes objects without a label, and gives new ones its own.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
     /// Controller versions whose objects the server looks at without a say: it counts where it would have denied them.
     /// Start it with the same --shadow.
-    #[arg(
-        long,
-        value_name = "X.Y.Z,…",
-        value_delimiter = ',',
-        requires = "controller_version"
-    )]
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', requires = "controller_version")]
     shadow: Vec<ControllerVersion>,
     /// All controller versions that are served, for the policy that guards the label. Defaults to those registered here.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
@@ -82,16 +72,8 @@ enum Guard {
 
 fn service(text: &str) -> Result<Client, String> {
     // The place of the version is no character of a name.
-    let Service {
-        namespace,
-        name,
-        port,
-    } = text.replace("{version}", "0-version-0").parse()?;
-    Ok(Client::Service {
-        namespace,
-        name: name.replace("0-version-0", "{version}"),
-        port,
-    })
+    let Service { namespace, name, port } = text.replace("{version}", "0-version-0").parse()?;
+    Ok(Client::Service { namespace, name: name.replace("0-version-0", "{version}"), port })
 }
 
 fn url(text: &str) -> Result<Client, String> {
@@ -107,17 +89,9 @@ fn url(text: &str) -> Result<Client, String> {
 pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    let versions: Vec<ControllerVersion> = args
-        .controller_version
-        .iter()
-        .chain(&args.side_by_side)
-        .cloned()
-        .collect();
-    if let Some(default) = args
-        .default
-        .as_ref()
-        .filter(|default| !versions.contains(default))
-    {
+    let versions: Vec<ControllerVersion> =
+        args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
+    if let Some(default) = args.default.as_ref().filter(|default| !versions.contains(default)) {
         let message = format!("--default {}: register that version too", default.as_str());
         return Err(Usage(message).into());
     }
@@ -129,9 +103,7 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage(message.to_owned()).into());
     }
     let documents = documents(args, kind, &versions)?;
-    let nodes = documents
-        .iter()
-        .map(|document| Node::from_json(&document.to_string()));
+    let nodes = documents.iter().map(|document| Node::from_json(&document.to_string()));
     let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
     output::data(&match args.output {
         Format::Json => text,
@@ -170,10 +142,7 @@ fn documents(
         if args.default.as_ref() == Some(version) {
             add(Selection::Unlabelled);
         }
-        args.shadow
-            .iter()
-            .map(Selection::Shadowed)
-            .for_each(&mut add);
+        args.shadow.iter().map(Selection::Shadowed).for_each(&mut add);
     }
     let mode = match args.guard {
         Guard::Audit => Some(GuardMode::Audit),
@@ -181,11 +150,7 @@ fn documents(
         Guard::Warn => Some(GuardMode::Warn),
         Guard::None => None,
     };
-    let served = if args.served.is_empty() {
-        versions
-    } else {
-        &args.served
-    };
+    let served = if args.served.is_empty() { versions } else { &args.served };
     documents.extend(mode.into_iter().flat_map(|mode| guard(kind, served, mode)));
     Ok(documents)
 }
@@ -198,11 +163,7 @@ fn commented(text: &str) -> String {
         if let Some((_, why)) = WHY.iter().find(|(key, _)| plain.starts_with(key)) {
             let indent = line.len() - plain.len();
             if line.trim_start().starts_with("- ") {
-                out.push_str(&format!(
-                    "{:width$}# {why}\n",
-                    "",
-                    width = indent.saturating_sub(2)
-                ));
+                out.push_str(&format!("{:width$}# {why}\n", "", width = indent.saturating_sub(2)));
             } else {
                 out.push_str(&format!("{:indent$}# {why}\n", ""));
             }
@@ -218,10 +179,7 @@ const WHY: [(&str, &str); 7] = [
         "failurePolicy: Fail",
         "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
     ),
-    (
-        "failurePolicy: Ignore",
-        "It only looks on: nobody waits for it.",
-    ),
+    ("failurePolicy: Ignore", "It only looks on: nobody waits for it."),
     (
         "matchConditions:",
         "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",

@@ -43,10 +43,7 @@ impl WrittenArgs {
         });
         let written: Vec<Written> = written.collect();
         if let Some(left) = old.first() {
-            let message = format!(
-                "--old: {} has no counterpart in what is written",
-                left.label()
-            );
+            let message = format!("--old: {} has no counterpart in what is written", left.label());
             return Err(Usage(message).into());
         }
         Ok(Some(written))
@@ -57,11 +54,9 @@ fn objects(sources: &[input::Source]) -> Option<Vec<Object>> {
     let (mut objects, mut good) = (Vec::new(), true);
     for source in sources {
         match documents(source) {
-            Ok(documents) => objects.extend(
-                documents
-                    .into_iter()
-                    .flat_map(|document| document.into_objects()),
-            ),
+            Ok(documents) => {
+                objects.extend(documents.into_iter().flat_map(|document| document.into_objects()))
+            }
             Err(messages) => {
                 good = false;
                 messages.iter().for_each(|message| complain(message));

@@ -16,24 +16,14 @@ pub(crate) struct Row {
 
 /// Expected: for the stored version and for the other, with the other version's cache warm.
 pub(crate) const ROWS: &[Row] = &[
-    Row {
-        action: "GET",
-        stored: "0",
-        other: "1",
-        act: |s, v, n| drop(s.get(v, n).ok()),
-    },
+    Row { action: "GET", stored: "0", other: "1", act: |s, v, n| drop(s.get(v, n).ok()) },
     Row {
         action: "GET with resourceVersion=0",
         stored: "0",
         other: "0",
         act: |s, v, n| drop(s.call_get(&format!("{}?resourceVersion=0", s.one(v, n)))),
     },
-    Row {
-        action: "LIST",
-        stored: "0",
-        other: "0",
-        act: |s, v, _| drop(s.list(v).ok()),
-    },
+    Row { action: "LIST", stored: "0", other: "0", act: |s, v, _| drop(s.list(v).ok()) },
     Row {
         action: "WATCH, opened",
         stored: "0",
@@ -53,12 +43,7 @@ pub(crate) const ROWS: &[Row] = &[
         action: "UPDATE that changes something",
         stored: "1",
         other: "4",
-        act: |s, v, n| {
-            drop(
-                s.update(v, n, &with_label(&s.get(v, n).ok(), "update"))
-                    .ok(),
-            )
-        },
+        act: |s, v, n| drop(s.update(v, n, &with_label(&s.get(v, n).ok(), "update")).ok()),
     },
     Row {
         action: "PATCH that changes something",
@@ -77,10 +62,7 @@ pub(crate) const ROWS: &[Row] = &[
         stored: "1",
         other: "4",
         act: |s, v, n| {
-            drop(
-                s.patch(v, &format!("{n}/status"), &json!({"status": {"phase": v}}))
-                    .ok(),
-            )
+            drop(s.patch(v, &format!("{n}/status"), &json!({"status": {"phase": v}})).ok())
         },
     },
     Row {
@@ -98,13 +80,8 @@ pub(crate) const ROWS: &[Row] = &[
         other: "3",
         act: |s, v, n| {
             drop(
-                s.apply(
-                    v,
-                    &format!("{n}-applied"),
-                    &s.object(v, &format!("{n}-applied")),
-                    "me",
-                )
-                .ok(),
+                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me")
+                    .ok(),
             )
         },
     },
@@ -114,13 +91,8 @@ pub(crate) const ROWS: &[Row] = &[
         other: "3",
         act: |s, v, n| {
             drop(
-                s.apply(
-                    v,
-                    &format!("{n}-applied"),
-                    &s.object(v, &format!("{n}-applied")),
-                    "me",
-                )
-                .ok(),
+                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me")
+                    .ok(),
             )
         },
     },
@@ -130,13 +102,8 @@ pub(crate) const ROWS: &[Row] = &[
         other: "4",
         act: |s, v, n| {
             drop(
-                s.apply(
-                    v,
-                    &format!("{n}-applied"),
-                    &s.object(v, &format!("{n}-applied")),
-                    "you",
-                )
-                .ok(),
+                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "you")
+                    .ok(),
             )
         },
     },
@@ -145,23 +112,10 @@ pub(crate) const ROWS: &[Row] = &[
         stored: "6 to 9",
         other: "9 to 12",
         act: |s, v, n| {
-            drop(
-                s.apply(
-                    v,
-                    &format!("{n}-mixed"),
-                    &s.object(v, &format!("{n}-mixed")),
-                    "me",
-                )
-                .ok(),
-            )
+            drop(s.apply(v, &format!("{n}-mixed"), &s.object(v, &format!("{n}-mixed")), "me").ok())
         },
     },
-    Row {
-        action: "DELETE",
-        stored: "1",
-        other: "3",
-        act: |s, v, n| drop(s.delete(v, n).ok()),
-    },
+    Row { action: "DELETE", stored: "1", other: "3", act: |s, v, n| drop(s.delete(v, n).ok()) },
 ];
 
 fn label(value: &str) -> Value {

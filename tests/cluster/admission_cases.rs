@@ -15,19 +15,8 @@ const OTHER: &str = "00c0ffee-7f2b-4b8e-9d55-2f6f3c1b0a77";
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut created = |after: Value| {
-        cases.push(Case {
-            before: None,
-            after,
-        })
-    };
-    for replicas in [
-        json!(-1),
-        json!(0),
-        json!(1),
-        json!(-2147483648),
-        json!(null),
-    ] {
+    let mut created = |after: Value| cases.push(Case { before: None, after });
+    for replicas in [json!(-1), json!(0), json!(1), json!(-2147483648), json!(null)] {
         created(json!({"balancerdReplicas": replicas}));
         created(json!({"consoleReplicas": replicas}));
     }
@@ -97,18 +86,11 @@ pub(crate) fn cases() -> Vec<Case> {
             );
         }
     }
-    let mut updated = |before: Value, after: Value| {
-        cases.push(Case {
-            before: Some(before),
-            after,
-        })
-    };
+    let mut updated =
+        |before: Value, after: Value| cases.push(Case { before: Some(before), after });
     for before in id_spellings() {
         for after in id_spellings() {
-            updated(
-                json!({"environmentId": before}),
-                json!({"environmentId": after}),
-            );
+            updated(json!({"environmentId": before}), json!({"environmentId": after}));
         }
     }
     // What was wrong before and is left alone.
@@ -116,9 +98,7 @@ pub(crate) fn cases() -> Vec<Case> {
         json!({"consoleExternalCertificateSpec": {"duration": "1d"}, "balancerdReplicas": -1});
     let with = |more: Value| {
         let mut spec = bare.clone();
-        spec.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         spec
     };
     updated(bare.clone(), bare.clone());
@@ -126,10 +106,7 @@ pub(crate) fn cases() -> Vec<Case> {
     updated(bare.clone(), with(json!({"consoleReplicas": -1})));
     updated(bare.clone(), with(json!({"balancerdReplicas": -2})));
     updated(bare.clone(), with(json!({"balancerdReplicas": 2})));
-    updated(
-        bare.clone(),
-        with(json!({"consoleExternalCertificateSpec": {"duration": "2d"}})),
-    );
+    updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": {"duration": "2d"}})));
     updated(
         bare.clone(),
         with(json!({"consoleExternalCertificateSpec": {"duration": "1d", "renewBefore": "1h"}})),
@@ -144,24 +121,12 @@ pub(crate) fn cases() -> Vec<Case> {
         bare.clone(),
         with(json!({"consoleExternalCertificateSpec": {"duration": "1h", "dnsNames": ["a"]}})),
     );
-    updated(
-        bare.clone(),
-        with(json!({"consoleExternalCertificateSpec": null})),
-    );
+    updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": null})));
     let none = json!({"consoleExternalCertificateSpec": null});
-    updated(
-        none.clone(),
-        json!({"consoleExternalCertificateSpec": {"duration": "1h"}}),
-    );
-    updated(
-        json!({}),
-        json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}),
-    );
+    updated(none.clone(), json!({"consoleExternalCertificateSpec": {"duration": "1h"}}));
+    updated(json!({}), json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}));
     let whole = json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"], "issuerRef": issuer}});
-    updated(
-        whole.clone(),
-        json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}),
-    );
+    updated(whole.clone(), json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}));
     updated(
         whole.clone(),
         json!({"consoleExternalCertificateSpec": {"dnsNames": [], "issuerRef": issuer}}),
@@ -172,16 +137,9 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn id_spellings() -> Vec<Value> {
-    let more = [
-        ID.to_uppercase(),
-        ID.replace('-', ""),
-        format!("urn:uuid:{ID}"),
-        format!("{{{ID}}}"),
-    ];
+    let more =
+        [ID.to_uppercase(), ID.replace('-', ""), format!("urn:uuid:{ID}"), format!("{{{ID}}}")];
     let nil = [NIL.to_owned(), NIL.replace('-', "")];
-    let all = [ID.to_owned(), OTHER.to_owned()]
-        .into_iter()
-        .chain(more)
-        .chain(nil);
+    let all = [ID.to_owned(), OTHER.to_owned()].into_iter().chain(more).chain(nil);
     all.map(Value::from).chain([Value::Null]).collect()
 }

@@ -13,12 +13,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("an_object_is_judged_by_the_version_that_manages_it", judged)
         .of(&ENGINES)
         .newest(),
-    Scenario::new("an_object_in_promotion_stays_where_it_is", promoting)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("a_controller_version_is_entered_on_its_path_only", path)
-        .of(&ENGINES)
-        .newest(),
+    Scenario::new("an_object_in_promotion_stays_where_it_is", promoting).of(&ENGINES).newest(),
+    Scenario::new("a_controller_version_is_entered_on_its_path_only", path).of(&ENGINES).newest(),
 ];
 
 fn judged(scene: &Scene<'_>) {
@@ -37,9 +33,7 @@ fn judged(scene: &Scene<'_>) {
         let flip = |label: &str| json!({"metadata": {"labels": {scene.label_key(): label}}});
         // Too strong for A.
         for label in [None, Some(A)] {
-            let message = scene
-                .create(version, &with("strong", label, 150))
-                .fails(422);
+            let message = scene.create(version, &with("strong", label, 150)).fails(422);
             assert!(
                 message
                     .contains("spec.power: Invalid value: 150: must be less than or equal to 100"),
@@ -91,13 +85,7 @@ fn promoting(scene: &Scene<'_>) {
     scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
     let says = |reason: &str| {
         let conditions = json!([{"type": "UpToDate", "status": "Unknown", "reason": reason}]);
-        scene
-            .patch(
-                new,
-                "e/status",
-                &json!({"status": {"conditions": conditions}}),
-            )
-            .ok();
+        scene.patch(new, "e/status", &json!({"status": {"conditions": conditions}})).ok();
     };
     let flip = json!({"metadata": {"labels": {scene.label_key(): B}}});
     says("Promoting");
@@ -111,10 +99,7 @@ fn promoting(scene: &Scene<'_>) {
         );
         // The API server may begin with an object from its cache that is not promoting yet, and ask again on the conflict.
         let asked = said.contains("A: mutate allow") && said.contains("deny");
-        assert!(
-            asked && !said.contains("B: mutate allow, validate deny"),
-            "{said}"
-        );
+        assert!(asked && !said.contains("B: mutate allow, validate deny"), "{said}");
     }
     // Anything else goes on.
     scene.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
@@ -128,28 +113,17 @@ fn path(scene: &Scene<'_>) {
     let servers = SideBySide::start(scene, &[A, B, C], &[]);
     servers.register("deny");
     scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
-    let flip = |to: &str| {
-        scene.patch(
-            new,
-            "e",
-            &json!({"metadata": {"labels": {scene.label_key(): to}}}),
-        )
-    };
+    let flip =
+        |to: &str| scene.patch(new, "e", &json!({"metadata": {"labels": {scene.label_key(): to}}}));
     let (answer, said) = servers.answered(|| flip(C));
     let message = answer.fails(422);
     assert!(
         message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"),
         "{message}"
     );
-    assert_eq!(
-        said,
-        "A: mutate allow, validate allow; C: mutate allow, validate deny"
-    );
+    assert_eq!(said, "A: mutate allow, validate allow; C: mutate allow, validate deny");
     flip(B).ok();
     flip(C).ok();
     let message = flip(A).fails(422);
-    assert!(
-        message.contains("no downgrade from 2.18.0 to 2.16.0 is allowed"),
-        "{message}"
-    );
+    assert!(message.contains("no downgrade from 2.18.0 to 2.16.0 is allowed"), "{message}");
 }

@@ -12,17 +12,11 @@ use crate::support::verbs::assert_holds;
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new(
-        "a_manifest_of_the_old_version_replaces_nothing_it_cannot_say",
-        replaced,
-    )
-    .of(&ENGINES),
-    Scenario::new(
-        "what_is_created_is_stamped_and_applied_again_stays_as_it_is",
-        stamped,
-    )
-    .of(&ENGINES)
-    .newest(),
+    Scenario::new("a_manifest_of_the_old_version_replaces_nothing_it_cannot_say", replaced)
+        .of(&ENGINES),
+    Scenario::new("what_is_created_is_stamped_and_applied_again_stays_as_it_is", stamped)
+        .of(&ENGINES)
+        .newest(),
     Scenario::new("an_object_that_was_invalid_before_is_never_stuck", invalid)
         .of(&ENGINES)
         .newest(),
@@ -82,17 +76,11 @@ fn replaced(scene: &Scene<'_>) {
             assert!(text.contains(held), "{storage} stored: {text}");
         }
         // What only the newer version can say can be taken away there, and stays away.
-        scene
-            .patch(new, &name, &json!({"spec": {"cooling": null}}))
-            .ok();
+        scene.patch(new, &name, &json!({"spec": {"cooling": null}})).ok();
         scene.kubectl(&["replace"], &manifest);
         let after = scene.get(new, &name).ok();
         assert_eq!(after["spec"].get("cooling"), None, "{storage} stored");
-        assert_eq!(
-            after["spec"]["turbo"],
-            json!({"pressure": 3}),
-            "{storage} stored"
-        );
+        assert_eq!(after["spec"]["turbo"], json!({"pressure": 3}), "{storage} stored");
     }
 }
 
@@ -118,9 +106,7 @@ fn stamped(scene: &Scene<'_>) {
             let (same, difference) = scene.try_kubectl(&["diff"], &manifest);
             assert!(same, "kubectl diff: {difference}");
             // Another hash for another spec.
-            scene
-                .patch(version, &name, &json!({"spec": {"power": 90}}))
-                .ok();
+            scene.patch(version, &name, &json!({"spec": {"power": 90}})).ok();
             let changed = scene.get(version, &name).ok();
             assert_stamped(scene, &changed);
             let hash = |object: &Value| {
@@ -129,11 +115,7 @@ fn stamped(scene: &Scene<'_>) {
             assert_ne!(hash(&changed), hash(&before));
             // The hash is the same in the other version.
             let other = if version == old { new } else { old };
-            assert_eq!(
-                hash(&scene.get(other, &name).ok()),
-                hash(&changed),
-                "{name}"
-            );
+            assert_eq!(hash(&scene.get(other, &name).ok()), hash(&changed), "{name}");
         }
         let created = format!("{version}-created");
         scene.kubectl(&["create"], &scene.object(version, &created));
@@ -178,14 +160,8 @@ fn invalid(scene: &Scene<'_>) {
         }
         let tell = |answer: crate::support::client::Answer| {
             let told = answer.warnings.concat();
-            assert!(
-                told.contains("spec.power: Invalid value: 500"),
-                "{name}: {told}"
-            );
-            assert!(
-                told.contains("it was so before, so it may stay"),
-                "{name}: {told}"
-            );
+            assert!(told.contains("spec.power: Invalid value: 500"), "{name}: {told}");
+            assert!(told.contains("it was so before, so it may stay"), "{name}: {told}");
             answer.ok()
         };
         let annotation = json!({"metadata": {"annotations": {"touched": "yes"}}});
@@ -194,15 +170,11 @@ fn invalid(scene: &Scene<'_>) {
         // Another field of the spec is no reason either.
         tell(scene.patch(version, name, &json!({"spec": {"note": "old"}})));
         // But the field itself is, once it is touched.
-        let message = scene
-            .patch(version, name, &json!({"spec": {"power": 501}}))
-            .fails(422);
+        let message = scene.patch(version, name, &json!({"spec": {"power": 501}})).fails(422);
         assert!(message.contains("less than or equal to 100"), "{message}");
         let (_, said) = servers.answered(|| {
             let status = json!({"status": {"replicas": 1}});
-            scene
-                .patch(version, &format!("{name}/status"), &status)
-                .ok();
+            scene.patch(version, &format!("{name}/status"), &status).ok();
             let scale = json!({"spec": {"replicas": 4}});
             scene.patch(version, &format!("{name}/scale"), &scale).ok();
         });
@@ -214,10 +186,7 @@ fn invalid(scene: &Scene<'_>) {
         scene.delete(version, name).ok();
         let finalizers = json!({"metadata": {"finalizers": null}});
         let going = scene.get(version, name).ok();
-        assert!(
-            going["metadata"]["deletionTimestamp"].is_string(),
-            "{going:#}"
-        );
+        assert!(going["metadata"]["deletionTimestamp"].is_string(), "{going:#}");
         scene.patch(version, name, &finalizers).ok();
         assert_eq!(scene.get(version, name).code, 404, "{name}");
     }

@@ -14,12 +14,9 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_is_asked_about_a_label_and_who_refuses_it", matrix).of(&ENGINES),
-    Scenario::new(
-        "the_guard_holds_and_nobody_is_stuck_while_all_servers_are_down",
-        down,
-    )
-    .of(&ENGINES)
-    .newest(),
+    Scenario::new("the_guard_holds_and_nobody_is_stuck_while_all_servers_are_down", down)
+        .of(&ENGINES)
+        .newest(),
 ];
 
 const LABELS: [Option<&str>; 5] = [None, Some(A), Some(B), Some(UNKNOWN), Some(MALFORMED)];
@@ -36,16 +33,12 @@ fn matrix(scene: &Scene<'_>) {
         for after in LABELS {
             for version in [old, new] {
                 let name = name(version, "update", before, after);
-                scene
-                    .create(version, &scene.labelled(version, &name, before))
-                    .ok();
+                scene.create(version, &scene.labelled(version, &name, before)).ok();
             }
         }
         for version in [old, new] {
             let name = name(version, "delete", before, None);
-            scene
-                .create(version, &scene.labelled(version, &name, before))
-                .ok();
+            scene.create(version, &scene.labelled(version, &name, before)).ok();
         }
     }
     let servers = SideBySide::start(scene, &[A, B], &[]);
@@ -75,21 +68,16 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
         let shown = match &answer.body {
             _ if !answer.is_ok() => short(&answer.message(), &key),
             body if body["kind"] == "Status" => "gone".to_owned(),
-            body => letter(
-                body["metadata"]["labels"][&key]
-                    .as_str()
-                    .unwrap_or_default(),
-            )
-            .to_owned(),
+            body => {
+                letter(body["metadata"]["labels"][&key].as_str().unwrap_or_default()).to_owned()
+            }
         };
         writeln!(table, "{what:29} {} {shown}", answer.code).unwrap();
         writeln!(table, "{:30}{said}", "").unwrap();
     };
     for after in LABELS {
         let object = scene.labelled(version, &name(version, "create", None, after), after);
-        row(format!("create {}", named(after)), &|| {
-            scene.create(version, &object)
-        });
+        row(format!("create {}", named(after)), &|| scene.create(version, &object));
     }
     for before in LABELS {
         for after in LABELS {
@@ -101,9 +89,7 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
     }
     for before in LABELS {
         let name = name(version, "delete", before, None);
-        row(format!("delete {}", named(before)), &|| {
-            scene.delete(version, &name)
-        });
+        row(format!("delete {}", named(before)), &|| scene.delete(version, &name));
     }
     table
 }
@@ -128,17 +114,11 @@ fn down(scene: &Scene<'_>) {
     servers.register("deny");
     servers.stop();
     let flip = |name: &str, to: Option<&str>| {
-        scene.patch(
-            new,
-            name,
-            &json!({"metadata": {"labels": {scene.label_key(): to}}}),
-        )
+        scene.patch(new, name, &json!({"metadata": {"labels": {scene.label_key(): to}}}))
     };
     // The policy refuses what no server is asked about.
     for label in [UNKNOWN, MALFORMED] {
-        let message = scene
-            .create(new, &scene.labelled(new, "new", Some(label)))
-            .fails(422);
+        let message = scene.create(new, &scene.labelled(new, "new", Some(label))).fails(422);
         assert!(
             message.contains(&format!(
                 "no controller version \"{label}\" is served; served are 2.16.0, 2.17.0"
@@ -147,18 +127,9 @@ fn down(scene: &Scene<'_>) {
         );
     }
     let message = flip("odd", Some(MALFORMED)).fails(422);
-    assert!(
-        message.contains("no controller version \"latest\" is served"),
-        "{message}"
-    );
+    assert!(message.contains("no controller version \"latest\" is served"), "{message}");
     // What is there with a bad label stays changeable.
-    scene
-        .patch(
-            new,
-            "odd",
-            &json!({"metadata": {"annotations": {"touched": "yes"}}}),
-        )
-        .ok();
+    scene.patch(new, "odd", &json!({"metadata": {"annotations": {"touched": "yes"}}})).ok();
     // What a server would have to judge waits for it, and says for whom.
     let writes = [
         scene.create(new, &scene.labelled(new, "new", Some(B))),
@@ -172,29 +143,14 @@ fn down(scene: &Scene<'_>) {
     ];
     for answer in writes {
         let message = answer.fails(500);
-        assert!(
-            message.contains("failed calling webhook \"mutate-"),
-            "{message}"
-        );
+        assert!(message.contains("failed calling webhook \"mutate-"), "{message}");
         assert!(message.contains("connection refused"), "{message}");
     }
     // Reading, the status, the scale and deleting need nobody.
     for name in ["a", "odd", "bare"] {
         scene.get(scene.sample.old, name).ok();
-        scene
-            .patch(
-                new,
-                &format!("{name}/status"),
-                &json!({"status": {"replicas": 3}}),
-            )
-            .ok();
-        scene
-            .patch(
-                new,
-                &format!("{name}/scale"),
-                &json!({"spec": {"replicas": 3}}),
-            )
-            .ok();
+        scene.patch(new, &format!("{name}/status"), &json!({"status": {"replicas": 3}})).ok();
+        scene.patch(new, &format!("{name}/scale"), &json!({"spec": {"replicas": 3}})).ok();
         scene.delete(new, name).ok();
     }
 }

@@ -11,12 +11,8 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_is_not_enforced_is_counted_or_told", modes)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("warnings_reach_the_user_of_kubectl", warnings)
-        .of(&ENGINES)
-        .newest(),
+    Scenario::new("what_is_not_enforced_is_counted_or_told", modes).of(&ENGINES).newest(),
+    Scenario::new("warnings_reach_the_user_of_kubectl", warnings).of(&ENGINES).newest(),
     Scenario::new("elasticsearch_is_upgraded_on_its_path_only", elasticsearch)
         .of(&ELASTICSEARCHES)
         .newest(),
@@ -37,16 +33,11 @@ fn modes(scene: &Scene<'_>) {
     answer.ok();
     scene.create(new, &scene.object(new, "good")).ok();
     let page = servers.servers[0].metrics();
-    let counted: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with("admission_verdicts_total{"))
-        .collect();
+    let counted: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("admission_verdicts_total{")).collect();
     assert_eq!(counted.len(), 1, "{counted:?}");
     assert!(counted[0].contains("effect=\"would_deny\""), "{counted:?}");
-    assert!(
-        counted[0].contains("rule=\"range:spec.power\""),
-        "{counted:?}"
-    );
+    assert!(counted[0].contains("rule=\"range:spec.power\""), "{counted:?}");
     let heard = audited(scene, "counted", "/would-deny");
     let (key, text) = heard.first().expect("an audit annotation");
     assert!(key.starts_with("validate-"), "{key}");
@@ -58,9 +49,7 @@ fn modes(scene: &Scene<'_>) {
     // The guard of the label in the same mode.
     let dry = format!("{}?dryRun=All", scene.all(new));
     scene.eventually(|| {
-        scene
-            .post(&dry, &scene.labelled(new, "odd", Some("9.9.9")))
-            .ok();
+        scene.post(&dry, &scene.labelled(new, "odd", Some("9.9.9"))).ok();
         let heard = audited(scene, "odd", "validation_failure");
         let refused =
             |text: &str| text.contains("9.9.9") && text.contains("is served; served are 2.16.0");
@@ -69,10 +58,7 @@ fn modes(scene: &Scene<'_>) {
 
     servers.restart(&["--enforcement=warn"]);
     let said = scene.kubectl(&["create"], &strong("warned"));
-    assert!(
-        said.contains("Warning: not enforced yet: spec.power: Invalid value: 500"),
-        "{said}"
-    );
+    assert!(said.contains("Warning: not enforced yet: spec.power: Invalid value: 500"), "{said}");
     servers.restart(&["--enforcement=enforce"]);
     let (created, said) = scene.try_kubectl(&["create"], &strong("denied"));
     assert!(!created, "{said}");
@@ -90,9 +76,7 @@ fn audited(scene: &Scene<'_>, name: &str, part: &str) -> Vec<(String, String)> {
         let object = &event["objectRef"];
         let ours = object["namespace"] == scene.ns
             && (object["name"] == name
-                || event["requestURI"]
-                    .as_str()
-                    .is_some_and(|uri| uri.ends_with(name)));
+                || event["requestURI"].as_str().is_some_and(|uri| uri.ends_with(name)));
         let annotations = event["annotations"].as_object().filter(|_| ours);
         for (key, value) in annotations.into_iter().flatten() {
             if key.contains(part) {
@@ -111,16 +95,10 @@ fn warnings(scene: &Scene<'_>) {
     let mut object = scene.labelled(new, "e", Some(B));
     object["spec"]["note"] = json!("hello");
     let said = scene.kubectl(&["apply"], &object);
-    assert!(
-        said.contains("Warning: spec.note is deprecated: use an annotation"),
-        "{said}"
-    );
+    assert!(said.contains("Warning: spec.note is deprecated: use an annotation"), "{said}");
     object["spec"]["power"] = json!(80);
     let said = scene.kubectl(&["apply"], &object);
-    assert!(
-        said.contains("Warning: this change starts a rollout: power ("),
-        "{said}"
-    );
+    assert!(said.contains("Warning: this change starts a rollout: power ("), "{said}");
     // A's rules have nothing to say about a note.
     object["metadata"]["name"] = json!("a");
     object["metadata"]["labels"][scene.label_key()] = json!(A);
@@ -129,14 +107,8 @@ fn warnings(scene: &Scene<'_>) {
     // The guard that only warns, and the version that is left.
     object["metadata"]["labels"][scene.label_key()] = json!("9.9.9");
     let said = scene.kubectl(&["apply"], &object);
-    assert!(
-        said.contains("Warning: Validation failed for ValidatingAdmissionPolicy"),
-        "{said}"
-    );
-    assert!(
-        said.contains("no server serves \"9.9.9\"; served are 2.16.0, 2.17.0"),
-        "{said}"
-    );
+    assert!(said.contains("Warning: Validation failed for ValidatingAdmissionPolicy"), "{said}");
+    assert!(said.contains("no server serves \"9.9.9\"; served are 2.16.0, 2.17.0"), "{said}");
 }
 
 fn elasticsearch(scene: &Scene<'_>) {
@@ -154,11 +126,7 @@ fn elasticsearch(scene: &Scene<'_>) {
         );
         scene.create(version, &object).ok();
         scene
-            .patch(
-                version,
-                &format!("{name}/status"),
-                &json!({"status": {"version": version_}}),
-            )
+            .patch(version, &format!("{name}/status"), &json!({"status": {"version": version_}}))
             .ok();
     };
     let wanted =
@@ -179,18 +147,12 @@ fn elasticsearch(scene: &Scene<'_>) {
     wanted("new", "9.1.0").ok();
     running("back", "8.18.1");
     let message = wanted("back", "8.17.0").fails(422);
-    assert!(
-        message.contains("no downgrade from 8.18.1 to 8.17.0 is allowed"),
-        "{message}"
-    );
+    assert!(message.contains("no downgrade from 8.18.1 to 8.17.0 is allowed"), "{message}");
     let opt_out = json!({"metadata": {"annotations": {"eck.k8s.elastic.co/disable-downgrade-validation": "true"}}});
     scene.patch(version, "back", &opt_out).ok();
     let answer = wanted("back", "8.17.0");
     assert!(
-        answer
-            .warnings
-            .concat()
-            .contains("not enforced because of annotation"),
+        answer.warnings.concat().contains("not enforced because of annotation"),
         "{:?}",
         answer.warnings
     );

@@ -46,9 +46,7 @@ fn agree(scene: &Scene<'_>) {
         if schema.0 == webhook.0 {
             if schema.0 { accepted += 1 } else { denied += 1 }
         } else {
-            differing.push(format!(
-                "{what}\n  schema:  {schema:?}\n  webhook: {webhook:?}"
-            ));
+            differing.push(format!("{what}\n  schema:  {schema:?}\n  webhook: {webhook:?}"));
         }
     }
     let left_out = known.iter().filter(|known| !**known).count();
@@ -84,11 +82,7 @@ fn write_all(
     known: &[bool],
 ) -> Vec<(String, Verdict)> {
     let mut verdicts = Vec::new();
-    for (number, case) in cases
-        .iter()
-        .enumerate()
-        .filter(|(number, _)| known[*number])
-    {
+    for (number, case) in cases.iter().enumerate().filter(|(number, _)| known[*number]) {
         for version in [scene.sample.old, scene.sample.new] {
             let name = name(by, version, number);
             let mut object = object(scene, version, &name, &case.after);
@@ -120,9 +114,7 @@ fn replace_crd(scene: &Scene<'_>, crd: &Value, accepts: bool) {
     let mut crd = crd.clone();
     crd["metadata"]["resourceVersion"] =
         scene.call_get(&path)["metadata"]["resourceVersion"].clone();
-    scene
-        .call(Method::PUT, &path, Some((JSON, crd.to_string())))
-        .ok();
+    scene.call(Method::PUT, &path, Some((JSON, crd.to_string()))).ok();
     for version in [scene.sample.old, scene.sample.new] {
         let probe = object(scene, version, "probe", &json!({"balancerdReplicas": -1}));
         let path = format!("{}?dryRun=All", scene.all(version));

@@ -17,23 +17,17 @@ use crate::support::pointsman::Pointsman;
 use crate::support::process::{Process, eventually, free_port};
 use crate::support::scene::{CRDS, Scene};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new(
-    "renewed_certificates_are_served_without_one_failed_request",
-    renewed,
-)
-.needs("cert-manager-controller")
-.materialize()];
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("renewed_certificates_are_served_without_one_failed_request", renewed)
+        .needs("cert-manager-controller")
+        .materialize()];
 
 fn renewed(scene: &Scene<'_>) {
     let _controllers = cert_manager(scene);
     issue(scene);
-    let mut volume = Volume {
-        dir: scene.dir.join("volume"),
-        generation: 0,
-    };
-    let mut secret = eventually("the pair is issued", Duration::from_secs(60), || {
-        read_secret(scene)
-    });
+    let mut volume = Volume { dir: scene.dir.join("volume"), generation: 0 };
+    let mut secret =
+        eventually("the pair is issued", Duration::from_secs(60), || read_secret(scene));
     volume.project(&secret);
     // As in production: the files are those of the Secret, and nobody restarts us for a renewal.
     scene.stop_pointsman();
@@ -49,14 +43,10 @@ fn renewed(scene: &Scene<'_>) {
                 read_secret(scene).filter(|secret| secret["tls.crt"] != before)
             });
             volume.project(&secret);
-            eventually(
-                "the renewed pair is served",
-                Duration::from_secs(15),
-                || {
-                    let page = scene.pointsman.borrow().as_ref().unwrap().metrics();
-                    (reloads(&page) > round).then_some(())
-                },
-            );
+            eventually("the renewed pair is served", Duration::from_secs(15), || {
+                let page = scene.pointsman.borrow().as_ref().unwrap().metrics();
+                (reloads(&page) > round).then_some(())
+            });
         }
     });
     println!(
@@ -65,11 +55,7 @@ fn renewed(scene: &Scene<'_>) {
         load.errors.len()
     );
     assert_eq!(load.errors, [""; 0]);
-    assert_eq!(
-        ca_bundle(scene),
-        bundle,
-        "the authority outlives its leaves"
-    );
+    assert_eq!(ca_bundle(scene), bundle, "the authority outlives its leaves");
 }
 
 /// How often the pair was taken over since the start.
@@ -93,21 +79,14 @@ fn cert_manager(scene: &Scene<'_>) -> [Process; 2] {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let start = |name: &str, more: &[String]| {
-        let args = [
-            &[kubeconfig.clone(), "--leader-elect=false".to_owned()],
-            more,
-        ]
-        .concat();
+        let args = [&[kubeconfig.clone(), "--leader-elect=false".to_owned()], more].concat();
         let log = bed.logs.join(format!("{name}.log"));
         Process::start(name, &bed.assets.path(name), &args, &log)
     };
     let metrics = format!("--metrics-listen-address=127.0.0.1:{}", free_port());
     let controller = start(
         "cert-manager-controller",
-        &[
-            "--cluster-resource-namespace=cert-manager".to_owned(),
-            metrics,
-        ],
+        &["--cluster-resource-namespace=cert-manager".to_owned(), metrics],
     );
     [controller, start("cert-manager-cainjector", &[])]
 }
@@ -116,11 +95,7 @@ fn cert_manager(scene: &Scene<'_>) -> [Process; 2] {
 fn issue(scene: &Scene<'_>) {
     let ns = &scene.ns;
     let create = |plural: &str, name: &str, spec: Value| {
-        let kind = if plural == "issuers" {
-            "Issuer"
-        } else {
-            "Certificate"
-        };
+        let kind = if plural == "issuers" { "Issuer" } else { "Certificate" };
         let object = json!({
             "apiVersion": "cert-manager.io/v1", "kind": kind,
             "metadata": {"name": name, "namespace": ns}, "spec": spec,
@@ -137,11 +112,7 @@ fn issue(scene: &Scene<'_>) {
             "privateKey": {"algorithm": "ECDSA", "size": 256}, "issuerRef": {"name": "self", "kind": "Issuer"},
         }),
     );
-    create(
-        "issuers",
-        "authority",
-        json!({"ca": {"secretName": "authority"}}),
-    );
+    create("issuers", "authority", json!({"ca": {"secretName": "authority"}}));
     create(
         "certificates",
         "leaf",
@@ -166,9 +137,7 @@ fn install(scene: &Scene<'_>) -> Value {
     let mut crd = scene.armed(scene.sample.new);
     let from = format!("{}/leaf", scene.ns);
     crd["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": from});
-    let client = crd["spec"]["conversion"]["webhook"]["clientConfig"]
-        .as_object_mut()
-        .unwrap();
+    let client = crd["spec"]["conversion"]["webhook"]["clientConfig"].as_object_mut().unwrap();
     client.remove("caBundle");
     scene.post(CRDS, &crd).ok();
     let bundle = eventually("the bundle is injected", Duration::from_secs(30), || {
@@ -177,10 +146,7 @@ fn install(scene: &Scene<'_>) -> Value {
     for version in [scene.sample.old, scene.sample.new] {
         scene.eventually(|| {
             let probe = scene.object(version, "probe");
-            scene
-                .post(&format!("{}?dryRun=All", scene.all(version)), &probe)
-                .is_ok()
-                .then_some(())
+            scene.post(&format!("{}?dryRun=All", scene.all(version)), &probe).is_ok().then_some(())
         });
     }
     bundle
@@ -193,10 +159,7 @@ fn ca_bundle(scene: &Scene<'_>) -> Value {
 
 /// What `cmctl renew` does.
 fn renew(scene: &Scene<'_>) {
-    let path = format!(
-        "/apis/cert-manager.io/v1/namespaces/{}/certificates/leaf",
-        scene.ns
-    );
+    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/leaf", scene.ns);
     let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
         "type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renew",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -204,21 +167,13 @@ fn renew(scene: &Scene<'_>) {
     let patch = Some(("application/json-patch+json", issuing.to_string()));
     // Until the last renewal is written down, there may be such a condition still.
     let settled = |certificate: &Value| {
-        let conditions = certificate["status"]["conditions"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        conditions
-            .iter()
-            .any(|it| it["type"] == "Ready" && it["status"] == "True")
-            && !conditions
-                .iter()
-                .any(|it| it["type"] == "Issuing" && it["status"] == "True")
+        let conditions =
+            certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+            && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
     };
     scene.eventually(|| settled(&scene.call_get(&path)).then_some(()));
-    scene
-        .call(Method::PATCH, &format!("{path}/status"), patch)
-        .ok();
+    scene.call(Method::PATCH, &format!("{path}/status"), patch).ok();
 }
 
 /// A stand-in for the kubelet: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).

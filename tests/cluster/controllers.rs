@@ -19,14 +19,8 @@ pub(crate) enum Phase {
     Failed,
 }
 
-pub(crate) const PHASES: [Phase; 6] = [
-    Phase::Fresh,
-    Phase::Settled,
-    Phase::Applying,
-    Phase::Promoting,
-    Phase::Staged,
-    Phase::Failed,
-];
+pub(crate) const PHASES: [Phase; 6] =
+    [Phase::Fresh, Phase::Settled, Phase::Applying, Phase::Promoting, Phase::Staged, Phase::Failed];
 
 pub(crate) const FIRST: &str = "11111111-1111-1111-1111-111111111111";
 pub(crate) const SECOND: &str = "22222222-2222-2222-2222-222222222222";

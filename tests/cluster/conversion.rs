@@ -7,21 +7,12 @@ use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new(
-        "created_in_one_version_is_read_in_the_other",
-        read_in_the_other,
-    ),
+    Scenario::new("created_in_one_version_is_read_in_the_other", read_in_the_other),
     Scenario::new("the_built_in_definition_serves_as_it_is", read_in_the_other).built_in(),
     Scenario::new("a_storage_flip_and_back_loses_nothing", flip_and_back),
     Scenario::new("an_unserved_version_is_gone_and_comes_back_whole", unserved),
-    Scenario::new(
-        "objects_stored_at_different_versions_read_alike",
-        stored_differently,
-    ),
-    Scenario::new(
-        "a_list_of_objects_of_every_origin_is_right_in_each_version",
-        lists,
-    ),
+    Scenario::new("objects_stored_at_different_versions_read_alike", stored_differently),
+    Scenario::new("a_list_of_objects_of_every_origin_is_right_in_each_version", lists),
     // 1.34 keeps a cache for such a version all the same.
     Scenario::new("an_unused_version_is_never_asked_for", unused).newest(),
 ];
@@ -32,45 +23,18 @@ fn read_in_the_other(scene: &Scene<'_>) {
     scene.create(old, &scene.object(old, "a")).ok();
     scene.create(new, &scene.object(new, "b")).ok();
     for name in ["a", "b"] {
-        assert_holds(
-            &scene.get(new, name).ok(),
-            &json!({"spec": scene.sample.new_spec()}),
-        );
+        assert_holds(&scene.get(new, name).ok(), &json!({"spec": scene.sample.new_spec()}));
     }
-    assert_holds(
-        &scene.get(old, "a").ok(),
-        &json!({"spec": scene.sample.old_spec()}),
-    );
+    assert_holds(&scene.get(old, "a").ok(), &json!({"spec": scene.sample.old_spec()}));
     // A change in one version is seen in the other, and is what is stored.
-    scene
-        .patch(
-            old,
-            "a",
-            &json!({"metadata": {"labels": {"changed": "at-old"}}}),
-        )
-        .ok();
-    scene
-        .patch(
-            new,
-            "b",
-            &json!({"metadata": {"labels": {"changed": "at-new"}}}),
-        )
-        .ok();
+    scene.patch(old, "a", &json!({"metadata": {"labels": {"changed": "at-old"}}})).ok();
+    scene.patch(new, "b", &json!({"metadata": {"labels": {"changed": "at-new"}}})).ok();
     for version in [old, new] {
-        assert_eq!(
-            scene.get(version, "a").ok()["metadata"]["labels"]["changed"],
-            "at-old"
-        );
-        assert_eq!(
-            scene.get(version, "b").ok()["metadata"]["labels"]["changed"],
-            "at-new"
-        );
+        assert_eq!(scene.get(version, "a").ok()["metadata"]["labels"]["changed"], "at-old");
+        assert_eq!(scene.get(version, "b").ok()["metadata"]["labels"]["changed"], "at-new");
     }
     assert_holds(&scene.etcd("a"), &json!({"spec": scene.sample.new_spec()}));
-    assert_eq!(
-        scene.etcd("a")["apiVersion"],
-        format!("{}/{new}", scene.group)
-    );
+    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
 }
 
 fn flip_and_back(scene: &Scene<'_>) {
@@ -84,10 +48,7 @@ fn flip_and_back(scene: &Scene<'_>) {
         for version in [old, new] {
             let name = format!("{round}-{version}");
             scene.create(version, &scene.object(version, &name)).ok();
-            assert_eq!(
-                scene.etcd(&name)["apiVersion"],
-                format!("{}/{storage}", scene.group)
-            );
+            assert_eq!(scene.etcd(&name)["apiVersion"], format!("{}/{storage}", scene.group));
             for reader in [old, new] {
                 seen.push((name.clone(), reader, scene.get(reader, &name).ok()));
             }
@@ -102,16 +63,9 @@ fn flip_and_back(scene: &Scene<'_>) {
     scene.store(new);
     for (name, reader, before) in &seen {
         scene.patch(new, name, &json!({})).ok();
-        assert_eq!(
-            scene.etcd(name)["apiVersion"],
-            format!("{}/{new}", scene.group)
-        );
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group));
         let now = scene.get(reader, name).ok();
-        assert_eq!(
-            content(&now),
-            content(before),
-            "{name} at {reader}, rewritten"
-        );
+        assert_eq!(content(&now), content(before), "{name} at {reader}, rewritten");
     }
 }
 
@@ -122,10 +76,7 @@ fn unserved(scene: &Scene<'_>) {
     let before = scene.get(old, "a").ok();
     serve(scene, old, false);
     scene.eventually(|| (scene.get(old, "a").code == 404).then_some(()));
-    assert_holds(
-        &scene.get(new, "a").ok(),
-        &json!({"spec": scene.sample.new_spec()}),
-    );
+    assert_holds(&scene.get(new, "a").ok(), &json!({"spec": scene.sample.new_spec()}));
     serve(scene, old, true);
     let now = scene.eventually(|| Some(scene.get(old, "a")).filter(|answer| answer.code != 404));
     assert_eq!(now.ok(), before);
@@ -180,11 +131,7 @@ fn lists(scene: &Scene<'_>) {
             for item in items {
                 let name = item["metadata"]["name"].as_str().unwrap();
                 assert_eq!(item["apiVersion"], format!("{}/{version}", scene.group));
-                assert_eq!(
-                    item,
-                    &scene.get(version, name).ok(),
-                    "{name} in a list and alone"
-                );
+                assert_eq!(item, &scene.get(version, name).ok(), "{name} in a list and alone");
             }
         }
         assert_eq!(scene.names(version), names);
@@ -199,9 +146,7 @@ fn unused(scene: &Scene<'_>) {
     }
     scene.install(&crd);
     scene.apply(new, "a", &scene.object(new, "a"), "one").ok();
-    scene
-        .patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}}}))
-        .ok();
+    scene.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}}})).ok();
     scene.list(new).ok();
     assert_eq!(scene.get(old, "a").code, 404);
     scene.delete(new, "a").ok();

@@ -11,20 +11,11 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new(
-        "a_namespace_with_objects_of_both_versions_goes_away",
-        namespace_deleted,
-    )
-    .needs("kube-controller-manager"),
+    Scenario::new("a_namespace_with_objects_of_both_versions_goes_away", namespace_deleted)
+        .needs("kube-controller-manager"),
     Scenario::new("owned_objects_go_with_their_owner", owners).needs("kube-controller-manager"),
-    Scenario::new(
-        "a_finalizer_holds_and_lets_go_in_another_version",
-        finalizers,
-    ),
-    Scenario::new(
-        "generated_names_and_collections_work_at_either_version",
-        collections,
-    ),
+    Scenario::new("a_finalizer_holds_and_lets_go_in_another_version", finalizers),
+    Scenario::new("generated_names_and_collections_work_at_either_version", collections),
 ];
 
 fn namespace_deleted(scene: &Scene<'_>) {
@@ -37,15 +28,9 @@ fn namespace_deleted(scene: &Scene<'_>) {
     scene.create(new, &scene.object(new, "d")).ok();
     // In a namespace of their own: ours has the Service that leads to us.
     let ns = format!("{}-doomed", scene.ns);
-    let path = |rest: &str| {
-        scene
-            .all(new)
-            .replace(&format!("/{}/", scene.ns), &format!("/{ns}/"))
-            + rest
-    };
-    scene
-        .post("/api/v1/namespaces", &json!({"metadata": {"name": ns}}))
-        .ok();
+    let path =
+        |rest: &str| scene.all(new).replace(&format!("/{}/", scene.ns), &format!("/{ns}/")) + rest;
+    scene.post("/api/v1/namespaces", &json!({"metadata": {"name": ns}})).ok();
     for name in ["a", "b"] {
         let mut object: Value = scene.object(new, name);
         object["metadata"]["namespace"] = json!(ns);
@@ -54,12 +39,7 @@ fn namespace_deleted(scene: &Scene<'_>) {
         older["apiVersion"] = json!(format!("{}/{old}", scene.group));
         older["metadata"]["name"] = json!(format!("{name}-old"));
         older["spec"] = scene.sample.old_spec();
-        scene
-            .post(
-                &path("").replace(&format!("/{new}/"), &format!("/{old}/")),
-                &older,
-            )
-            .ok();
+        scene.post(&path("").replace(&format!("/{new}/"), &format!("/{old}/")), &older).ok();
     }
     let namespace = format!("/api/v1/namespaces/{ns}");
     scene.call(Method::DELETE, &namespace, None).ok();
@@ -102,9 +82,7 @@ fn finalizers(scene: &Scene<'_>) {
             &dying,
             &json!({"spec": if other == new { scene.sample.new_spec() } else { json!({}) }}),
         );
-        scene
-            .patch(version, &name, &json!({"metadata": {"finalizers": null}}))
-            .ok();
+        scene.patch(version, &name, &json!({"metadata": {"finalizers": null}})).ok();
         assert_eq!(scene.get(new, &name).code, 404);
     }
 }
@@ -119,10 +97,7 @@ fn collections(scene: &Scene<'_>) {
         assert!(name.as_str().unwrap().starts_with("made-"));
     }
     let born = |version: &str, reader: &str| {
-        let list = scene.call_get(&format!(
-            "{}?labelSelector=born%3D{version}",
-            scene.all(reader)
-        ));
+        let list = scene.call_get(&format!("{}?labelSelector=born%3D{version}", scene.all(reader)));
         list["items"].as_array().unwrap().len()
     };
     assert_eq!([born(old, new), born(new, old)], [2, 2]);

@@ -11,12 +11,9 @@ use crate::support::scene::{APPLY, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("what_cannot_be_read_says_why_for_every_verb", unreadable).failing(),
-    Scenario::new(
-        "what_cannot_be_kept_is_refused_before_it_is_stored",
-        too_big,
-    )
-    .materialize()
-    .failing(),
+    Scenario::new("what_cannot_be_kept_is_refused_before_it_is_stored", too_big)
+        .materialize()
+        .failing(),
     Scenario::new("one_bad_object_does_not_hurt_the_others", one_of_many).failing(),
 ];
 
@@ -35,13 +32,11 @@ fn unreadable(scene: &Scene<'_>) {
         ("bad", Method::DELETE),
     ];
     verbs.extend([("", Method::GET), ("", Method::DELETE)]);
-    verbs.extend(["bad/status"].into_iter().flat_map(|name| {
-        [
-            (name, Method::GET),
-            (name, Method::PUT),
-            (name, Method::PATCH),
-        ]
-    }));
+    verbs.extend(
+        ["bad/status"]
+            .into_iter()
+            .flat_map(|name| [(name, Method::GET), (name, Method::PUT), (name, Method::PATCH)]),
+    );
     if scene.sample.scale {
         verbs.extend([
             ("bad/scale", Method::GET),
@@ -77,10 +72,7 @@ fn body(method: &Method, name: &str, object: &Value) -> Option<(&'static str, St
     match *method {
         Method::PUT if name == "bad/scale" => Some((JSON, scale.to_string())),
         Method::PUT => Some((JSON, object.to_string())),
-        Method::PATCH => Some((
-            MERGE,
-            json!({"metadata": {"labels": {"a": "b"}}}).to_string(),
-        )),
+        Method::PATCH => Some((MERGE, json!({"metadata": {"labels": {"a": "b"}}}).to_string())),
         _ => None,
     }
 }
@@ -88,10 +80,7 @@ fn body(method: &Method, name: &str, object: &Value) -> Option<(&'static str, St
 /// Checks that a failure is ours, and that it names the object and the place.
 fn explained(answer: &Answer, what: &str) -> String {
     let message = answer.fails(500);
-    assert!(
-        message.contains("conversion webhook for"),
-        "{what}: {message}"
-    );
+    assert!(message.contains("conversion webhook for"), "{what}: {message}");
     assert!(message.contains("/bad"), "{what}: {message}");
     message
 }
@@ -105,10 +94,7 @@ fn too_big(scene: &Scene<'_>) {
     let big = "x".repeat(300_000);
     let spec = json!({"environmentdIamRoleArn": big, "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "other"}});
     let mut object = scene.get(old, "bad").ok();
-    object["spec"]
-        .as_object_mut()
-        .unwrap()
-        .extend(spec.as_object().unwrap().clone());
+    object["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let mut fresh = scene.object(old, "bad-2");
     fresh["spec"] = object["spec"].clone();
     let mut applied = scene.object(old, "bad");
@@ -120,14 +106,8 @@ fn too_big(scene: &Scene<'_>) {
         ("apply", scene.force_apply(old, "bad", &applied, "x")),
     ] {
         let message = explained(&answer, what);
-        assert!(
-            message.contains("256 KiB") || message.contains("262144"),
-            "{what}: {message}"
-        );
-        assert!(
-            message.len() < 2000,
-            "{what}: the value itself is not in the message"
-        );
+        assert!(message.contains("256 KiB") || message.contains("262144"), "{what}: {message}");
+        assert!(message.len() < 2000, "{what}: the value itself is not in the message");
     }
     assert_eq!(scene.etcd("bad"), before);
     assert!(scene.bed.etcd.read(&scene.key("bad-2")).is_none());
@@ -144,9 +124,7 @@ fn one_of_many(scene: &Scene<'_>) {
     scene.bed.etcd.write(&scene.key("bad"), &bad);
     scene.eventually(|| (!scene.get(old, "bad").is_ok()).then_some(()));
     scene.get(old, "good").ok();
-    scene
-        .patch(old, "good", &json!({"metadata": {"labels": {"a": "b"}}}))
-        .ok();
+    scene.patch(old, "good", &json!({"metadata": {"labels": {"a": "b"}}})).ok();
     assert_eq!(scene.names(new), ["bad", "good"]);
     scene.delete(new, "bad").ok();
     scene.eventually(|| scene.list(old).is_ok().then_some(()));

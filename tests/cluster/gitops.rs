@@ -8,26 +8,11 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new(
-        "the_same_manifest_applied_again_and_again_changes_nothing",
-        again_and_again,
-    ),
-    Scenario::new(
-        "kubectl_applies_the_same_manifest_and_changes_nothing",
-        with_kubectl,
-    ),
-    Scenario::new(
-        "two_managers_at_two_versions_leave_each_other_alone",
-        two_managers,
-    ),
-    Scenario::new(
-        "managers_conflict_across_versions_as_they_would_in_one",
-        conflicts,
-    ),
-    Scenario::new(
-        "kubectl_replaces_and_edits_what_another_version_wrote",
-        replaces,
-    ),
+    Scenario::new("the_same_manifest_applied_again_and_again_changes_nothing", again_and_again),
+    Scenario::new("kubectl_applies_the_same_manifest_and_changes_nothing", with_kubectl),
+    Scenario::new("two_managers_at_two_versions_leave_each_other_alone", two_managers),
+    Scenario::new("managers_conflict_across_versions_as_they_would_in_one", conflicts),
+    Scenario::new("kubectl_replaces_and_edits_what_another_version_wrote", replaces),
 ];
 
 /// A way to apply a manifest.
@@ -45,12 +30,8 @@ const WAYS: [(&str, Apply); 3] = [
             _ => scene.patch(version, name, &patch),
         }
     }),
-    ("server-side", |scene, version, name, manifest| {
-        scene.apply(version, name, manifest, "git")
-    }),
-    ("forced", |scene, version, name, manifest| {
-        scene.force_apply(version, name, manifest, "git")
-    }),
+    ("server-side", |scene, version, name, manifest| scene.apply(version, name, manifest, "git")),
+    ("forced", |scene, version, name, manifest| scene.force_apply(version, name, manifest, "git")),
 ];
 
 fn again_and_again(scene: &Scene<'_>) {
@@ -82,20 +63,12 @@ fn again_and_again(scene: &Scene<'_>) {
 /// All there is to see of an object: stored and in both versions, managed fields and all.
 fn everything(scene: &Scene<'_>, name: &str) -> [Value; 3] {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    [
-        scene.etcd(name),
-        scene.get(old, name).ok(),
-        scene.get(new, name).ok(),
-    ]
+    [scene.etcd(name), scene.get(old, name).ok(), scene.get(new, name).ok()]
 }
 
 /// Once everywhere is not enough, and a hundred times everywhere takes long.
 fn times(scene: &Scene<'_>) -> usize {
-    if scene.bed.plan.name == "1.36" {
-        100
-    } else {
-        10
-    }
+    if scene.bed.plan.name == "1.36" { 100 } else { 10 }
 }
 
 fn with_kubectl(scene: &Scene<'_>) {
@@ -145,10 +118,7 @@ fn two_managers(scene: &Scene<'_>) {
         third["metadata"]["labels"] = json!({"third": "yes"});
         scene.apply(new, name, &third, "three").ok();
         scene.apply(old, name, &at_old, "one").ok();
-        assert_eq!(
-            scene.get(old, name).ok()["metadata"]["labels"]["third"],
-            "yes"
-        );
+        assert_eq!(scene.get(old, name).ok()["metadata"]["labels"]["third"], "yes");
         third["metadata"].as_object_mut().unwrap().remove("labels");
         scene.apply(new, name, &third, "three").ok();
         let now = everything(scene, name);
@@ -163,36 +133,16 @@ fn conflicts(scene: &Scene<'_>) {
     scene.arm(new);
     scene.apply(old, "a", &scene.object(old, "a"), "one").ok();
     let mut changed = scene.object(new, "a");
-    let field = if scene.sample.scale {
-        "host"
-    } else {
-        "backendSecretName"
-    };
+    let field = if scene.sample.scale { "host" } else { "backendSecretName" };
     changed["spec"][field] = json!("another");
     let refusal = scene.apply(new, "a", &changed, "two");
-    assert!(
-        refusal.fails(409).contains("conflict with \"one\""),
-        "{}",
-        refusal.message()
-    );
+    assert!(refusal.fails(409).contains("conflict with \"one\""), "{}", refusal.message());
     scene.force_apply(new, "a", &changed, "two").ok();
-    assert_holds(
-        &scene.get(new, "a").ok(),
-        &json!({"spec": {field: "another"}}),
-    );
+    assert_holds(&scene.get(new, "a").ok(), &json!({"spec": {field: "another"}}));
     let refusal = scene.apply(old, "a", &scene.object(old, "a"), "one");
-    assert!(
-        refusal.fails(409).contains("conflict with \"two\""),
-        "{}",
-        refusal.message()
-    );
-    scene
-        .force_apply(old, "a", &scene.object(old, "a"), "one")
-        .ok();
-    assert_holds(
-        &scene.get(old, "a").ok(),
-        &json!({"spec": scene.sample.old_spec()}),
-    );
+    assert!(refusal.fails(409).contains("conflict with \"two\""), "{}", refusal.message());
+    scene.force_apply(old, "a", &scene.object(old, "a"), "one").ok();
+    assert_holds(&scene.get(old, "a").ok(), &json!({"spec": scene.sample.old_spec()}));
     // What nobody applies any more is gone, in both versions.
     let manager = |entry: &Value| entry["manager"].as_str().unwrap().to_owned();
     let managed = scene.get(old, "a").ok()["metadata"]["managedFields"].clone();

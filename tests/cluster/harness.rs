@@ -22,10 +22,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     }
     remember_panics();
     let began = Instant::now();
-    let mut report = Report {
-        held: true,
-        ..Report::default()
-    };
+    let mut report = Report { held: true, ..Report::default() };
     for plan in &PLANS {
         let mut jobs = jobs(plan, scenarios);
         jobs.retain(|job| args.select(&job.id));
@@ -63,25 +60,15 @@ struct Args {
 
 impl Args {
     fn read() -> Self {
-        let (flags, filters): (Vec<_>, Vec<_>) = std::env::args()
-            .skip(1)
-            .partition(|arg| arg.starts_with('-'));
+        let (flags, filters): (Vec<_>, Vec<_>) =
+            std::env::args().skip(1).partition(|arg| arg.starts_with('-'));
         let flag = |name: &str| flags.iter().any(|flag| flag == name);
-        Self {
-            exact: flag("--exact"),
-            list: flag("--list"),
-            ignored: flag("--ignored"),
-            filters,
-        }
+        Self { exact: flag("--exact"), list: flag("--list"), ignored: flag("--ignored"), filters }
     }
 
     fn select(&self, id: &str) -> bool {
         let fits = |filter: &String| {
-            if self.exact {
-                id == filter
-            } else {
-                id.contains(filter)
-            }
+            if self.exact { id == filter } else { id.contains(filter) }
         };
         self.filters.is_empty() || self.filters.iter().any(fits)
     }
@@ -122,10 +109,7 @@ fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Rep
         jobs.into_iter().partition(|job| job.scenario.alone);
     let shared = Shared::default();
     let numbered = |jobs: Vec<Job>, first: usize| {
-        jobs.into_iter()
-            .enumerate()
-            .map(move |(at, job)| (first + at, job))
-            .collect()
+        jobs.into_iter().enumerate().map(move |(at, job)| (first + at, job)).collect()
     };
     let first = together.len();
     work(&bed, numbered(together, 0), WORKERS, &shared);
@@ -137,9 +121,7 @@ fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Rep
     let conversions: u64 = by_crd.values().map(|(good, bad)| good + bad).sum();
     for (crd, (_, bad)) in &by_crd {
         if *bad > 0 && !provoking.contains(crd) {
-            failed.push(format!(
-                "{bad} conversions of {crd} failed that nobody provoked"
-            ));
+            failed.push(format!("{bad} conversions of {crd} failed that nobody provoked"));
         }
     }
     report.lines.push(format!(
@@ -191,9 +173,7 @@ fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared
 /// Runs one scenario and says how it went.
 fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
     let began = Instant::now();
-    let log = bed
-        .logs
-        .join(format!("{}-{}.log", job.sample.name, job.scenario.name));
+    let log = bed.logs.join(format!("{}-{}.log", job.sample.name, job.scenario.name));
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         let name = format!("{}-{number}", &job.sample.name[..3]);
         let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
@@ -202,10 +182,7 @@ fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
         }
         (job.scenario.run)(&scene);
         let (good, bad) = scene.conversions();
-        assert!(
-            bad == 0 || job.scenario.may_fail,
-            "{bad} conversions failed that should not"
-        );
+        assert!(bad == 0 || job.scenario.may_fail, "{bad} conversions failed that should not");
         scene.clean();
         good + bad
     }));

@@ -11,15 +11,9 @@ use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("managers_of_single_fields_apply_at_either_version", sparse),
-    Scenario::new(
-        "status_and_scale_are_written_at_either_version",
-        subresources,
-    ),
+    Scenario::new("status_and_scale_are_written_at_either_version", subresources),
     Scenario::new("a_dry_run_shows_the_result_and_stores_nothing", dry_run),
-    Scenario::new(
-        "a_watch_from_an_old_resource_version_sees_every_change_in_its_version",
-        watches,
-    ),
+    Scenario::new("a_watch_from_an_old_resource_version_sees_every_change_in_its_version", watches),
 ];
 
 fn sparse(scene: &Scene<'_>) {
@@ -31,9 +25,7 @@ fn sparse(scene: &Scene<'_>) {
             scene.store(old);
         }
         let name = &format!("in-{storage}");
-        scene
-            .apply(old, name, &scene.object(old, name), "owner")
-            .ok();
+        scene.apply(old, name, &scene.object(old, name), "owner").ok();
         let before = [old, new].map(|version| scene.get(version, name).ok()["spec"].clone());
         // Each manager says one thing. Its objects have no spec at all, or next to nothing in it.
         for (version, manager) in [(old, "m-old"), (new, "m-new")] {
@@ -43,10 +35,7 @@ fn sparse(scene: &Scene<'_>) {
             scene.apply(version, name, &object, manager).ok();
             object["metadata"]["labels"] = json!({manager: "too"});
             scene.apply(version, name, &object, manager).ok();
-            object["metadata"]
-                .as_object_mut()
-                .unwrap()
-                .remove("annotations");
+            object["metadata"].as_object_mut().unwrap().remove("annotations");
             scene.apply(version, name, &object, manager).ok();
         }
         let (key, value) = match scene.sample.scale {
@@ -61,16 +50,10 @@ fn sparse(scene: &Scene<'_>) {
             before[key] = value.clone();
             let now = scene.get(version, name).ok();
             assert_eq!(now["spec"], before, "{name} at {version}");
-            assert_eq!(
-                now["metadata"]["labels"],
-                json!({"m-old": "too", "m-new": "too"})
-            );
+            assert_eq!(now["metadata"]["labels"], json!({"m-old": "too", "m-new": "too"}));
             let mine = |key: &String| key.starts_with("example.com/");
             let annotations = now["metadata"]["annotations"].as_object();
-            assert!(
-                !annotations.is_some_and(|all| all.keys().any(mine)),
-                "{now:#}"
-            );
+            assert!(!annotations.is_some_and(|all| all.keys().any(mine)), "{now:#}");
         }
     }
 }
@@ -91,9 +74,7 @@ fn subresources(scene: &Scene<'_>) {
                 object["status"]["lastCompletedRolloutRequest"] =
                     json!("22222222-2222-2222-2222-222222222222");
             }
-            scene
-                .force_apply(version, "a/status", &object, "controller")
-                .ok();
+            scene.force_apply(version, "a/status", &object, "controller").ok();
             assert_holds(
                 &scene.get(old, "a").ok(),
                 &json!({"status": {"resourceId": "x", "activeGeneration": 1}}),
@@ -111,19 +92,10 @@ fn subresources(scene: &Scene<'_>) {
         whole["spec"] = json!({});
         scene.update(version, "a/status", &whole).ok();
         assert_eq!(scene.get(other, "a").ok()["status"]["phase"], "whole");
-        assert_eq!(
-            scene.get(old, "a").ok()["spec"],
-            spec,
-            "status writes leave the spec alone"
-        );
-        scene
-            .patch(version, "a/scale", &json!({"spec": {"replicas": 5}}))
-            .ok();
+        assert_eq!(scene.get(old, "a").ok()["spec"], spec, "status writes leave the spec alone");
+        scene.patch(version, "a/scale", &json!({"spec": {"replicas": 5}})).ok();
         let scale = scene.get(other, "a/scale").ok();
-        assert_holds(
-            &scale,
-            &json!({"spec": {"replicas": 5}, "status": {"replicas": 2}}),
-        );
+        assert_holds(&scale, &json!({"spec": {"replicas": 5}, "status": {"replicas": 2}}));
         let mut scale = scene.get(version, "a/scale").ok();
         scale["spec"]["replicas"] = json!(2);
         scene.update(version, "a/scale", &scale).ok();
@@ -143,60 +115,29 @@ fn dry_run(scene: &Scene<'_>) {
     }
     scene.create(old, &scene.object(old, "a")).ok();
     let before = scene.etcd("a");
-    let patch = Some((
-        MERGE,
-        json!({"metadata": {"labels": {"dry": "yes"}}}).to_string(),
-    ));
-    let shown = scene
-        .call(Method::PATCH, &dry(scene.one(old, "a")), patch)
-        .ok();
+    let patch = Some((MERGE, json!({"metadata": {"labels": {"dry": "yes"}}}).to_string()));
+    let shown = scene.call(Method::PATCH, &dry(scene.one(old, "a")), patch).ok();
     assert_eq!(shown["metadata"]["labels"]["dry"], "yes");
-    scene
-        .call(Method::DELETE, &dry(scene.one(old, "a")), None)
-        .ok();
+    scene.call(Method::DELETE, &dry(scene.one(old, "a")), None).ok();
     assert_eq!(scene.etcd("a"), before);
 }
 
 fn watches(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(new);
-    let start = scene.list(new).ok()["metadata"]["resourceVersion"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let start = scene.list(new).ok()["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     scene.create(old, &scene.object(old, "a")).ok();
-    scene
-        .patch(new, "a", &json!({"metadata": {"labels": {"n": "1"}}}))
-        .ok();
-    scene
-        .patch(old, "a", &json!({"metadata": {"labels": {"n": "2"}}}))
-        .ok();
+    scene.patch(new, "a", &json!({"metadata": {"labels": {"n": "1"}}})).ok();
+    scene.patch(old, "a", &json!({"metadata": {"labels": {"n": "2"}}})).ok();
     scene.delete(new, "a").ok();
     for version in [old, new] {
         let path = format!("{}?watch=1&resourceVersion={start}", scene.all(version));
-        let events = scene
-            .bed
-            .api
-            .client
-            .watch(&path, 4, Duration::from_secs(10));
-        let kinds: Vec<&str> = events
-            .iter()
-            .map(|event| event["type"].as_str().unwrap())
-            .collect();
-        assert_eq!(
-            kinds,
-            ["ADDED", "MODIFIED", "MODIFIED", "DELETED"],
-            "{events:?}"
-        );
+        let events = scene.bed.api.client.watch(&path, 4, Duration::from_secs(10));
+        let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["ADDED", "MODIFIED", "MODIFIED", "DELETED"], "{events:?}");
         for event in &events {
-            assert_eq!(
-                event["object"]["apiVersion"],
-                format!("{}/{version}", scene.group)
-            );
-            assert_holds(
-                &event["object"],
-                &json!({"spec": scene.sample.spec(version)}),
-            );
+            assert_eq!(event["object"]["apiVersion"], format!("{}/{version}", scene.group));
+            assert_holds(&event["object"], &json!({"spec": scene.sample.spec(version)}));
         }
     }
 }

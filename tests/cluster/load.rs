@@ -56,10 +56,7 @@ pub(crate) fn under_load<T>(
         drop(stop);
         result
     });
-    let load = Load {
-        requests: requests.into_inner(),
-        errors: errors.into_inner().unwrap(),
-    };
+    let load = Load { requests: requests.into_inner(), errors: errors.into_inner().unwrap() };
     (load, result)
 }
 

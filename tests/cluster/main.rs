@@ -62,9 +62,5 @@ fn main() -> ExitCode {
         Some(_) => measure::main(),
         None => harness::main(&scenarios),
     };
-    if held {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -36,13 +36,7 @@ pub(crate) fn main() -> bool {
 
 /// The calls of every row, at the stored version and at the other.
 fn actions(bed: &Bed) -> Vec<[u64; 2]> {
-    let scene = Scene::new(
-        bed,
-        &WIDGET,
-        "measured",
-        None,
-        bed.logs.join("measured.log"),
-    );
+    let scene = Scene::new(bed, &WIDGET, "measured", None, bed.logs.join("measured.log"));
     let (stored, other) = (WIDGET.new, WIDGET.old);
     scene.arm(stored);
     // Both caches are warm from here on.
@@ -65,11 +59,7 @@ fn actions(bed: &Bed) -> Vec<[u64; 2]> {
                 let name = format!("it-{version}");
                 // An UPDATE begins with a GET, which is not what is measured.
                 let before = settled(&scene);
-                let gets = if row.action.starts_with("UPDATE") && version == other {
-                    1
-                } else {
-                    0
-                };
+                let gets = if row.action.starts_with("UPDATE") && version == other { 1 } else { 0 };
                 (row.act)(&scene, version, &name);
                 settled(&scene) - before - gets
             })
@@ -112,11 +102,7 @@ fn cold(bed: &Bed) -> Cold {
         for writer in 0..8 {
             let (client, path) = (&bed.api.client, scene.all(WIDGET.new));
             let objects: Vec<String> = (0..OBJECTS / 8)
-                .map(|number| {
-                    scene
-                        .object(WIDGET.new, &format!("w{writer}-{number}"))
-                        .to_string()
-                })
+                .map(|number| scene.object(WIDGET.new, &format!("w{writer}-{number}")).to_string())
                 .collect();
             scope.spawn(move || {
                 for object in objects {
@@ -134,33 +120,21 @@ fn cold(bed: &Bed) -> Cold {
         let answer = scene.call(Method::GET, &path, None);
         (answer.is_ok() && answer.body["items"].as_array().unwrap().len() == OBJECTS).then_some(())
     });
-    Cold {
-        objects: OBJECTS,
-        calls: ours(&scene) - before,
-        took: began.elapsed(),
-    }
+    Cold { objects: OBJECTS, calls: ours(&scene) - before, took: began.elapsed() }
 }
 
 fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
     println!("{HEAD}");
     print!("| what a user does | expected, stored version |");
-    columns
-        .iter()
-        .for_each(|(version, ..)| print!(" {version} |"));
+    columns.iter().for_each(|(version, ..)| print!(" {version} |"));
     print!(" expected, other version |");
-    columns
-        .iter()
-        .for_each(|(version, ..)| print!(" {version} |"));
+    columns.iter().for_each(|(version, ..)| print!(" {version} |"));
     println!("\n|---|{}", "---|".repeat(2 + 2 * columns.len()));
     for (at, row) in ROWS.iter().enumerate() {
         print!("| {} | {} |", row.action, row.stored);
-        columns
-            .iter()
-            .for_each(|(_, counts, _)| print!(" {} |", counts[at][0]));
+        columns.iter().for_each(|(_, counts, _)| print!(" {} |", counts[at][0]));
         print!(" {} |", row.other);
-        columns
-            .iter()
-            .for_each(|(_, counts, _)| print!(" {} |", counts[at][1]));
+        columns.iter().for_each(|(_, counts, _)| print!(" {} |", counts[at][1]));
         println!();
     }
     println!("\n{COLD}");

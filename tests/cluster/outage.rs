@@ -11,33 +11,24 @@ use crate::support::process::free_port;
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new(
-        "instances_are_rolled_one_after_the_other_and_nobody_notices",
-        rolled,
-    )
-    .materialize()
-    .newest()
-    .alone(),
+    Scenario::new("instances_are_rolled_one_after_the_other_and_nobody_notices", rolled)
+        .materialize()
+        .newest()
+        .alone(),
     Scenario::new("one_of_two_is_killed_and_the_other_carries_on", one_of_two)
         .materialize()
         .newest()
         .failing()
         .alone(),
-    Scenario::new(
-        "the_only_one_is_killed_and_all_is_well_when_it_is_back",
-        the_only_one,
-    )
-    .materialize()
-    .newest()
-    .failing()
-    .alone(),
+    Scenario::new("the_only_one_is_killed_and_all_is_well_when_it_is_back", the_only_one)
+        .materialize()
+        .newest()
+        .failing()
+        .alone(),
 ];
 
 fn another(scene: &Scene<'_>) -> Pointsman {
-    let setup = Setup {
-        port: free_port(),
-        ..scene.setup.clone()
-    };
+    let setup = Setup { port: free_port(), ..scene.setup.clone() };
     Pointsman::start(&setup)
 }
 
@@ -105,10 +96,7 @@ fn the_only_one(scene: &Scene<'_>) {
         load.requests,
         load.errors.len()
     );
-    assert!(
-        !load.errors.is_empty(),
-        "conversion fails while nobody converts"
-    );
+    assert!(!load.errors.is_empty(), "conversion fails while nobody converts");
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
@@ -118,9 +106,7 @@ fn the_only_one(scene: &Scene<'_>) {
 
 /// Nothing is left of the trouble.
 fn assert_quiet(scene: &Scene<'_>) {
-    scene
-        .call(hyper::Method::DELETE, &scene.all(scene.sample.new), None)
-        .ok();
+    scene.call(hyper::Method::DELETE, &scene.all(scene.sample.new), None).ok();
     let (load, ()) = under_load(scene, 10, || thread::sleep(Duration::from_secs(1)));
     assert_eq!(load.errors, [""; 0]);
 }

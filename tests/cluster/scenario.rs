@@ -24,16 +24,7 @@ impl Scenario {
     pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
-        Self {
-            name,
-            run,
-            kinds,
-            newest: false,
-            needs,
-            may_fail: false,
-            alone: false,
-            group: None,
-        }
+        Self { name, run, kinds, newest: false, needs, may_fail: false, alone: false, group: None }
     }
 
     pub(crate) const fn materialize(mut self) -> Self {
@@ -89,18 +80,13 @@ pub(crate) struct Job {
 
 /// What there is to do on a bed.
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
-    let fitting = scenarios
-        .iter()
-        .filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
+    let fitting =
+        scenarios.iter().filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
     let pairs =
         fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
     let job = |(scenario, sample): (Scenario, &'static Sample)| {
         let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
-        Job {
-            id,
-            scenario,
-            sample,
-        }
+        Job { id, scenario, sample }
     };
     pairs.map(job).collect()
 }
@@ -109,22 +95,7 @@ static KINDS: [&Sample; 2] = [&WIDGET, &MATERIALIZE];
 
 /// The first is set up as a cluster is. The others differ from it in what could make a difference to us.
 pub(crate) static PLANS: [Plan; 3] = [
-    Plan {
-        name: "1.36",
-        version: "1.36",
-        route: Route::Service,
-        watch_cache: true,
-    },
-    Plan {
-        name: "1.36-uncached",
-        version: "1.36",
-        route: Route::Url,
-        watch_cache: false,
-    },
-    Plan {
-        name: "1.34",
-        version: "1.34",
-        route: Route::Url,
-        watch_cache: true,
-    },
+    Plan { name: "1.36", version: "1.36", route: Route::Service, watch_cache: true },
+    Plan { name: "1.36-uncached", version: "1.36", route: Route::Url, watch_cache: false },
+    Plan { name: "1.34", version: "1.34", route: Route::Url, watch_cache: true },
 ];

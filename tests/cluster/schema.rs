@@ -26,9 +26,7 @@ fn pruning(scene: &Scene<'_>) {
         }
         let name = format!("stored-{storage}");
         scene.create(old, &scene.object(old, &name)).ok();
-        let before: Vec<Value> = [old, new]
-            .map(|version| scene.get(version, &name).ok())
-            .into();
+        let before: Vec<Value> = [old, new].map(|version| scene.get(version, &name).ok()).into();
         let mut dirty = scene.etcd(&name);
         dirty["garbage"] = json!({"a": 1});
         dirty["spec"]["garbage"] = json!("text");
@@ -41,22 +39,13 @@ fn pruning(scene: &Scene<'_>) {
                     now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
                 })
             });
-            assert_eq!(
-                now["spec"], before["spec"],
-                "at {version}, {storage} stored"
-            );
+            assert_eq!(now["spec"], before["spec"], "at {version}, {storage} stored");
             assert_eq!(now["garbage"], Value::Null);
             assert_eq!(now["status"]["garbage"], Value::Null);
         }
         // The next write cleans up.
-        scene
-            .patch(old, &name, &json!({"metadata": {"labels": {"x": "y"}}}))
-            .ok();
-        assert!(
-            !scene.etcd(&name).to_string().contains("garbage"),
-            "{}",
-            scene.etcd(&name)
-        );
+        scene.patch(old, &name, &json!({"metadata": {"labels": {"x": "y"}}})).ok();
+        assert!(!scene.etcd(&name).to_string().contains("garbage"), "{}", scene.etcd(&name));
     }
 }
 
@@ -64,9 +53,7 @@ fn defaults(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(new);
     let minimal = json!({"environmentdImageRef": "e:v1", "backendSecretName": "s"});
-    scene
-        .create(new, &scene.with_spec(new, "b", minimal.clone()))
-        .ok();
+    scene.create(new, &scene.with_spec(new, "b", minimal.clone())).ok();
     assert_holds(
         &scene.etcd("b"),
         &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "enableRbac": false}}),
@@ -124,10 +111,7 @@ fn metadata(scene: &Scene<'_>) {
         "ownerReferences",
         "labels",
     ] {
-        assert_eq!(
-            at_old["metadata"][field], at_new["metadata"][field],
-            "{field}"
-        );
+        assert_eq!(at_old["metadata"][field], at_new["metadata"][field], "{field}");
     }
     for version in [&at_old, &at_new] {
         assert_holds(
@@ -136,13 +120,7 @@ fn metadata(scene: &Scene<'_>) {
         );
     }
     // Removed in one version is removed in the other.
-    scene
-        .patch(
-            new,
-            "a",
-            &json!({"metadata": {"labels": null, "finalizers": null}}),
-        )
-        .ok();
+    scene.patch(new, "a", &json!({"metadata": {"labels": null, "finalizers": null}})).ok();
     let at_old = scene.get(old, "a").ok();
     assert_eq!(at_old["metadata"].get("labels"), None);
     assert_eq!(at_old["metadata"].get("finalizers"), None);

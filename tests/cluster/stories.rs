@@ -13,22 +13,11 @@ use crate::support::verbs::assert_holds;
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("adopting_the_new_version_starts_no_rollout", adopting).materialize(),
     Scenario::new("a_rollout_under_way_is_seen_as_one", under_way).materialize(),
-    Scenario::new(
-        "an_upgrade_rolls_whichever_version_it_is_applied_in",
-        upgrades,
-    )
-    .materialize(),
-    Scenario::new(
-        "an_upgrade_by_annotation_rolls_and_is_told_done_when_it_is",
-        by_annotation,
-    )
-    .materialize(),
+    Scenario::new("an_upgrade_rolls_whichever_version_it_is_applied_in", upgrades).materialize(),
+    Scenario::new("an_upgrade_by_annotation_rolls_and_is_told_done_when_it_is", by_annotation)
+        .materialize(),
     Scenario::new("what_an_old_controller_writes_is_heard", old_writes).materialize(),
-    Scenario::new(
-        "a_rollback_finds_everything_the_old_controller_wrote",
-        rollback,
-    )
-    .materialize(),
+    Scenario::new("a_rollback_finds_everything_the_old_controller_wrote", rollback).materialize(),
 ];
 
 fn adopting(scene: &Scene<'_>) {
@@ -44,29 +33,14 @@ fn adopting(scene: &Scene<'_>) {
         assert!(told_done(scene, "a"), "{storage} stored");
         assert_eq!(scene.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
         // Rewritten, and with a status of the new controller's own.
-        scene
-            .patch(
-                new,
-                "a",
-                &json!({"metadata": {"labels": {"touched-in": storage}}}),
-            )
-            .ok();
+        scene.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
         assert!(!rolls(scene, "a"), "{storage} stored, rewritten");
         new_controller(scene, "a", Phase::Settled);
-        assert!(
-            !rolls(scene, "a") && told_done(scene, "a"),
-            "{storage} stored, new controller"
-        );
+        assert!(!rolls(scene, "a") && told_done(scene, "a"), "{storage} stored, new controller");
     }
     // Fields that call for no rollout do not, in either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
-        scene
-            .patch(
-                version,
-                "a",
-                &json!({"spec": {"consoleReplicas": replicas}}),
-            )
-            .ok();
+        scene.patch(version, "a", &json!({"spec": {"consoleReplicas": replicas}})).ok();
         assert!(!rolls(scene, "a"), "consoleReplicas at {version}");
     }
 }
@@ -86,11 +60,7 @@ fn under_way(scene: &Scene<'_>) {
             let seen = scene.get(new, &name).ok()["status"].clone();
             assert_eq!(seen.get("lastCompletedRolloutHash"), None, "{name}: {seen}");
             let requested = (phase != Phase::Promoting).then(|| json!(calculated(scene, &name)));
-            assert_eq!(
-                seen.get("requestedRolloutHash"),
-                requested.as_ref(),
-                "{name}"
-            );
+            assert_eq!(seen.get("requestedRolloutHash"), requested.as_ref(), "{name}");
             if phase != Phase::Fresh {
                 assert!(!told_done(scene, &name), "{name}");
             }
@@ -113,14 +83,9 @@ fn upgrades(scene: &Scene<'_>) {
         for born in [old, new] {
             for applied in [old, new] {
                 let name = format!("{applied}-over-{born}-in-{storage}");
-                scene
-                    .force_apply(born, &name, &scene.object(born, &name), "user")
-                    .ok();
+                scene.force_apply(born, &name, &scene.object(born, &name), "user").ok();
                 new_controller(scene, &name, Phase::Settled);
-                assert!(
-                    !rolls(scene, &name) && told_done(scene, &name),
-                    "{name} at first"
-                );
+                assert!(!rolls(scene, &name) && told_done(scene, &name), "{name} at first");
                 let mut upgraded = scene.object(applied, &name);
                 upgraded["spec"]["environmentdImageRef"] =
                     json!("materialize/environmentd:v26.13.0");
@@ -129,22 +94,13 @@ fn upgrades(scene: &Scene<'_>) {
                 }
                 scene.force_apply(applied, &name, &upgraded, "user").ok();
                 assert!(rolls(scene, &name), "{name}");
-                assert!(
-                    !told_done(scene, &name),
-                    "{name}: told done before it began"
-                );
+                assert!(!told_done(scene, &name), "{name}: told done before it began");
                 new_controller(scene, &name, Phase::Applying);
                 assert!(!told_done(scene, &name), "{name}: told done while it rolls");
                 new_controller(scene, &name, Phase::Promoting);
-                assert!(
-                    !told_done(scene, &name),
-                    "{name}: told done while it promotes"
-                );
+                assert!(!told_done(scene, &name), "{name}: told done while it promotes");
                 new_controller(scene, &name, Phase::Settled);
-                assert!(
-                    !rolls(scene, &name) && told_done(scene, &name),
-                    "{name} at last"
-                );
+                assert!(!rolls(scene, &name) && told_done(scene, &name), "{name} at last");
                 if applied == old {
                     assert_eq!(scene.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
                 }
@@ -198,11 +154,7 @@ fn old_writes(scene: &Scene<'_>) {
                 }
                 assert!(told_done(scene, &name), "{name}");
                 if whole || before != Phase::Promoting {
-                    assert!(
-                        !rolls(scene, &name),
-                        "{name}: {:#}",
-                        scene.get(new, &name).ok()
-                    );
+                    assert!(!rolls(scene, &name), "{name}: {:#}", scene.get(new, &name).ok());
                 }
             }
         }
@@ -230,10 +182,7 @@ fn rollback(scene: &Scene<'_>) {
             if storage == old {
                 assert_eq!(&stored(scene, name), was, "{name} after round {round}");
             } else {
-                assert_eq!(
-                    scene.etcd(name)["apiVersion"],
-                    format!("{}/{new}", scene.group)
-                );
+                assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group));
                 // What the newer version is for: no traces of the older one in its spec.
                 assert_eq!(scene.etcd(name)["spec"].get("requestRollout"), None);
             }
@@ -241,13 +190,7 @@ fn rollback(scene: &Scene<'_>) {
     }
     // With work done in between: what the old controller wrote is still there, what changed is what changed.
     scene.store(new);
-    scene
-        .patch(
-            new,
-            "settled",
-            &json!({"spec": {"environmentdImageRef": "e:v3"}}),
-        )
-        .ok();
+    scene.patch(new, "settled", &json!({"spec": {"environmentdImageRef": "e:v3"}})).ok();
     new_controller(scene, "settled", Phase::Settled);
     scene.store(old);
     scene.patch(old, "settled", &json!({})).ok();
@@ -265,10 +208,7 @@ fn rollback(scene: &Scene<'_>) {
 /// What is stored, without what every write changes and without what is ours.
 fn stored(scene: &Scene<'_>, name: &str) -> Value {
     let mut object = scene.etcd(name);
-    object["metadata"]
-        .as_object_mut()
-        .unwrap()
-        .remove("managedFields");
+    object["metadata"].as_object_mut().unwrap().remove("managedFields");
     let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
     annotations.retain(|key, _| !key.starts_with("pointsman.dev/"));
     // Carried: optional in the older schema, and nothing to its controller.

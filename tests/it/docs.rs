@@ -54,11 +54,7 @@ fn examples() -> Vec<Example> {
             let yaml = || Some(serde_saphyr::from_str(&block).unwrap());
             if let "yaml operations" | "yaml step" = info.as_str() {
                 let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
-                let key = if info == "yaml step" {
-                    ""
-                } else {
-                    "  operations:\n"
-                };
+                let key = if info == "yaml step" { "" } else { "  operations:\n" };
                 examples.push(Example {
                     section: title.to_owned(),
                     step: format!("{key}{indented}"),
@@ -89,10 +85,8 @@ fn examples() -> Vec<Example> {
 fn schema(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            let properties: serde_json::Map<String, Value> = members
-                .iter()
-                .map(|(name, value)| (name.clone(), schema(value)))
-                .collect();
+            let properties: serde_json::Map<String, Value> =
+                members.iter().map(|(name, value)| (name.clone(), schema(value))).collect();
             json!({ "type": "object", "properties": properties })
         }
         Value::Array(items) => {
@@ -123,23 +117,15 @@ impl Example {
     fn crd(&self) -> Value {
         let version = |name: &str, object: &Option<Value>, storage: bool| {
             let mut schema = schema(object.as_ref().unwrap());
-            for (_, path, more) in self
-                .schemas
-                .iter()
-                .filter(|(version, _, _)| version == name)
-            {
-                let inner = path.rsplit('.').fold(
-                    more.clone(),
-                    |inner, name| json!({ "properties": { name: inner } }),
-                );
+            for (_, path, more) in self.schemas.iter().filter(|(version, _, _)| version == name) {
+                let inner = path
+                    .rsplit('.')
+                    .fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
                 merge(&mut schema, inner);
                 if let Some(each) = more.get("additionalProperties") {
                     // Its entries are no fields.
                     let place = schema
-                        .pointer_mut(&format!(
-                            "/properties/{}",
-                            path.replace('.', "/properties/")
-                        ))
+                        .pointer_mut(&format!("/properties/{}", path.replace('.', "/properties/")))
                         .unwrap();
                     *place = json!({ "type": "object", "additionalProperties": each });
                 }
@@ -160,11 +146,7 @@ impl Example {
     }
 
     fn object(&self, version: &str) -> Value {
-        let body = if version == "v1" {
-            &self.older
-        } else {
-            &self.newer
-        };
+        let body = if version == "v1" { &self.older } else { &self.newer };
         let mut object = json!({ "apiVersion": format!("example.com/{version}"), "kind": "Gadget", "metadata": { "name": "a" } });
         merge(&mut object, body.clone().unwrap());
         object
@@ -186,16 +168,11 @@ impl Example {
         let older = self.object("v1");
         let newer = convert(&older, "v2");
         let mut visible = newer.clone();
-        let annotations = visible["metadata"]
-            .as_object_mut()
-            .unwrap()
-            .remove("annotations");
+        let annotations = visible["metadata"].as_object_mut().unwrap().remove("annotations");
         assert_eq!(visible, self.object("v2"), "{}", self.section);
         assert_eq!(convert(&newer, "v1"), older, "{}", self.section);
         if let Some(wanted) = &self.kept {
-            let text = annotations
-                .as_ref()
-                .and_then(|all| all["pointsman.dev/kept-v1"].as_str());
+            let text = annotations.as_ref().and_then(|all| all["pointsman.dev/kept-v1"].as_str());
             let kept: Value = serde_json::from_str(text.unwrap_or("null")).unwrap();
             assert_eq!(&kept, wanted, "{}", self.section);
         }
@@ -214,16 +191,10 @@ fn examples_do_what_the_manual_says() {
 #[test]
 fn every_operation_has_an_example() {
     let schema = definition::json_schema();
-    let operations = schema
-        .pointer("/$defs/Operation/oneOf")
-        .and_then(Value::as_array)
-        .unwrap();
+    let operations = schema.pointer("/$defs/Operation/oneOf").and_then(Value::as_array).unwrap();
     let examples = examples();
     for operation in operations {
-        let name = operation
-            .pointer("/required/0")
-            .and_then(Value::as_str)
-            .unwrap();
+        let name = operation.pointer("/required/0").and_then(Value::as_str).unwrap();
         assert!(
             examples.iter().any(|example| example.section == name),
             "docs/definitions.md: {name}"
@@ -234,10 +205,7 @@ fn every_operation_has_an_example() {
 #[test]
 fn the_rollout_block_is_the_one_that_is_built_in() {
     let manual = blocks(&manual());
-    let (_, shown) = manual
-        .iter()
-        .find(|(info, _)| info == "yaml rollout")
-        .unwrap();
+    let (_, shown) = manual.iter().find(|(info, _)| info == "yaml rollout").unwrap();
     let shown: Value = serde_saphyr::from_str(shown).unwrap();
     let text = definition::embedded_text("materialize").unwrap();
     let embedded: Value = serde_saphyr::from_str(text).unwrap();

@@ -78,9 +78,9 @@ fn agree(shown: &[String], lines: &[&str]) -> bool {
         Some((any, rest)) if any == "..." => {
             (0..=lines.len()).any(|skipped| agree(rest, &lines[skipped..]))
         }
-        Some((first, rest)) => lines
-            .split_first()
-            .is_some_and(|(line, lines)| line == first && agree(rest, lines)),
+        Some((first, rest)) => {
+            lines.split_first().is_some_and(|(line, lines)| line == first && agree(rest, lines))
+        }
     }
 }
 
@@ -116,11 +116,8 @@ impl Clone {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["docs", "manifests", "src", "tests"] {
-            symlink(
-                Path::new(env!("CARGO_MANIFEST_DIR")).join(name),
-                dir.path().join(name),
-            )
-            .unwrap();
+            symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name))
+                .unwrap();
         }
         let bin = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
@@ -185,11 +182,7 @@ fn the_server_of_the_readme_answers_as_shown() {
     let serve = serve.unwrap();
     // Ports of its own, or two tests on one machine would meet.
     let script = "exec pointsman serve --dev --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0";
-    let mut child = clone
-        .command(script)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = clone.command(script).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let _serving = Serving(child);
     let mut said = String::new();
@@ -205,21 +198,15 @@ fn the_server_of_the_readme_answers_as_shown() {
         (address("serves https://"), "127.0.0.1:8443"),
         (address("curl 'http://"), "127.0.0.1:8080"),
     ];
-    let shown = ports.iter().fold(said.clone(), |said, (address, shown)| {
-        said.replace(address, shown)
-    });
+    let shown =
+        ports.iter().fold(said.clone(), |said, (address, shown)| said.replace(address, shown));
     assert_agrees(serve, &shown);
 
     let mut curls = 0;
-    for session in sessions
-        .iter()
-        .filter(|session| session.command.starts_with("curl "))
-    {
-        let command = ports
-            .iter()
-            .fold(session.command.clone(), |command, (address, shown)| {
-                command.replace(shown, address)
-            });
+    for session in sessions.iter().filter(|session| session.command.starts_with("curl ")) {
+        let command = ports.iter().fold(session.command.clone(), |command, (address, shown)| {
+            command.replace(shown, address)
+        });
         let output = clone.command(&command).output().unwrap();
         assert!(output.status.success(), "{command}: {output:?}");
         assert_agrees(session, &String::from_utf8(output.stdout).unwrap());

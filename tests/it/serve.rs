@@ -12,21 +12,13 @@ use tempfile::TempDir;
 fn pointsman(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
     // Whatever POINTSMAN_* and RUST_LOG the person has set.
-    command
-        .env_clear()
-        .current_dir(dir)
-        .args(args)
-        .stdin(Stdio::null());
+    command.env_clear().current_dir(dir).args(args).stdin(Stdio::null());
     command
 }
 
 fn fails(args: &[&str], code: i32) -> String {
     let dir = TempDir::new().unwrap();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = pointsman(dir.path(), args).output().unwrap();
+    let Output { status, stdout, stderr } = pointsman(dir.path(), args).output().unwrap();
     let stderr = String::from_utf8(stderr).unwrap();
     assert_eq!((status.code(), stdout.len()), (Some(code), 0), "{stderr}");
     stderr
@@ -44,16 +36,8 @@ fn no_certificate_is_one_line_that_names_the_flags() {
 
 #[test]
 fn a_missing_file_is_one_line_that_names_it_and_the_flag() {
-    let error = fails(
-        &[
-            "serve",
-            "--tls-cert-file",
-            "gone.crt",
-            "--tls-private-key-file",
-            "gone.key",
-        ],
-        1,
-    );
+    let error =
+        fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
         error,
         "pointsman: check --tls-cert-file and --tls-private-key-file: failed to load the certificate to serve: \
@@ -79,14 +63,8 @@ fn wrong_flags_are_exit_code_2() {
 fn an_address_that_is_taken_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
-    let error = fails(
-        &["serve", "--dev", "--log-level", "error", "--listen", &addr],
-        1,
-    );
-    assert!(
-        error.contains(&format!("--admin-listen: failed to listen on {addr}: ")),
-        "{error}"
-    );
+    let error = fails(&["serve", "--dev", "--log-level", "error", "--listen", &addr], 1);
+    assert!(error.contains(&format!("--admin-listen: failed to listen on {addr}: ")), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
 }
 
@@ -103,23 +81,13 @@ impl Dev {
         Self::spawn(pointsman(dir, &Self::ARGS).args(args))
     }
 
-    const ARGS: [&str; 6] = [
-        "serve",
-        "--dev",
-        "--listen",
-        "127.0.0.1:0",
-        "--admin-listen",
-        "127.0.0.1:0",
-    ];
+    const ARGS: [&str; 6] =
+        ["serve", "--dev", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
     fn spawn(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut dev = Self {
-            child,
-            stderr,
-            said: String::new(),
-        };
+        let mut dev = Self { child, stderr, said: String::new() };
         dev.says("pointsman serve --help\n");
         dev
     }
@@ -133,10 +101,8 @@ impl Dev {
     }
 
     fn signal(&self) {
-        let killed = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status()
-            .unwrap();
+        let killed =
+            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
     }
 
@@ -182,20 +148,9 @@ fn dev_prints_commands_that_work_as_printed() {
     let answers: Vec<_> = commands
         .iter()
         .map(|command| {
-            let Output {
-                status,
-                stdout,
-                stderr,
-            } = Command::new("sh")
-                .current_dir(dir.path())
-                .args(["-c", command])
-                .output()
-                .unwrap();
-            assert!(
-                status.success(),
-                "{command}: {}",
-                String::from_utf8_lossy(&stderr)
-            );
+            let Output { status, stdout, stderr } =
+                Command::new("sh").current_dir(dir.path()).args(["-c", command]).output().unwrap();
+            assert!(status.success(), "{command}: {}", String::from_utf8_lossy(&stderr));
             String::from_utf8(stdout).unwrap()
         })
         .collect();
@@ -203,11 +158,7 @@ fn dev_prints_commands_that_work_as_printed() {
     let answer: serde_json::Value = serde_json::from_str(&answers[0]).unwrap();
     assert!(answer["kind"].is_string(), "{answer}");
     assert!(answers[1].contains("readyz check passed"), "{}", answers[1]);
-    assert!(
-        answers[2].contains("webhook_requests_total{"),
-        "{}",
-        answers[2]
-    );
+    assert!(answers[2].contains("webhook_requests_total{"), "{}", answers[2]);
     let (code, rest) = dev.terminate();
     assert_eq!(code, Some(0), "{rest}");
     assert!(rest.contains("SIGTERM"), "{rest}");
@@ -219,19 +170,10 @@ fn the_throw_away_certificate_is_private_and_stays() {
     let file = |name: &str| dir.path().join("certs/dev").join(name);
     let (code, _) = Dev::start(dir.path(), &[]).terminate();
     assert_eq!(code, Some(0));
-    assert_eq!(
-        fs::metadata(file("tls.key")).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(fs::metadata(file("tls.key")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(file(".gitignore")).unwrap(), "*\n");
-    let files: Vec<_> = fs::read_dir(dir.path().join("certs/dev"))
-        .unwrap()
-        .collect();
-    assert_eq!(
-        files.len(),
-        4,
-        "the authority's key is not written: {files:?}"
-    );
+    let files: Vec<_> = fs::read_dir(dir.path().join("certs/dev")).unwrap().collect();
+    assert_eq!(files.len(), 4, "the authority's key is not written: {files:?}");
     let ca = fs::read_to_string(file("ca.crt")).unwrap();
 
     Dev::start(dir.path(), &[]).terminate();
@@ -273,10 +215,7 @@ fn the_second_signal_aborts() {
     dev.signal();
     let (code, rest) = dev.ended();
     assert_eq!(code, Some(1), "{rest}");
-    assert!(
-        rest.contains("pointsman: aborted by a second signal"),
-        "{rest}"
-    );
+    assert!(rest.contains("pointsman: aborted by a second signal"), "{rest}");
 }
 
 /// More connections than file descriptors: accept fails until some are given back, and nothing else does.
@@ -284,16 +223,9 @@ fn the_second_signal_aborts() {
 fn running_out_of_file_descriptors_passes() {
     let dir = TempDir::new().unwrap();
     let mut limited = Command::new("sh");
+    limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());
     limited
-        .env_clear()
-        .current_dir(dir.path())
-        .stdin(Stdio::null());
-    limited
-        .args([
-            "-c",
-            "ulimit -n 40 && exec \"$0\" \"$@\"",
-            env!("CARGO_BIN_EXE_pointsman"),
-        ])
+        .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
         .args(Dev::ARGS);
     let mut dev = Dev::spawn(&mut limited);
     let addr = dev.said.split_once("pointsman serves https://").unwrap().1;
@@ -313,12 +245,8 @@ fn running_out_of_file_descriptors_passes() {
         "--write-out",
         "%{http_code}",
     ];
-    let Output { stdout, .. } = Command::new("curl")
-        .current_dir(dir.path())
-        .args(curl)
-        .arg(url)
-        .output()
-        .unwrap();
+    let Output { stdout, .. } =
+        Command::new("curl").current_dir(dir.path()).args(curl).arg(url).output().unwrap();
     assert_eq!(String::from_utf8(stdout).unwrap(), "405");
     assert_eq!(dev.terminate().0, Some(0));
 }

@@ -44,14 +44,7 @@ const IMPURE: [&str; 23] = [
 ];
 
 /// What the server knows of the core: the types of its one door.
-const DOOR: [&str; 6] = [
-    "BadReview",
-    "Endpoint",
-    "Outcome",
-    "Reply",
-    "refusal",
-    "self",
-];
+const DOOR: [&str; 6] = ["BadReview", "Endpoint", "Outcome", "Reply", "refusal", "self"];
 
 /// Files that are longer than they should be, and how long they may be. A line here only ever gets smaller.
 const LONG: [(&str, usize); 9] = [
@@ -91,11 +84,7 @@ fn files(folder: &str) -> Vec<String> {
     for entry in fs::read_dir(path).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        let inside = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let inside = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type().unwrap();
         if kind.is_file() {
             found.push(inside);
@@ -137,9 +126,7 @@ fn names_after<'t>(text: &'t str, before: &str) -> Vec<&'t str> {
         };
         for part in all.split(',') {
             let part = part.trim();
-            let end = part
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(part.len());
+            let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
             names.push(&part[..end]);
             if !rest.starts_with('{') {
                 break;
@@ -202,12 +189,7 @@ fn the_server_comes_through_the_door() {
 
 #[test]
 fn the_binary_uses_public_names() {
-    let binary = [
-        "src/commands",
-        "src/cli.rs",
-        "src/logging.rs",
-        "src/main.rs",
-    ];
+    let binary = ["src/commands", "src/cli.rs", "src/logging.rs", "src/main.rs"];
     let mut wrong = Vec::new();
     for (file, lines) in code("src") {
         if !binary.iter().any(|part| file.starts_with(part)) {
@@ -284,8 +266,7 @@ fn kinds_are_data() {
             let small = text.to_lowercase();
             for word in &words {
                 let alone = |text: &str| {
-                    text.split(|c: char| !c.is_alphanumeric())
-                        .any(|other| other == word.as_str())
+                    text.split(|c: char| !c.is_alphanumeric()).any(|other| other == word.as_str())
                 };
                 if alone(&text) || alone(&small) {
                     wrong.push(format!("{file}:{line}: {word} belongs in a definition"));
@@ -332,20 +313,10 @@ fn nothing_is_left_for_later() {
         concat!("dbg", "!("),
         concat!("#[ign", "ore"),
     ];
-    let ours = [
-        ".ci/",
-        "benches/",
-        "docs/",
-        "fuzz/",
-        "manifests/",
-        "src/",
-        "tests/",
-    ];
+    let ours = [".ci/", "benches/", "docs/", "fuzz/", "manifests/", "src/", "tests/"];
     let mut wrong = Vec::new();
     for file in files("") {
-        let text = [".rs", ".md", ".yaml", ".sh", "/run"]
-            .iter()
-            .any(|end| file.ends_with(end));
+        let text = [".rs", ".md", ".yaml", ".sh", "/run"].iter().any(|end| file.ends_with(end));
         let inside = !file.contains('/') || ours.iter().any(|part| file.starts_with(part));
         if !text || !inside {
             continue;
@@ -363,12 +334,8 @@ fn nothing_is_left_for_later() {
 fn every_metric_is_documented() {
     let source = read("src/server/metrics.rs");
     // The names are the literals of several words; labels have one.
-    let names: Vec<&str> = source
-        .split('"')
-        .skip(1)
-        .step_by(2)
-        .filter(|text| is_name(text, 2))
-        .collect();
+    let names: Vec<&str> =
+        source.split('"').skip(1).step_by(2).filter(|text| is_name(text, 2)).collect();
     assert!(names.len() > 10, "{names:?}");
     let readme = read("README.md");
     let table = readme.split("### Metrics").nth(1).unwrap();
@@ -567,10 +534,7 @@ fn everybody_runs_the_same_test_command() {
     let ci = read(".ci/run");
     let last = ci.lines().rev().find(|line| !line.is_empty()).unwrap();
     let command = last.strip_prefix("run ").unwrap();
-    assert!(
-        command.starts_with("cargo test"),
-        ".ci/run ends with the tests"
-    );
+    assert!(command.starts_with("cargo test"), ".ci/run ends with the tests");
     for document in ["README.md", "CONTRIBUTING.md"] {
         assert!(read(document).contains(command), "{document}: {command}");
     }

@@ -68,13 +68,9 @@ fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Respo
         );
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = text(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method not allowed: use GET\n".to_owned(),
-        );
-        response
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        let mut response =
+            text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use GET\n".to_owned());
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
     match path {
@@ -83,10 +79,9 @@ fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Respo
         _ => match metrics.text() {
             Ok(metrics) => {
                 let mut response = text(StatusCode::OK, metrics);
-                response.headers_mut().insert(
-                    CONTENT_TYPE,
-                    HeaderValue::from_static(prometheus::TEXT_FORMAT),
-                );
+                response
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static(prometheus::TEXT_FORMAT));
                 response
             }
             Err(error) => text(
@@ -99,19 +94,10 @@ fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Respo
 
 /// In the form of Kubernetes' own health endpoints.
 fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
-    let checks = [
-        ("started", phase > Phase::Starting),
-        ("shutdown", phase < Phase::LameDuck),
-    ];
+    let checks = [("started", phase > Phase::Starting), ("shutdown", phase < Phase::LameDuck)];
     let ready = checks.iter().all(|(_, passed)| *passed);
-    let status = if ready {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
-    let verbose = query
-        .split('&')
-        .any(|pair| pair == "verbose" || pair.starts_with("verbose="));
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let verbose = query.split('&').any(|pair| pair == "verbose" || pair.starts_with("verbose="));
     if ready && !verbose {
         return text(status, "ok\n".to_owned());
     }
@@ -121,21 +107,16 @@ fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
         report.push_str(name);
         report.push_str(if passed { " ok\n" } else { " failed\n" });
     }
-    report.push_str(if ready {
-        "readyz check passed\n"
-    } else {
-        "readyz check failed\n"
-    });
+    report.push_str(if ready { "readyz check passed\n" } else { "readyz check failed\n" });
     text(status, report)
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 

@@ -22,10 +22,7 @@ impl BodyLimits {
     /// One limit for conversions; admission keeps its default where that is smaller.
     #[must_use]
     pub fn up_to(convert: u64) -> Self {
-        Self {
-            admission: ADMISSION.min(convert),
-            convert,
-        }
+        Self { admission: ADMISSION.min(convert), convert }
     }
 
     pub(super) fn of(self, endpoint: Endpoint) -> u64 {
@@ -42,10 +39,7 @@ impl BodyLimits {
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self {
-            admission: ADMISSION,
-            convert: CONVERT,
-        }
+        Self { admission: ADMISSION, convert: CONVERT }
     }
 }
 
@@ -59,9 +53,7 @@ pub(super) struct Budget(Arc<Semaphore>);
 impl Budget {
     pub(super) fn new(bytes: u64) -> Self {
         let permits = usize::try_from(bytes / KIB).unwrap_or(Semaphore::MAX_PERMITS);
-        Self(Arc::new(Semaphore::new(
-            permits.clamp(1, Semaphore::MAX_PERMITS),
-        )))
+        Self(Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS))))
     }
 
     fn reserve(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
@@ -120,10 +112,7 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, budget: &Budget) -> Re
             reserved = wanted;
         }
     }
-    Ok(Held {
-        bytes: bytes.into(),
-        share,
-    })
+    Ok(Held { bytes: bytes.into(), share })
 }
 
 /// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything

@@ -52,16 +52,8 @@ pub(super) async fn serve<I, S, F>(
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
-            http.timer(TokioTimer::new())
-                .header_read_timeout(None)
-                .max_buf_size(BUFFER);
-            drive(
-                http.serve_connection(io, service),
-                seen,
-                lifecycle,
-                idle_timeout,
-            )
-            .await
+            http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
+            drive(http.serve_connection(io, service), seen, lifecycle, idle_timeout).await
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -69,13 +61,7 @@ pub(super) async fn serve<I, S, F>(
                 .max_concurrent_streams(STREAMS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            drive(
-                http.serve_connection(io, service),
-                seen,
-                lifecycle,
-                idle_timeout,
-            )
-            .await
+            drive(http.serve_connection(io, service), seen, lifecycle, idle_timeout).await
         }
     };
     if let Err(error) = result {
@@ -110,11 +96,7 @@ where
             told = true;
             connection.as_mut().graceful_shutdown();
         }
-        let limit = if draining && !any {
-            NEWCOMER
-        } else {
-            idle_timeout
-        };
+        let limit = if draining && !any { NEWCOMER } else { idle_timeout };
         tokio::select! {
             biased;
             result = connection.as_mut() => return result,
@@ -139,10 +121,7 @@ struct UnderWay(watch::Sender<Requests>);
 impl UnderWay {
     fn begin(requests: &watch::Sender<Requests>) -> Self {
         requests.send_modify(|requests| {
-            *requests = Requests {
-                under_way: requests.under_way + 1,
-                any: true,
-            }
+            *requests = Requests { under_way: requests.under_way + 1, any: true }
         });
         Self(requests.clone())
     }

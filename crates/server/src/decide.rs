@@ -55,9 +55,7 @@ impl Decide {
         match catch_unwind(AssertUnwindSafe(|| (self.0)(endpoint, bytes))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(bad)) => Err(Undecided::Bad(bad)),
-            Err(payload) => Err(Undecided::Panicked {
-                message: text(payload.as_ref()),
-            }),
+            Err(payload) => Err(Undecided::Panicked { message: text(payload.as_ref()) }),
         }
     }
 }
@@ -88,10 +86,7 @@ fn text(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         return (*text).to_owned();
     }
-    payload
-        .downcast_ref::<String>()
-        .cloned()
-        .unwrap_or_default()
+    payload.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
 /// Bodies up to 256 KiB are decided where they were read: about a millisecond, less than handing them over would cost

@@ -49,23 +49,15 @@ pub enum DevError {
 /// [`DevError`], with the path.
 pub fn prepare(dir: &Path) -> Result<DevPair, DevError> {
     let ca = dir.join("ca.crt");
-    let paths = CertPaths {
-        cert: dir.join("tls.crt"),
-        key: dir.join("tls.key"),
-    };
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let tomorrow = (now + DAY).as_secs();
     if ca.exists() && load_pair(&paths).is_ok_and(|pair| pair.not_after > tomorrow) {
         return Ok(DevPair { ca, paths });
     }
 
     let made = generate(now).map_err(|source| DevError::Generate { source })?;
-    fs::create_dir_all(dir).map_err(|source| DevError::Write {
-        path: dir.to_owned(),
-        source,
-    })?;
+    fs::create_dir_all(dir).map_err(|source| DevError::Write { path: dir.to_owned(), source })?;
     // Whatever repository this is in: keys are not committed.
     write(&dir.join(".gitignore"), "*\n", 0o644)?;
     write(&ca, &made.ca, 0o644)?;
@@ -87,8 +79,7 @@ fn generate(now: Duration) -> Result<Made, rcgen::Error> {
     let not_after = epoch + (now + LIFETIME);
 
     let mut ca = CertificateParams::new(Vec::new())?;
-    ca.distinguished_name
-        .push(DnType::CommonName, "pointsman throw-away authority");
+    ca.distinguished_name.push(DnType::CommonName, "pointsman throw-away authority");
     ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     (ca.not_before, ca.not_after) = (not_before, not_after);
@@ -97,37 +88,25 @@ fn generate(now: Duration) -> Result<Made, rcgen::Error> {
 
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut leaf = CertificateParams::new(names)?;
-    leaf.distinguished_name
-        .push(DnType::CommonName, "pointsman");
+    leaf.distinguished_name.push(DnType::CommonName, "pointsman");
     leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     leaf.use_authority_key_identifier_extension = true;
     (leaf.not_before, leaf.not_after) = (not_before, not_after);
     let key = KeyPair::generate()?;
     let cert = leaf.signed_by(&key, &Issuer::new(ca, ca_key))?;
-    Ok(Made {
-        ca: ca_cert.pem(),
-        cert: cert.pem(),
-        key: key.serialize_pem(),
-    })
+    Ok(Made { ca: ca_cert.pem(), cert: cert.pem(), key: key.serialize_pem() })
 }
 
 /// Writes a file anew, so that its mode is the one asked for, whatever was there.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), DevError> {
-    let failed = |source| DevError::Write {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| DevError::Write { path: path.to_owned(), source };
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
-        .map_err(failed)?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)
 }
 

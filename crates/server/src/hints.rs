@@ -35,18 +35,12 @@ impl Hints {
         for directory in directories {
             watcher.watch(directory, RecursiveMode::NonRecursive)?;
         }
-        Ok(Self {
-            _watcher: Some(watcher),
-            receiver,
-        })
+        Ok(Self { _watcher: Some(watcher), receiver })
     }
 
     /// No hints at all.
     pub(super) fn none() -> Self {
-        Self {
-            _watcher: None,
-            receiver: mpsc::channel(1).1,
-        }
+        Self { _watcher: None, receiver: mpsc::channel(1).1 }
     }
 
     /// Waits for a hint, and for the burst that it is part of.

@@ -61,14 +61,7 @@ impl Server {
         let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
         let listener = listen(options.listen).await?;
         let admin = listen(options.admin_listen).await?;
-        Ok(Bound {
-            options,
-            decide,
-            metrics,
-            reloader,
-            listener,
-            admin,
-        })
+        Ok(Bound { options, decide, metrics, reloader, listener, admin })
     }
 }
 
@@ -116,14 +109,7 @@ impl Bound {
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
-        let Self {
-            options,
-            decide,
-            metrics,
-            reloader,
-            listener,
-            admin,
-        } = self;
+        let Self { options, decide, metrics, reloader, listener, admin } = self;
         let lifecycle = Lifecycle::new();
         let accepting = Listener {
             socket: listener,
@@ -143,14 +129,7 @@ impl Bound {
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
-        background.spawn(
-            Admin {
-                socket: admin,
-                lifecycle: lifecycle.clone(),
-                metrics,
-            }
-            .run(),
-        );
+        background.spawn(Admin { socket: admin, lifecycle: lifecycle.clone(), metrics }.run());
         let mut serving = JoinSet::new();
         serving.spawn(accepting.run());
         lifecycle.enter(Phase::Ready);
@@ -167,11 +146,7 @@ async fn drain(
     lifecycle: &Lifecycle,
     mut serving: JoinSet<()>,
 ) -> Result<(), ServeError> {
-    let Options {
-        lame_duck,
-        shutdown_grace: grace,
-        ..
-    } = *options;
+    let Options { lame_duck, shutdown_grace: grace, .. } = *options;
     if !lame_duck.is_zero() {
         tracing::info!(pause = ?lame_duck, "not ready any more, still serving while endpoints are updated");
         lifecycle.enter(Phase::LameDuck);
@@ -239,18 +214,12 @@ async fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
         Err(error) => error,
     };
     // A host without IPv6 reports EAFNOSUPPORT or EADDRNOTAVAIL, depending on how it was switched off.
-    let taken = matches!(
-        error.kind(),
-        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied
-    );
+    let taken = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
     if addr.is_ipv6() && addr.ip().is_unspecified() && !taken {
         let every_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, addr.port()));
         if let Ok(listener) = TcpListener::bind(every_ipv4).await {
             return Ok(listener);
         }
     }
-    Err(ServeError::Bind {
-        addr,
-        source: error,
-    })
+    Err(ServeError::Bind { addr, source: error })
 }

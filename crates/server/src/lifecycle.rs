@@ -14,8 +14,7 @@ pub struct Trigger(watch::Sender<u32>);
 impl Trigger {
     /// Asks, once more.
     pub fn stop(&self) {
-        self.0
-            .send_modify(|requests| *requests = requests.saturating_add(1));
+        self.0.send_modify(|requests| *requests = requests.saturating_add(1));
     }
 }
 
@@ -55,10 +54,7 @@ impl Shutdown {
     /// Waits until stopping was asked for `times` times; for ever where nobody can ask any more.
     pub(super) async fn requested(&self, times: u32) {
         let mut requests = self.0.clone();
-        let gone = requests
-            .wait_for(|requests| *requests >= times)
-            .await
-            .is_err();
+        let gone = requests.wait_for(|requests| *requests >= times).await.is_err();
         if gone {
             future::pending::<()>().await;
         }

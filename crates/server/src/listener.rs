@@ -37,9 +37,8 @@ pub(super) struct Listener {
 impl Listener {
     /// Accepts until the server drains, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
-        let places = Arc::new(Semaphore::new(
-            self.max_connections.clamp(1, Semaphore::MAX_PERMITS),
-        ));
+        let places =
+            Arc::new(Semaphore::new(self.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -104,10 +103,7 @@ impl Listener {
                 }
             };
             let session = tls.get_ref().1;
-            let peer = Peer {
-                addr,
-                certified: session.peer_certificates().is_some(),
-            };
+            let peer = Peer { addr, certified: session.peer_certificates().is_some() };
             let protocol = match session.alpn_protocol() {
                 Some(HTTP2) => Protocol::Http2,
                 _ => Protocol::Http1,

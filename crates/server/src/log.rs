@@ -115,19 +115,12 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped() {
-        assert_eq!(
-            printable("a\n\u{1b}[31mb\u{202e}é"),
-            "a\\n\\u{1b}[31mb\\u{202e}é"
-        );
+        assert_eq!(printable("a\n\u{1b}[31mb\u{202e}é"), "a\\n\\u{1b}[31mb\\u{202e}é");
     }
 
     #[test]
     fn long_text_is_cut() {
         let cut = printable(&"é".repeat(4000));
-        assert!(
-            cut.ends_with('…') && cut.len() <= LONGEST + '…'.len_utf8(),
-            "{}",
-            cut.len()
-        );
+        assert!(cut.ends_with('…') && cut.len() <= LONGEST + '…'.len_utf8(), "{}", cut.len());
     }
 }

@@ -94,14 +94,9 @@ impl Metrics {
             ))?,
             registry: registry.clone(),
         };
-        let version = new.gauges(
-            "build_info",
-            "1, labelled with the version that runs.",
-            &["version"],
-        )?;
-        version
-            .with_label_values(&[env!("CARGO_PKG_VERSION")])
-            .set(1);
+        let version =
+            new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
+        version.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         this.begin_at_zero();
         Ok(this)
     }
@@ -131,16 +126,12 @@ impl Metrics {
     }
 
     pub(super) fn answered(&self, webhook: &'static str, code: u16, seconds: f64) {
-        self.requests
-            .with_label_values(&[webhook, &code.to_string()])
-            .inc();
+        self.requests.with_label_values(&[webhook, &code.to_string()]).inc();
         self.duration.with_label_values(&[webhook]).observe(seconds);
     }
 
     pub(super) fn decided(&self, webhook: &'static str, reply: &Reply) {
-        self.outcomes
-            .with_label_values(&[webhook, outcome_name(reply.outcome)])
-            .inc();
+        self.outcomes.with_label_values(&[webhook, outcome_name(reply.outcome)]).inc();
         for done in &reply.conversions {
             // Names from kind definitions, never from the objects.
             self.conversions
@@ -148,9 +139,7 @@ impl Metrics {
                 .inc_by(done.objects);
         }
         for verdict in &reply.verdicts {
-            self.verdicts
-                .with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect])
-                .inc();
+            self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();
         }
         if let Some(flip) = reply.flip {
             self.flips.with_label_values(&[flip.name()]).inc();
@@ -249,6 +238,5 @@ const REFUSED: &str = "error";
 
 /// Seconds. 4 ms is what the API server allows for the conversion of one object (the comment on its latency histogram,
 /// apiextensions-apiserver conversion/webhook_converter.go), 10 s the default timeout of admission, 30 s the largest.
-const BUCKETS: [f64; 13] = [
-    0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0,
-];
+const BUCKETS: [f64; 13] =
+    [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];

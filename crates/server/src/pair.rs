@@ -34,15 +34,8 @@ impl CertPaths {
         let cert_dir = directory(&self.cert);
         let cert_real = real(cert_dir);
         let key_dir = directory(&self.key);
-        let key_real = if key_dir == cert_dir {
-            cert_real.clone()
-        } else {
-            real(key_dir)
-        };
-        Self {
-            cert: beneath(&cert_real, &self.cert),
-            key: beneath(&key_real, &self.key),
-        }
+        let key_real = if key_dir == cert_dir { cert_real.clone() } else { real(key_dir) };
+        Self { cert: beneath(&cert_real, &self.cert), key: beneath(&key_real, &self.key) }
     }
 }
 
@@ -159,9 +152,7 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, PairErro
     let key = match PrivateKeyDer::from_pem_slice(&read(&paths.key, &now.key)?) {
         Ok(key) => key,
         Err(pem::Error::NoItemsFound) => {
-            return Err(PairError::NoKey {
-                path: paths.key.clone(),
-            });
+            return Err(PairError::NoKey { path: paths.key.clone() });
         }
         Err(error) => return Err(malformed(&paths.key, &error)),
     };
@@ -169,36 +160,21 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, PairErro
     let mut parsed = Vec::with_capacity(chain.len());
     for (index, certificate) in chain.iter().enumerate() {
         parsed.push(Certificate::from_der(certificate).map_err(|source| {
-            PairError::Certificate {
-                path: paths.cert.clone(),
-                position: index + 1,
-                source,
-            }
+            PairError::Certificate { path: paths.cert.clone(), position: index + 1, source }
         })?);
     }
     let (Some(leaf), Some(leaf_der)) = (parsed.first(), chain.first()) else {
-        return Err(PairError::NoCertificate {
-            path: paths.cert.clone(),
-        });
+        return Err(PairError::NoCertificate { path: paths.cert.clone() });
     };
     let not_after = leaf.tbs_certificate().validity().not_after;
-    let fingerprint = Sha256::digest(leaf_der)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
     let key =
         CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| {
             match source {
                 rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-                    PairError::Mismatch {
-                        cert: paths.cert.clone(),
-                        key: paths.key.clone(),
-                    }
+                    PairError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
                 }
-                source => PairError::Refused {
-                    path: paths.cert.clone(),
-                    source,
-                },
+                source => PairError::Refused { path: paths.cert.clone(), source },
             }
         })?;
     Ok(ServingPair {
@@ -217,9 +193,7 @@ pub(super) fn certificates(
         .collect::<Result<_, _>>()
         .map_err(|error| malformed(path, &error))?;
     if certificates.is_empty() {
-        return Err(PairError::NoCertificate {
-            path: path.to_owned(),
-        });
+        return Err(PairError::NoCertificate { path: path.to_owned() });
     }
     Ok(certificates)
 }
@@ -234,17 +208,11 @@ fn malformed(path: &Path, error: &pem::Error) -> PairError {
         pem::Error::Base64Decode(_) => "a section is not base64",
         _ => "a section cannot be read",
     };
-    PairError::Pem {
-        path: path.to_owned(),
-        reason,
-    }
+    PairError::Pem { path: path.to_owned(), reason }
 }
 
 pub(super) fn read(given: &Path, now: &Path) -> Result<Vec<u8>, PairError> {
-    fs::read(now).map_err(|source| PairError::Read {
-        path: given.to_owned(),
-        source,
-    })
+    fs::read(now).map_err(|source| PairError::Read { path: given.to_owned(), source })
 }
 
 /// The directory of a file, as it was given.
@@ -262,8 +230,7 @@ pub(super) fn real(directory: &Path) -> PathBuf {
 }
 
 pub(super) fn beneath(directory: &Path, file: &Path) -> PathBuf {
-    file.file_name()
-        .map_or_else(|| file.to_owned(), |name| directory.join(name))
+    file.file_name().map_or_else(|| file.to_owned(), |name| directory.join(name))
 }
 
 /// How many swaps in a row are followed within one look.

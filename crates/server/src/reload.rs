@@ -48,12 +48,9 @@ impl Reloader {
             .map(load_client_ca)
             .transpose()
             .map_err(|source| ServeError::ClientCa { source })?;
-        let config = server_config(
-            &paths,
-            &pair,
-            client_ca_file.as_deref().zip(client_ca.as_ref()),
-        )
-        .map_err(|source| ServeError::Pair { source })?;
+        let config =
+            server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
+                .map_err(|source| ServeError::Pair { source })?;
         let hints = hints.unwrap_or_else(|error| {
             tracing::warn!(%error, interval = ?options.reload_interval, "failed to watch the certificates, polling only");
             Hints::none()

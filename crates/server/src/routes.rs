@@ -108,15 +108,9 @@ impl Routes {
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
         if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11
         {
-            response
-                .headers_mut()
-                .insert(CONNECTION, HeaderValue::from_static("close"));
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.metrics.answered(
-            webhook,
-            response.status().as_u16(),
-            started.elapsed().as_secs_f64(),
-        );
+        self.metrics.answered(webhook, response.status().as_u16(), started.elapsed().as_secs_f64());
         drop(in_flight);
         response
     }
@@ -158,15 +152,12 @@ impl Routes {
             }
             Err(_) => return Err(Refusal::SlowBody),
         };
-        self.decide
-            .decide(endpoint, held, deadline)
-            .await
-            .map_err(|undecided| match undecided {
-                Undecided::Bad(bad) => Refusal::BadReview(bad),
-                Undecided::Expired => Refusal::Expired,
-                Undecided::Panicked { message } => Refusal::Panic { message },
-                Undecided::Stopped => Refusal::Draining,
-            })
+        self.decide.decide(endpoint, held, deadline).await.map_err(|undecided| match undecided {
+            Undecided::Bad(bad) => Refusal::BadReview(bad),
+            Undecided::Expired => Refusal::Expired,
+            Undecided::Panicked { message } => Refusal::Panic { message },
+            Undecided::Stopped => Refusal::Draining,
+        })
     }
 
     /// How long a request may take: an API server says how long it will wait, in Go's spelling (`?timeout=30s`). What
@@ -196,27 +187,18 @@ fn endpoint(path: &str) -> Option<Endpoint> {
 
 /// API servers send exactly `application/json` and never an encoding.
 fn is_json(headers: &HeaderMap) -> bool {
-    let plain = headers
-        .get(CONTENT_ENCODING)
-        .is_none_or(|encoding| encoding == "identity");
-    let content_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
+    let content_type =
+        headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     plain && essence.eq_ignore_ascii_case("application/json")
 }
 
 /// A review. Its share of the budget is held until its bytes are sent: an answer that nobody fetches is memory, too.
 fn json(body: Vec<u8>, share: OwnedSemaphorePermit) -> Response<Full<Bytes>> {
-    let body = Bytes::from_owner(Answer {
-        body,
-        _share: share,
-    });
+    let body = Bytes::from_owner(Answer { body, _share: share });
     let mut response = Response::new(Full::new(body));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -35,10 +35,7 @@ fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore,
     for authority in authorities {
         roots
             .add(authority.clone())
-            .map_err(|source| PairError::Refused {
-                path: path.to_owned(),
-                source,
-            })?;
+            .map_err(|source| PairError::Refused { path: path.to_owned(), source })?;
     }
     Ok(roots)
 }
@@ -58,10 +55,7 @@ pub(super) fn server_config(
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&TLS13, &TLS12])
-        .map_err(|source| PairError::Refused {
-            path: paths.cert.clone(),
-            source,
-        })?;
+        .map_err(|source| PairError::Refused { path: paths.cert.clone(), source })?;
     let builder = match client_ca {
         Some((path, authorities)) => {
             builder.with_client_cert_verifier(verifier(path, authorities, provider)?)
@@ -87,10 +81,7 @@ fn verifier(
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
         .allow_unauthenticated()
         .build()
-        .map_err(|source| PairError::Verifier {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(|source| PairError::Verifier { path: path.to_owned(), source })
 }
 
 /// The ALPN name of HTTP/2.

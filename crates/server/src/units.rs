@@ -26,13 +26,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let mut total = Duration::ZERO;
     let mut rest = text;
     loop {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .ok_or(UnitError::Duration)?;
+        let digits =
+            rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(UnitError::Duration)?;
         let (number, tail) = rest.split_at(digits);
-        let unit_len = tail
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(tail.len());
+        let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
         let (unit, after) = tail.split_at(unit_len);
         let seconds = match unit {
             "h" => 3600.0,
@@ -59,9 +56,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
 /// # Errors
 /// [`UnitError::Size`].
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let factor: u64 = match suffix {
         "" => 1,
@@ -91,35 +86,18 @@ mod tests {
             ("250ms", 250),
             ("1h0m0.5s", 3_600_500),
         ] {
-            assert_eq!(
-                parse_duration(text),
-                Ok(Duration::from_millis(millis)),
-                "{text}"
-            );
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in [
-            "",
-            "30",
-            "s",
-            "-1s",
-            "1x",
-            "1s2",
-            "1..2s",
-            "99999999999999999999h",
-        ] {
+        for text in ["", "30", "s", "-1s", "1x", "1s2", "1..2s", "99999999999999999999h"] {
             assert_eq!(parse_duration(text), Err(UnitError::Duration), "{text}");
         }
     }
 
     #[test]
     fn sizes_as_kubernetes_writes_them() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("1024", 1024),
-            ("64Mi", 64 << 20),
-            ("8M", 8_000_000),
-            ("1Gi", 1 << 30),
-        ] {
+        for (text, bytes) in
+            [("0", 0), ("1024", 1024), ("64Mi", 64 << 20), ("8M", 8_000_000), ("1Gi", 1 << 30)]
+        {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "Mi", "-1", "1.5Mi", "1mi", "99999999999Gi"] {

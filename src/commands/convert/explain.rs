@@ -12,10 +12,7 @@ pub(super) fn json(converted: &[(Document, Vec<Done>)]) -> String {
     let items = converted.iter().flat_map(|(_, done)| done);
     let items = items.map(|done| {
         let changes = done.changes.iter().map(change).collect();
-        Node::map([
-            ("object", done.node.clone()),
-            ("changes", Node::List(changes)),
-        ])
+        Node::map([("object", done.node.clone()), ("changes", Node::List(changes))])
     });
     Format::Json.write(&Node::map([("items", Node::List(items.collect()))]))
 }
@@ -40,20 +37,12 @@ fn change(change: &Change) -> Node {
 /// A table for people.
 pub(super) fn table(document: &Document, done: &[Done]) {
     for (object, done) in document.objects().iter().zip(done) {
-        let to = done
-            .node
-            .get("apiVersion")
-            .and_then(Node::as_str)
-            .unwrap_or_default();
+        let to = done.node.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
         if to == object.api_version {
             talk(&format!("{}: is {to} already", object.label()));
             continue;
         }
-        talk(&format!(
-            "{}: {} -> {to}",
-            object.label(),
-            object.api_version
-        ));
+        talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
         let rows: Vec<[String; 4]> = done.changes.iter().map(row).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
@@ -69,9 +58,7 @@ fn row(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),
         fields => {
-            let fields = fields
-                .iter()
-                .map(|(field, value)| format!("{field}: {}", short(value)));
+            let fields = fields.iter().map(|(field, value)| format!("{field}: {}", short(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
     };
@@ -83,10 +70,5 @@ fn row(change: &Change) -> [String; 4] {
         (false, false) if change.before.is_empty() => "filled in",
         (false, false) => "",
     };
-    [
-        change.operation.clone(),
-        fields(&change.before),
-        fields(&change.after),
-        note.to_owned(),
-    ]
+    [change.operation.clone(), fields(&change.before), fields(&change.after), note.to_owned()]
 }

@@ -69,17 +69,13 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if refused > 0 {
-        talk(&format!(
-            "{refused} of {all} objects refused; nothing was written"
-        ));
+        talk(&format!("{refused} of {all} objects refused; nothing was written"));
         return Ok(ExitCode::FAILURE);
     }
     let text = match (args.explain, args.output) {
         (true, Format::Json) => explain::json(&converted),
         (true, Format::Yaml) => {
-            converted
-                .iter()
-                .for_each(|(document, done)| explain::table(document, done));
+            converted.iter().for_each(|(document, done)| explain::table(document, done));
             result(args, converted)
         }
         (false, _) => result(args, converted),
@@ -97,10 +93,7 @@ fn one(args: &ConvertArgs, webhook: &Webhook, object: &Object) -> Result<Done, S
         if args.keep_unknown {
             let node = Node::from_json(&object.text)
                 .map_err(|error| format!("{}: {error}", object.label()))?;
-            return Ok(Done {
-                node,
-                changes: Vec::new(),
-            });
+            return Ok(Done { node, changes: Vec::new() });
         }
         return Err(unknown(webhook, object));
     };
@@ -132,11 +125,8 @@ fn one(args: &ConvertArgs, webhook: &Webhook, object: &Object) -> Result<Done, S
 
 /// Names the kinds that are known, and the way to teach others.
 pub(super) fn unknown(webhook: &Webhook, object: &Object) -> String {
-    let known: Vec<String> = webhook
-        .kinds()
-        .iter()
-        .map(|kind| format!("{}.{}", kind.kind(), kind.group()))
-        .collect();
+    let known: Vec<String> =
+        webhook.kinds().iter().map(|kind| format!("{}.{}", kind.kind(), kind.group())).collect();
     format!(
         "{}: no definition of {} {}; known are {}. Give the directory of its definition with --kinds",
         object.label(),
@@ -147,30 +137,22 @@ pub(super) fn unknown(webhook: &Webhook, object: &Object) -> String {
 }
 
 fn result(args: &ConvertArgs, converted: Vec<(Document, Vec<Done>)>) -> String {
-    let nodes = converted
-        .into_iter()
-        .filter_map(|(document, mut done)| match document {
-            Document::One(_) => done.pop().map(|done| done.node),
-            Document::List { mut list, items } => {
-                // A typed list says the version once more.
-                let version = list
-                    .get("apiVersion")
-                    .and_then(Node::as_str)
-                    .map(str::to_owned);
-                let first = items
-                    .iter()
-                    .zip(&done)
-                    .find(|(object, _)| Some(&object.api_version) == version.as_ref());
-                if let Some(version) = first.and_then(|(_, done)| done.node.get("apiVersion")) {
-                    list.set("apiVersion", version.clone());
-                }
-                list.set(
-                    "items",
-                    Node::List(done.into_iter().map(|done| done.node).collect()),
-                );
-                Some(list)
+    let nodes = converted.into_iter().filter_map(|(document, mut done)| match document {
+        Document::One(_) => done.pop().map(|done| done.node),
+        Document::List { mut list, items } => {
+            // A typed list says the version once more.
+            let version = list.get("apiVersion").and_then(Node::as_str).map(str::to_owned);
+            let first = items
+                .iter()
+                .zip(&done)
+                .find(|(object, _)| Some(&object.api_version) == version.as_ref());
+            if let Some(version) = first.and_then(|(_, done)| done.node.get("apiVersion")) {
+                list.set("apiVersion", version.clone());
             }
-        });
+            list.set("items", Node::List(done.into_iter().map(|done| done.node).collect()));
+            Some(list)
+        }
+    });
     args.output.write_all(nodes.collect())
 }
 

@@ -25,11 +25,9 @@ impl FromStr for Service {
             None => (text, 443),
         };
         match namespaced(path)?.split_once('/') {
-            Some((namespace, name)) => Ok(Self {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-                port,
-            }),
+            Some((namespace, name)) => {
+                Ok(Self { namespace: namespace.to_owned(), name: name.to_owned(), port })
+            }
             None => Err("write it as namespace/name".to_owned()),
         }
     }
@@ -50,9 +48,7 @@ pub(in crate::commands) fn namespaced(text: &str) -> Result<String, String> {
 
 /// An address that the API server takes, with a path.
 pub(super) fn url(text: &str) -> Result<String, String> {
-    let rest = text
-        .strip_prefix("https://")
-        .ok_or("the API server calls https:// only")?;
+    let rest = text.strip_prefix("https://").ok_or("the API server calls https:// only")?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if host.is_empty() || text.contains(['@', '?', '#']) || text.contains(char::is_whitespace) {
         return Err("the API server takes a host, a port and a path only".to_owned());

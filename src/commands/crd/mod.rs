@@ -32,11 +32,7 @@ pub(crate) struct CrdArgs {
     #[arg(long, value_name = "VERSION")]
     storage: Option<String>,
     /// Service of the webhook. The port is 443 if none is given.
-    #[arg(
-        long,
-        value_name = "NAMESPACE/NAME[:PORT]",
-        help_heading = "Conversion"
-    )]
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", help_heading = "Conversion")]
     service: Option<Service>,
     /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
     #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url, help_heading = "Conversion")]
@@ -114,13 +110,7 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     let found = all.iter().find(|known| {
         let kind = &known.kind;
         let full = format!("{}.{}", kind.plural(), kind.group());
-        [
-            kind.name(),
-            &kind.kind().to_lowercase(),
-            kind.plural(),
-            &full,
-        ]
-        .contains(&lower.as_str())
+        [kind.name(), &kind.kind().to_lowercase(), kind.plural(), &full].contains(&lower.as_str())
     });
     found.ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
@@ -133,11 +123,7 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
 }
 
 fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Value> {
-    let mut crd = if args.no_rules {
-        kind.crd().clone()
-    } else {
-        registration::crd(kind)
-    };
+    let mut crd = if args.no_rules { kind.crd().clone() } else { registration::crd(kind) };
     if let Some(storage) = &args.storage {
         let versions: Vec<&str> = kind.versions().collect();
         if !versions.contains(&storage.as_str()) {
@@ -148,11 +134,8 @@ fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Valu
             ))
             .into());
         }
-        for version in crd
-            .pointer_mut("/spec/versions")
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
+        for version in
+            crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut).into_iter().flatten()
         {
             let stored = version.get("name").and_then(Value::as_str) == Some(storage);
             set(version, "storage", stored.into());
@@ -176,22 +159,11 @@ fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Valu
     };
     if let Some(spec) = crd.get_mut("spec") {
         let webhook = json!({ "clientConfig": client, "conversionReviewVersions": ["v1"] });
-        set(
-            spec,
-            "conversion",
-            json!({ "strategy": "Webhook", "webhook": webhook }),
-        );
+        set(spec, "conversion", json!({ "strategy": "Webhook", "webhook": webhook }));
     }
     if let (Some(certificate), Some(metadata)) = (&args.cert_manager, crd.get_mut("metadata")) {
-        let mut annotations = metadata
-            .get("annotations")
-            .cloned()
-            .unwrap_or_else(|| json!({}));
-        set(
-            &mut annotations,
-            "cert-manager.io/inject-ca-from",
-            certificate.as_str().into(),
-        );
+        let mut annotations = metadata.get("annotations").cloned().unwrap_or_else(|| json!({}));
+        set(&mut annotations, "cert-manager.io/inject-ca-from", certificate.as_str().into());
         set(metadata, "annotations", annotations);
     }
     Ok(crd)
@@ -200,14 +172,7 @@ fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Valu
 /// Where the API server finds us.
 fn client(args: &CrdArgs, bundle: Option<&str>) -> Option<Value> {
     let mut client = match (&args.service, &args.url) {
-        (
-            Some(Service {
-                namespace,
-                name,
-                port,
-            }),
-            _,
-        ) => {
+        (Some(Service { namespace, name, port }), _) => {
             json!({ "service": { "namespace": namespace, "name": name, "path": "/convert", "port": port } })
         }
         (None, Some(url)) => json!({ "url": url }),
@@ -228,11 +193,7 @@ fn set(object: &mut Value, name: &str, value: Value) {
 pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
     let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
     let has_certificate = String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----");
-    anyhow::ensure!(
-        has_certificate,
-        "{}: no certificate in it: it must be PEM",
-        file.display()
-    );
+    anyhow::ensure!(has_certificate, "{}: no certificate in it: it must be PEM", file.display());
     Ok(STANDARD.encode(&pem))
 }
 

@@ -9,23 +9,10 @@ fn addresses_are_what_the_api_server_takes() {
     }
     let service: Service = "ns/name".parse().unwrap();
     assert_eq!(
-        (
-            service.namespace.as_str(),
-            service.name.as_str(),
-            service.port
-        ),
+        (service.namespace.as_str(), service.name.as_str(), service.port),
         ("ns", "name", 443)
     );
-    for bad in [
-        "name",
-        "ns/",
-        "/name",
-        "ns/name:0",
-        "ns/name:x",
-        "ns/name:65536",
-        "Ns/name",
-        "",
-    ] {
+    for bad in ["name", "ns/", "/name", "ns/name:0", "ns/name:x", "ns/name:65536", "Ns/name", ""] {
         bad.parse::<Service>().unwrap_err();
     }
 }

@@ -37,10 +37,8 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     }
     let trouble = |error: anyhow::Error| Usage(format!("{error:#}"));
     let webhook = args.kinds.webhook().map_err(trouble)?;
-    let (a, b) = (
-        read(&webhook, &args.a).map_err(trouble)?,
-        read(&webhook, &args.b).map_err(trouble)?,
-    );
+    let (a, b) =
+        (read(&webhook, &args.a).map_err(trouble)?, read(&webhook, &args.b).map_err(trouble)?);
     if (&a.object.kind, a.object.group()) != (&b.object.kind, b.object.group()) {
         return Err(Usage(format!(
             "{} and {} are of different kinds",
@@ -56,27 +54,17 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         None if same => format!("same hash: {}\n", a.preimage.hash()),
         None => table(&a, &b, &changes),
     })?;
-    Ok(if same {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Hashed> {
     let source = input::read(file)?;
     let documents = documents(&source).map_err(|messages| anyhow::anyhow!(messages.join("\n")))?;
-    let mut objects: Vec<_> = documents
-        .into_iter()
-        .flat_map(|document| document.into_objects())
-        .collect();
+    let mut objects: Vec<_> =
+        documents.into_iter().flat_map(|document| document.into_objects()).collect();
     match (objects.pop(), objects.len()) {
         (Some(object), 0) => one(webhook, object).map_err(anyhow::Error::msg),
-        (_, more) => anyhow::bail!(
-            "{}: one object can be compared, not {}",
-            source.name,
-            more + 1
-        ),
+        (_, more) => anyhow::bail!("{}: one object can be compared, not {}", source.name, more + 1),
     }
 }
 
@@ -104,9 +92,8 @@ fn flatten(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
     match node {
         Node::Map(members) if !members.is_empty() => {
             for (name, value) in members {
-                let plain = name
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+                let plain =
+                    name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
                 let path = match (path.is_empty(), plain) {
                     (true, true) => name.clone(),
                     (false, true) => format!("{path}.{name}"),
@@ -141,10 +128,8 @@ fn changes(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Ch
 
 fn table(a: &Hashed, b: &Hashed, changes: &[Change]) -> String {
     let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), short);
-    let rows: Vec<[String; 3]> = changes
-        .iter()
-        .map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)])
-        .collect();
+    let rows: Vec<[String; 3]> =
+        changes.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
     format!(
         "a: {}  {}\nb: {}  {}\n{}",
         a.preimage.hash(),
@@ -157,9 +142,7 @@ fn table(a: &Hashed, b: &Hashed, changes: &[Change]) -> String {
 
 fn node(a: &Hashed, b: &Hashed, changes: &[Change]) -> Node {
     let value = |value: &Option<String>| {
-        value.as_deref().map_or(Node::Null, |json| {
-            Node::from_json(json).unwrap_or(Node::Null)
-        })
+        value.as_deref().map_or(Node::Null, |json| Node::from_json(json).unwrap_or(Node::Null))
     };
     let changes = changes.iter().map(|change| {
         Node::map([

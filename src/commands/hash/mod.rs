@@ -101,22 +101,13 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     output::data(&match args.output {
-        HashFormat::Json => Format::Json.write_all(
-            hashed
-                .iter()
-                .map(|hashed| node(hashed, args.explain))
-                .collect(),
-        ),
-        HashFormat::Text => hashed
-            .iter()
-            .map(|hashed| text(hashed, args.explain))
-            .collect(),
-        HashFormat::Yaml => Format::Yaml.write_all(
-            hashed
-                .iter()
-                .map(|hashed| node(hashed, args.explain))
-                .collect(),
-        ),
+        HashFormat::Json => {
+            Format::Json.write_all(hashed.iter().map(|hashed| node(hashed, args.explain)).collect())
+        }
+        HashFormat::Text => hashed.iter().map(|hashed| text(hashed, args.explain)).collect(),
+        HashFormat::Yaml => {
+            Format::Yaml.write_all(hashed.iter().map(|hashed| node(hashed, args.explain)).collect())
+        }
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -136,32 +127,18 @@ fn one(webhook: &Webhook, object: Object) -> Result<Hashed, String> {
             kind.kind()
         ));
     };
-    let preimage = webhook
-        .preimage(&object.text)
-        .map_err(|error| format!("{}: {error}", object.label()))?;
-    Ok(Hashed {
-        at: at.to_owned(),
-        object,
-        preimage,
-    })
+    let preimage =
+        webhook.preimage(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
+    Ok(Hashed { at: at.to_owned(), object, preimage })
 }
 
 fn text(hashed: &Hashed, explain: bool) -> String {
-    let Hashed {
-        object,
-        preimage,
-        at,
-    } = hashed;
+    let Hashed { object, preimage, at } = hashed;
     let mut text = format!("{}  {}\n", preimage.hash(), object.name());
     if explain {
-        text.push_str(&format!(
-            "  made of these fields at {at}, by recipe {HASH_SCHEMA}:\n"
-        ));
-        let rows: Vec<[String; 2]> = preimage
-            .members()
-            .into_iter()
-            .map(|(name, value)| [name, value])
-            .collect();
+        text.push_str(&format!("  made of these fields at {at}, by recipe {HASH_SCHEMA}:\n"));
+        let rows: Vec<[String; 2]> =
+            preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
         for line in output::table(["FIELD", "VALUE"], &rows).lines() {
             text.push_str(&format!("    {line}\n"));
         }
@@ -179,11 +156,7 @@ fn text(hashed: &Hashed, explain: bool) -> String {
 }
 
 fn node(hashed: &Hashed, explain: bool) -> Node {
-    let Hashed {
-        object,
-        preimage,
-        at,
-    } = hashed;
+    let Hashed { object, preimage, at } = hashed;
     let optional = |text: &Option<String>| text.as_ref().map_or(Node::Null, Node::text);
     let mut node = Node::map([
         ("apiVersion", Node::text(&object.api_version)),

@@ -55,9 +55,7 @@ impl Object {
     }
 
     pub(crate) fn group(&self) -> &str {
-        self.api_version
-            .split_once('/')
-            .map_or("", |(group, _)| group)
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
     /// Takes the head of an object out of its text.
@@ -67,27 +65,16 @@ impl Object {
                 "{place}: not an object: a Kubernetes object is a map with apiVersion and kind"
             ));
         };
-        let string = |name: &str| {
-            node.get(name)
-                .and_then(Node::as_str)
-                .filter(|text| !text.is_empty())
-        };
-        let in_metadata = |name: &str| {
-            node.get("metadata")?
-                .get(name)?
-                .as_str()
-                .filter(|text| !text.is_empty())
-        };
+        let string =
+            |name: &str| node.get(name).and_then(Node::as_str).filter(|text| !text.is_empty());
+        let in_metadata =
+            |name: &str| node.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
         let name = in_metadata("name").map(str::to_owned);
         let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
-        let missing: Vec<&str> = ["apiVersion", "kind"]
-            .into_iter()
-            .filter(|name| string(name).is_none())
-            .collect();
+        let missing: Vec<&str> =
+            ["apiVersion", "kind"].into_iter().filter(|name| string(name).is_none()).collect();
         let (Some(api_version), Some(kind)) = (string("apiVersion"), string("kind")) else {
-            let named = name
-                .map(|name| format!(" (metadata.name: {name})"))
-                .unwrap_or_default();
+            let named = name.map(|name| format!(" (metadata.name: {name})")).unwrap_or_default();
             return Err(format!(
                 "{place}: no {}{named}: every object needs both apiVersion and kind",
                 missing.join(" and no ")
@@ -121,10 +108,8 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
 }
 
 fn document(place: String, text: String, node: Node) -> Result<Document, Vec<String>> {
-    let is_list = node
-        .get("kind")
-        .and_then(Node::as_str)
-        .is_some_and(|kind| kind.ends_with("List"));
+    let is_list =
+        node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind.ends_with("List"));
     match node.get("items") {
         Some(Node::List(items)) if is_list => {
             let items = items.iter().enumerate().map(|(index, item)| {
@@ -132,36 +117,24 @@ fn document(place: String, text: String, node: Node) -> Result<Document, Vec<Str
             });
             let (good, bad): (Vec<_>, Vec<_>) = items.partition(Result::is_ok);
             if bad.is_empty() {
-                Ok(Document::List {
-                    items: good.into_iter().flatten().collect(),
-                    list: node,
-                })
+                Ok(Document::List { items: good.into_iter().flatten().collect(), list: node })
             } else {
                 Err(bad.into_iter().filter_map(Result::err).collect())
             }
         }
-        _ => Object::read(place, text, &node)
-            .map(Document::One)
-            .map_err(|message| vec![message]),
+        _ => Object::read(place, text, &node).map(Document::One).map_err(|message| vec![message]),
     }
 }
 
 /// The values of a source's documents, whatever they are.
 pub(crate) fn values(source: &Source) -> Result<Vec<Node>, String> {
-    Ok(split(source)?
-        .into_iter()
-        .map(|(_, _, node)| node)
-        .collect())
+    Ok(split(source)?.into_iter().map(|(_, _, node)| node).collect())
 }
 
 /// Place, JSON text and value of each document that is not empty.
 fn split(source: &Source) -> Result<Vec<(String, String, Node)>, String> {
     let text = source.text.as_str();
-    let json = text
-        .trim_start()
-        .starts_with(['{', '['])
-        .then(|| json(source))
-        .transpose();
+    let json = text.trim_start().starts_with(['{', '[']).then(|| json(source)).transpose();
     let read = match json {
         Ok(Some(read)) => read,
         // It may be YAML in braces. If it is not either, JSON is what was meant.
@@ -174,16 +147,13 @@ fn split(source: &Source) -> Result<Vec<(String, String, Node)>, String> {
         false => source.name.clone(),
     };
     let present = read.into_iter().filter(|(_, _, node)| *node != Node::Null);
-    Ok(present
-        .map(|(index, text, node)| (place(index), text, node))
-        .collect())
+    Ok(present.map(|(index, text, node)| (place(index), text, node)).collect())
 }
 
 fn json(source: &Source) -> Result<Vec<(usize, String, Node)>, String> {
     let mut read = Vec::new();
-    for (index, raw) in serde_json::Deserializer::from_str(&source.text)
-        .into_iter::<&RawValue>()
-        .enumerate()
+    for (index, raw) in
+        serde_json::Deserializer::from_str(&source.text).into_iter::<&RawValue>().enumerate()
     {
         let bad = |error: &dyn std::fmt::Display| {
             format!("{}: document {}: not JSON: {error}", source.name, index + 1)
@@ -199,15 +169,8 @@ fn yaml(source: &Source) -> Result<Vec<(usize, String, Node)>, String> {
     let mut read = Vec::new();
     for (index, (first, text)) in pieces(&source.text).into_iter().enumerate() {
         let node = yaml::read(text).map_err(|error| {
-            let line = error
-                .line
-                .map_or_else(String::new, |line| format!(":{}", line + first - 1));
-            format!(
-                "{}{line}: document {}: {}",
-                source.name,
-                index + 1,
-                error.message
-            )
+            let line = error.line.map_or_else(String::new, |line| format!(":{}", line + first - 1));
+            format!("{}{line}: document {}: {}", source.name, index + 1, error.message)
         })?;
         read.push((index + 1, node.to_json(), node));
     }
@@ -234,9 +197,7 @@ fn pieces(text: &str) -> Vec<(u64, &str)> {
         .zip(ends)
         .filter_map(|((line, start), end)| Some((*line, text.get(*start..end)?)));
     let says_something = |text: &str| {
-        let mut lines = text
-            .lines()
-            .map(|line| line.strip_prefix("---").unwrap_or(line).trim());
+        let mut lines = text.lines().map(|line| line.strip_prefix("---").unwrap_or(line).trim());
         lines.any(|line| !(line.is_empty() || line.starts_with('#') || line == "..."))
     };
     pieces.filter(|(_, text)| says_something(text)).collect()

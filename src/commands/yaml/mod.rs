@@ -63,11 +63,7 @@ enum Scanned {
     List(Vec<Self>),
     Map(Vec<(String, Self)>),
     Node(Node),
-    Number {
-        value: String,
-        start: usize,
-        len: usize,
-    },
+    Number { value: String, start: usize, len: usize },
 }
 
 impl Scanned {
@@ -89,21 +85,12 @@ impl Scanned {
                 Node::List(items.into_iter().map(|item| item.resolve(source)).collect())
             }
             Self::Map(members) => Node::Map(
-                members
-                    .into_iter()
-                    .map(|(name, value)| (name, value.resolve(source)))
-                    .collect(),
+                members.into_iter().map(|(name, value)| (name, value.resolve(source))).collect(),
             ),
             Self::Number { value, start, len } => {
-                let written = start
-                    .checked_add(len)
-                    .and_then(|end| source.get(start..end))
-                    .map(str::trim);
-                Node::Number(
-                    written
-                        .filter(|text| is_number(text))
-                        .map_or(value, str::to_owned),
-                )
+                let written =
+                    start.checked_add(len).and_then(|end| source.get(start..end)).map(str::trim);
+                Node::Number(written.filter(|text| is_number(text)).map_or(value, str::to_owned))
             }
         }
     }
@@ -138,19 +125,11 @@ impl<'de> Visitor<'de> for ScannedVisitor {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Scanned, E> {
-        Ok(Scanned::Number {
-            value: value.to_string(),
-            start: 0,
-            len: 0,
-        })
+        Ok(Scanned::Number { value: value.to_string(), start: 0, len: 0 })
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Scanned, E> {
-        Ok(Scanned::Number {
-            value: value.to_string(),
-            start: 0,
-            len: 0,
-        })
+        Ok(Scanned::Number { value: value.to_string(), start: 0, len: 0 })
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Scanned, E> {
@@ -160,11 +139,7 @@ impl<'de> Visitor<'de> for ScannedVisitor {
         } else {
             serde_json::Value::from(value).to_string()
         };
-        Ok(Scanned::Number {
-            value,
-            start: 0,
-            len: 0,
-        })
+        Ok(Scanned::Number { value, start: 0, len: 0 })
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Scanned, E> {

@@ -4,9 +4,7 @@ use super::*;
 use crate::commands::node::quoted;
 
 fn json(yaml: &str) -> String {
-    read(yaml)
-        .unwrap_or_else(|error| panic!("{yaml}: {}", error.message))
-        .to_json()
+    read(yaml).unwrap_or_else(|error| panic!("{yaml}: {}", error.message)).to_json()
 }
 
 #[test]
@@ -35,10 +33,7 @@ fn numbers_are_text() {
     }
     assert_eq!(json(number_at_the_root()), "1.10");
     // What JSON cannot say as it is written, by its value.
-    assert_eq!(
-        json("[0644, 0x1F, .5, 08, +3, 1_000, 0o17]"),
-        "[420,31,0.5,8,3,1000,15]"
-    );
+    assert_eq!(json("[0644, 0x1F, .5, 08, +3, 1_000, 0o17]"), "[420,31,0.5,8,3,1000,15]");
     // Behind characters of several bytes.
     assert_eq!(json("ä: ö\n\"🦀\": 1.50\n"), "{\"ä\":\"ö\",\"🦀\":1.50}");
 }
@@ -66,10 +61,7 @@ fn strings_stay_strings() {
         "<<",
         "=",
     ] {
-        let node = Node::map([
-            ("a", Node::text(text)),
-            ("b", Node::List(vec![Node::text(text)])),
-        ]);
+        let node = Node::map([("a", Node::text(text)), ("b", Node::List(vec![Node::text(text)]))]);
         let yaml = write(&node);
         assert_eq!(yaml, format!("a: {0}\nb:\n- {0}\n", quoted(text)));
         assert_eq!(read(&yaml).unwrap(), node);
@@ -103,12 +95,9 @@ metadata:
 
 #[test]
 fn what_json_cannot_say_is_refused_with_its_line() {
-    for (yaml, line) in [
-        ("a: 1\nb: .inf\n", 2),
-        ("a: 1\na: 2\n", 2),
-        ("a: [\n", 1),
-        ("a: 1\n b: 2\n", 2),
-    ] {
+    for (yaml, line) in
+        [("a: 1\nb: .inf\n", 2), ("a: 1\na: 2\n", 2), ("a: [\n", 1), ("a: 1\n b: 2\n", 2)]
+    {
         let error = read(yaml).unwrap_err();
         assert_eq!(error.line, Some(line), "{yaml}: {}", error.message);
     }

@@ -24,11 +24,7 @@ fn write_map(out: &mut String, members: &[(String, Node)], indent: usize, inline
         if index > 0 || !inline {
             out.extend(std::iter::repeat_n(' ', indent));
         }
-        out.push_str(&if is_plain_key(name) {
-            name.clone()
-        } else {
-            escaped(name)
-        });
+        out.push_str(&if is_plain_key(name) { name.clone() } else { escaped(name) });
         out.push(':');
         match value {
             Node::Map(members) if !members.is_empty() => {
@@ -89,8 +85,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn is_plain_key(name: &str) -> bool {
-    name.chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_'))
+    name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_'))
         && !name.starts_with('-')
         && is_plain(name)
 }
@@ -127,10 +122,7 @@ fn write_literal(out: &mut String, text: &str, indent: usize) {
 /// Characters that YAML readers take as they are and people can see.
 fn is_printable(c: char) -> bool {
     !(c.is_control() && c != '\t'
-        || matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        ))
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
 /// A string in double quotes: a JSON string, and what only JSON reads unescaped escaped as well.

@@ -48,11 +48,7 @@ impl ApiServer {
         });
         let kubeconfig = dir.join("kubeconfig");
         fs::write(&kubeconfig, kubeconfig_of(port, &authority)).unwrap();
-        Self {
-            process,
-            client,
-            kubeconfig,
-        }
+        Self { process, client, kubeconfig }
     }
 
     fn listening(

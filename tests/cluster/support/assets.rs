@@ -23,10 +23,7 @@ impl Assets {
         // It takes minutes where something has to be built, and says so meanwhile.
         // One line late: the last one is the reason, where there is one.
         let mut last = String::new();
-        for line in BufReader::new(child.stderr.take().unwrap())
-            .lines()
-            .map_while(Result::ok)
-        {
+        for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
             if !last.is_empty() {
                 eprintln!("{last}");
             }

@@ -37,27 +37,19 @@ impl Balancer {
                         let answer = plain(Method::GET, *admin, "/readyz", String::new());
                         answer.is_some_and(|(code, _)| code == 200)
                     };
-                    let now = all
-                        .into_iter()
-                        .filter(is_ready)
-                        .map(|(port, _)| port)
-                        .collect();
+                    let now = all.into_iter().filter(is_ready).map(|(port, _)| port).collect();
                     *ready.lock().unwrap() = now;
                     thread::sleep(PROBE);
                 }
             });
         }
-        let listener = RUNTIME
-            .block_on(TcpListener::bind(("127.0.0.1", port)))
-            .unwrap();
+        let listener = RUNTIME.block_on(TcpListener::bind(("127.0.0.1", port))).unwrap();
         let accepting = RUNTIME.spawn(async move {
             let turn = AtomicUsize::new(0);
             while let Ok((mut client, _)) = listener.accept().await {
                 let chosen = {
                     let ready = ready.lock().unwrap();
-                    ready
-                        .get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1))
-                        .copied()
+                    ready.get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1)).copied()
                 };
                 tokio::spawn(async move {
                     let Some(port) = chosen else { return };
@@ -69,11 +61,7 @@ impl Balancer {
                 });
             }
         });
-        Self {
-            backends,
-            stop,
-            accepting,
-        }
+        Self { backends, stop, accepting }
     }
 
     /// The instances there are. Takes effect with the next probe.

@@ -77,11 +77,7 @@ impl Client {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec()];
-        Self {
-            port,
-            tls: TlsConnector::from(Arc::new(config)),
-            sender: Mutex::new(None),
-        }
+        Self { port, tls: TlsConnector::from(Arc::new(config)), sender: Mutex::new(None) }
     }
 
     /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.
@@ -94,15 +90,9 @@ impl Client {
                 let bytes = response.into_body().collect().await.unwrap().to_bytes();
                 let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
                 let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
-                Answer {
-                    code,
-                    body,
-                    warnings,
-                }
+                Answer { code, body, warnings }
             };
-            timeout(PATIENCE, work)
-                .await
-                .unwrap_or_else(|_| panic!("{path}: no answer"))
+            timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("{path}: no answer"))
         })
     }
 

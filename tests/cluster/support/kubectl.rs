@@ -30,9 +30,6 @@ impl Scene<'_> {
             .output()
             .unwrap();
         let text = [output.stdout, output.stderr].concat();
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&text).into_owned(),
-        )
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     }
 }

@@ -48,9 +48,7 @@ fn page(bed: &Bed) -> String {
 
 fn label<'a>(line: &'a str, name: &str) -> &'a str {
     let start = line.find(&format!("{name}=\"")).map(|at| &line[at..]);
-    start
-        .and_then(|rest| rest.split('"').nth(1))
-        .unwrap_or_default()
+    start.and_then(|rest| rest.split('"').nth(1)).unwrap_or_default()
 }
 
 fn value(line: &str) -> u64 {

@@ -19,10 +19,7 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
-        Self {
-            issuer: Issuer::new(params, key),
-            pem,
-        }
+        Self { issuer: Issuer::new(params, key), pem }
     }
 
     /// A server certificate and its key, as PEM.

@@ -56,11 +56,7 @@ impl Pointsman {
             (code == 200).then_some(())
         });
         let port = setup.port;
-        Self {
-            process,
-            port,
-            admin,
-        }
+        Self { process, port, admin }
     }
 
     /// Its ports: the webhooks' and the one that says whether it is ready.

@@ -45,11 +45,7 @@ impl Scene<'_> {
         let file = self.dir.join("hashed.json");
         fs::write(&file, object.to_string()).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args([
-                "hash",
-                &format!("--kinds={}", self.setup.kinds.display()),
-                "-f",
-            ])
+            .args(["hash", &format!("--kinds={}", self.setup.kinds.display()), "-f"])
             .arg(file)
             .output()
             .unwrap();

@@ -34,12 +34,7 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         tell_watchdog("add", child.id());
-        Self {
-            name: name.to_owned(),
-            child,
-            log: log.to_owned(),
-            ended: false,
-        }
+        Self { name: name.to_owned(), child, log: log.to_owned(), ended: false }
     }
 
     /// The end of the log and the exit status, where the program is gone already.

@@ -33,11 +33,7 @@ impl Sample {
     }
 
     pub(crate) fn spec(&self, version: &str) -> Value {
-        if version == self.old {
-            self.old_spec()
-        } else {
-            self.new_spec()
-        }
+        if version == self.old { self.old_spec() } else { self.new_spec() }
     }
 
     /// Writes the definition with another group, so that scenarios do not get in each other's way, and returns the CRD.

@@ -51,15 +51,8 @@ impl<'a> Scene<'a> {
         let names = ["localhost", "127.0.0.1", &format!("pointsman.{ns}.svc")].map(str::to_owned);
         let (cert, key) = write_pair(&dir, &bed.authority.issue(&names));
         let (kinds, port) = (dir.join("kinds"), free_port());
-        let setup = Setup {
-            cert,
-            key,
-            kinds,
-            log,
-            host: "127.0.0.1".to_owned(),
-            port,
-            flags: Vec::new(),
-        };
+        let setup =
+            Setup { cert, key, kinds, log, host: "127.0.0.1".to_owned(), port, flags: Vec::new() };
         let scene = Self {
             bed,
             sample,
@@ -86,12 +79,7 @@ impl<'a> Scene<'a> {
         self.post(CRDS, crd).ok();
         for version in [self.sample.old, self.sample.new] {
             let served = |entry: &Value| entry["name"] == version && entry["served"] == true;
-            if crd["spec"]["versions"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(served)
-            {
+            if crd["spec"]["versions"].as_array().unwrap().iter().any(served) {
                 self.wait_until_served(version);
             }
         }
@@ -131,16 +119,12 @@ impl<'a> Scene<'a> {
         let object = self.object(version, "probe");
         let path = format!("{}?dryRun=All", self.all(version));
         let mut last = String::new();
-        eventually(
-            &format!("{version} is served"),
-            Duration::from_secs(20),
-            || {
-                let answer = self.post(&path, &object);
-                last.clone_from(&answer.message());
-                assert!(answer.is_ok() || answer.code == 404, "{version}: {last}");
-                answer.is_ok().then_some(())
-            },
-        );
+        eventually(&format!("{version} is served"), Duration::from_secs(20), || {
+            let answer = self.post(&path, &object);
+            last.clone_from(&answer.message());
+            assert!(answer.is_ok() || answer.code == 404, "{version}: {last}");
+            answer.is_ok().then_some(())
+        });
     }
 
     /// Makes a version the stored one, and waits until that is so.

@@ -47,32 +47,17 @@ impl<'a> SideBySide<'a> {
             fs::create_dir_all(&dir).unwrap();
             let names = [format!("{name}.{}.svc", scene.ns)];
             let (cert, key) = write_pair(&dir, &scene.bed.authority.issue(&names));
-            let mut flags = vec![
-                format!("--controller-version={version}"),
-                format!("--served-versions={all}"),
-            ];
+            let mut flags =
+                vec![format!("--controller-version={version}"), format!("--served-versions={all}")];
             flags.extend((index == 0).then(|| "--default-version".to_owned()));
             flags.extend(more.iter().map(|flag| (*flag).to_owned()));
             let log = scene.setup.log.with_extension(format!("{version}.log"));
-            let setup = Setup {
-                cert,
-                key,
-                log,
-                host,
-                flags,
-                ..scene.setup.clone()
-            };
+            let setup = Setup { cert, key, log, host, flags, ..scene.setup.clone() };
             let spec = json!({"type": "ExternalName", "externalName": setup.host});
             let path = format!("/api/v1/namespaces/{}/services", scene.ns);
-            scene
-                .post(&path, &json!({"metadata": {"name": name}, "spec": spec}))
-                .ok();
+            scene.post(&path, &json!({"metadata": {"name": name}, "spec": spec})).ok();
             let running = Some(Pointsman::start(&setup));
-            Server {
-                version,
-                setup,
-                running,
-            }
+            Server { version, setup, running }
         };
         let servers = versions.iter().enumerate().map(start).collect();
         Self { scene, servers }
@@ -81,10 +66,7 @@ impl<'a> SideBySide<'a> {
     /// Applies what is printed for all of them, and waits until it is in force.
     pub(crate) fn register(&self, guard: &str) {
         let versions: Vec<&str> = self.servers.iter().map(|server| server.version).collect();
-        let service = format!(
-            "{}/engine-{{version}}:{}",
-            self.scene.ns, self.scene.setup.port
-        );
+        let service = format!("{}/engine-{{version}}:{}", self.scene.ns, self.scene.setup.port);
         let text = self.scene.pointsman_prints(&[
             "webhooks",
             &format!("--side-by-side={}", versions.join(",")),
@@ -130,10 +112,7 @@ impl<'a> SideBySide<'a> {
     fn dry_run(&self, label: Option<&str>) -> super::client::Answer {
         let scene = self.scene;
         let object = scene.labelled(scene.sample.new, "probe", label);
-        scene.post(
-            &format!("{}?dryRun=All", scene.all(scene.sample.new)),
-            &object,
-        )
+        scene.post(&format!("{}?dryRun=All", scene.all(scene.sample.new)), &object)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -150,12 +129,8 @@ impl<'a> SideBySide<'a> {
         for server in &mut self.servers {
             let mut setup = server.setup.clone();
             let name = |flag: &str| flag.split('=').next().map(str::to_owned);
-            setup
-                .flags
-                .retain(|flag| !more.iter().any(|other| name(other) == name(flag)));
-            setup
-                .flags
-                .extend(more.iter().map(|flag| (*flag).to_owned()));
+            setup.flags.retain(|flag| !more.iter().any(|other| name(other) == name(flag)));
+            setup.flags.extend(more.iter().map(|flag| (*flag).to_owned()));
             server.running = Some(Pointsman::start(&setup));
         }
     }
@@ -184,18 +159,10 @@ impl<'a> SideBySide<'a> {
                 .map(|(webhook, outcomes)| format!("{webhook} {}", outcomes.join("+")))
                 .collect();
             if !webhooks.is_empty() {
-                said.push(format!(
-                    "{}: {}",
-                    letter(server.version),
-                    webhooks.join(", ")
-                ));
+                said.push(format!("{}: {}", letter(server.version), webhooks.join(", ")));
             }
         }
-        let said = if said.is_empty() {
-            "nobody".to_owned()
-        } else {
-            said.join("; ")
-        };
+        let said = if said.is_empty() { "nobody".to_owned() } else { said.join("; ") };
         (result, said)
     }
 }
@@ -214,9 +181,7 @@ pub(crate) fn letter(version: &str) -> &str {
 impl Server {
     fn answers(&self) -> Answers {
         let page = self.metrics();
-        let lines = page
-            .lines()
-            .filter_map(|line| line.strip_prefix("webhook_outcomes_total{"));
+        let lines = page.lines().filter_map(|line| line.strip_prefix("webhook_outcomes_total{"));
         let answer = |line: &str| {
             let part = |at: usize| line.split('"').nth(at).unwrap().to_owned();
             let count = line.rsplit(' ').next().unwrap().parse().unwrap();
@@ -227,10 +192,7 @@ impl Server {
     }
 
     pub(crate) fn metrics(&self) -> String {
-        self.running
-            .as_ref()
-            .map(Pointsman::metrics)
-            .unwrap_or_default()
+        self.running.as_ref().map(Pointsman::metrics).unwrap_or_default()
     }
 }
 
@@ -239,10 +201,7 @@ impl Scene<'_> {
     pub(crate) fn label_key(&self) -> String {
         let mut lines = self.sample.definition.lines();
         let own = lines.find_map(|line| line.trim().strip_prefix("versionLabel: "));
-        own.map_or_else(
-            || format!("{}/controller-version", self.group),
-            str::to_owned,
-        )
+        own.map_or_else(|| format!("{}/controller-version", self.group), str::to_owned)
     }
 
     pub(crate) fn labelled(&self, version: &str, name: &str, label: Option<&str>) -> Value {

@@ -6,12 +6,7 @@ fn fixtures() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fixtures");
     let mut files: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
-        .map(|entry| {
-            format!(
-                "tests/data/fixtures/{}",
-                entry.unwrap().file_name().display()
-            )
-        })
+        .map(|entry| format!("tests/data/fixtures/{}", entry.unwrap().file_name().display()))
         .filter(|file| file.ends_with(".yaml"))
         .collect();
     files.sort();
@@ -33,24 +28,10 @@ fn contains(more: &Value, less: &Value) -> bool {
 fn fixtures_come_back() {
     for file in fixtures() {
         let original = yaml(&read(&file));
-        let home = original["apiVersion"]
-            .as_str()
-            .unwrap()
-            .rsplit('/')
-            .next()
-            .unwrap()
-            .to_owned();
-        let away = if home == "v1alpha1" {
-            "v1alpha2"
-        } else {
-            "v1alpha1"
-        };
+        let home = original["apiVersion"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let away = if home == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
         let there = pointsman(&["convert", "--to", away, "-f", &file]).data();
-        assert_eq!(
-            yaml(&there)["apiVersion"],
-            format!("materialize.cloud/{away}"),
-            "{file}"
-        );
+        assert_eq!(yaml(&there)["apiVersion"], format!("materialize.cloud/{away}"), "{file}");
         let back = with_stdin(&["convert", "--to", &home], there.as_bytes()).data();
         assert!(contains(&yaml(&back), &original), "{file}:\n{back}");
         // What was filled in is there now, so nothing more happens.
@@ -66,34 +47,17 @@ fn a_directory_is_documents_and_a_list_stays_a_list() {
     assert_eq!(yaml.matches("\n---\n").count(), fixtures().len() - 1);
     assert!(!yaml.contains("/v1alpha1\n"));
 
-    let list = pointsman(&[
-        "convert",
-        "--to",
-        "v1alpha2",
-        "-f",
-        "tests/data/fixtures",
-        "-o",
-        "json",
-    ])
-    .data();
+    let list =
+        pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures", "-o", "json"])
+            .data();
     let value = json(&list);
     assert_eq!(
-        (
-            value["kind"].as_str(),
-            value["items"].as_array().unwrap().len()
-        ),
+        (value["kind"].as_str(), value["items"].as_array().unwrap().len()),
         (Some("List"), fixtures().len())
     );
-    let back = with_stdin(
-        &["convert", "--to", "v1alpha1", "-o", "json"],
-        list.as_bytes(),
-    )
-    .data();
+    let back = with_stdin(&["convert", "--to", "v1alpha1", "-o", "json"], list.as_bytes()).data();
     let value = json(&back);
-    assert_eq!(
-        (value["apiVersion"].as_str(), value["kind"].as_str()),
-        (Some("v1"), Some("List"))
-    );
+    assert_eq!((value["apiVersion"].as_str(), value["kind"].as_str()), (Some("v1"), Some("List")));
     assert!(
         value["items"]
             .as_array()
@@ -104,19 +68,11 @@ fn a_directory_is_documents_and_a_list_stays_a_list() {
 
     let typed = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"MaterializeList","metadata":{"resourceVersion":"7"},
         "items":[{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize"}]}"#;
-    let value = json(
-        &with_stdin(
-            &["convert", "--to", "v1alpha2", "-o", "json"],
-            typed.as_bytes(),
-        )
-        .data(),
-    );
+    let value =
+        json(&with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], typed.as_bytes()).data());
     assert_eq!(value["apiVersion"], "materialize.cloud/v1alpha2");
     assert_eq!(
-        (
-            value["metadata"]["resourceVersion"].as_str(),
-            &value["items"][0]["apiVersion"]
-        ),
+        (value["metadata"]["resourceVersion"].as_str(), &value["items"][0]["apiVersion"]),
         (Some("7"), &value["apiVersion"])
     );
 }
@@ -129,19 +85,10 @@ fn numbers_and_strings_come_out_as_they_went_in() {
         "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec:\n  numbers: {numbers}\n  strings: {strings}\n"
     );
     let spaceless = |text: &str| text.replace([' ', '\n'], "");
-    let as_json = with_stdin(
-        &["convert", "--to", "v1alpha2", "-o", "json"],
-        object.as_bytes(),
-    )
-    .data();
-    assert!(
-        spaceless(&as_json).contains(&spaceless(numbers)),
-        "{as_json}"
-    );
-    assert!(
-        spaceless(&as_json).contains(&spaceless(strings)),
-        "{as_json}"
-    );
+    let as_json =
+        with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], object.as_bytes()).data();
+    assert!(spaceless(&as_json).contains(&spaceless(numbers)), "{as_json}");
+    assert!(spaceless(&as_json).contains(&spaceless(strings)), "{as_json}");
     let as_yaml = with_stdin(&["convert", "--to", "v1alpha2"], as_json.as_bytes()).data();
     assert!(
         as_yaml.contains(
@@ -156,11 +103,7 @@ fn numbers_and_strings_come_out_as_they_went_in() {
         "{as_yaml}"
     );
     assert_eq!(
-        with_stdin(
-            &["convert", "--to", "v1alpha2", "-o", "json"],
-            as_yaml.as_bytes()
-        )
-        .data(),
+        with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], as_yaml.as_bytes()).data(),
         as_json
     );
 }
@@ -183,10 +126,7 @@ fn explanations_name_the_operation_of_each_field() {
     ] {
         assert!(answer.stderr.contains(row), "{}", answer.stderr);
     }
-    let back = with_stdin(
-        &["convert", "--to", "v1alpha1", "--explain"],
-        answer.stdout.as_bytes(),
-    );
+    let back = with_stdin(&["convert", "--to", "v1alpha1", "--explain"], answer.stdout.as_bytes());
     assert!(back.stderr.contains("given back"), "{}", back.stderr);
     let same = pointsman(&[
         "convert",
@@ -196,16 +136,8 @@ fn explanations_name_the_operation_of_each_field() {
         "manifests/examples/v1alpha1.yaml",
         "--explain",
     ]);
-    assert!(
-        same.stderr
-            .ends_with("is materialize.cloud/v1alpha1 already\n"),
-        "{}",
-        same.stderr
-    );
-    assert_eq!(
-        yaml(&same.stdout),
-        yaml(&read("manifests/examples/v1alpha1.yaml"))
-    );
+    assert!(same.stderr.ends_with("is materialize.cloud/v1alpha1 already\n"), "{}", same.stderr);
+    assert_eq!(yaml(&same.stdout), yaml(&read("manifests/examples/v1alpha1.yaml")));
 
     let value = json(
         &pointsman(&[
@@ -223,23 +155,13 @@ fn explanations_name_the_operation_of_each_field() {
     let item = &value["items"][0];
     assert_eq!(item["object"]["apiVersion"], "materialize.cloud/v1alpha2");
     assert_eq!(item["changes"][1]["operation"], "moveIntoMap");
-    assert_eq!(
-        item["changes"][1]["before"][0]["field"],
-        "spec.environmentdIamRoleArn"
-    );
+    assert_eq!(item["changes"][1]["before"][0]["field"], "spec.environmentdIamRoleArn");
     assert_eq!(item["changes"][1]["kept"], true);
 }
 
 #[test]
 fn other_kinds_pass_where_that_is_asked_for() {
-    let args = [
-        "convert",
-        "--to",
-        "v1alpha2",
-        "-f",
-        "manifests/examples",
-        "--keep-unknown",
-    ];
+    let args = ["convert", "--to", "v1alpha2", "-f", "manifests/examples", "--keep-unknown"];
     let all = pointsman(&args).data();
     assert!(all.starts_with("kind: ConversionReview\n"), "{all}");
     let refused = pointsman(args.split_last().unwrap().1).refusal(1);
@@ -260,8 +182,5 @@ fn versions_may_be_written_with_their_group() {
         short
     );
     let refused = pointsman(&["convert", "--to", "v2", "-f", file]).refusal(1);
-    assert!(
-        refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"),
-        "{refused}"
-    );
+    assert!(refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"), "{refused}");
 }

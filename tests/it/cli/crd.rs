@@ -24,10 +24,7 @@ fn keeps_the_rest(crd: &Value) {
     let mut original = yaml(&read("crates/core/kinds/materialize/materializes.crd.yaml"));
     let mut rest = crd.clone();
     rest["spec"].as_object_mut().unwrap().remove("conversion");
-    rest["metadata"]
-        .as_object_mut()
-        .unwrap()
-        .remove("annotations");
+    rest["metadata"].as_object_mut().unwrap().remove("annotations");
     for (one, two) in original["spec"]["versions"]
         .as_array_mut()
         .unwrap()
@@ -67,11 +64,7 @@ fn rules_that_a_schema_can_say_are_in_it_unless_they_are_left_out() {
 fn each_variant_is_a_crd_with_the_same_schema() {
     let directory = TempDir::new().unwrap();
     let ca = directory.path().join("ca.crt");
-    fs::write(
-        &ca,
-        "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
-    )
-    .unwrap();
+    fs::write(&ca, "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n").unwrap();
     let ca = ca.to_str().unwrap();
     let bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
     let service = |port: u16| serde_json::json!({"namespace": "ns", "name": "web", "path": "/convert", "port": port});
@@ -95,11 +88,7 @@ fn each_variant_is_a_crd_with_the_same_schema() {
         for format in ["yaml", "json"] {
             let text =
                 pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
-            let crd = if format == "json" {
-                json(&text)
-            } else {
-                yaml(&text)
-            };
+            let crd = if format == "json" { json(&text) } else { yaml(&text) };
             let conversion = serde_json::json!({
                 "strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
             });
@@ -116,8 +105,7 @@ fn each_variant_is_a_crd_with_the_same_schema() {
     keeps_the_rest(&plain);
     let open = pointsman(&SERVICE);
     assert!(
-        open.stderr
-            .starts_with("note: neither --ca-file nor --cert-manager"),
+        open.stderr.starts_with("note: neither --ca-file nor --cert-manager"),
         "{}",
         open.stderr
     );
@@ -151,11 +139,7 @@ fn a_crd_that_is_not_whole_is_printed_by_name_only() {
         "elasticsearches",
         "elasticsearches.elasticsearch.k8s.elastic.co",
     ] {
-        assert!(
-            pointsman(&["crd", "--kind", name])
-                .data()
-                .contains("kind: Elasticsearch\n")
-        );
+        assert!(pointsman(&["crd", "--kind", name]).data().contains("kind: Elasticsearch\n"));
     }
 }
 
@@ -168,20 +152,14 @@ fn wrong_flags_teach() {
          them, with --service NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion\n"
     );
     for (args, part) in [
-        (
-            vec!["--kind", "materialise"],
-            "known are elasticsearch, materialize",
-        ),
+        (vec!["--kind", "materialise"], "known are elasticsearch, materialize"),
         (
             vec!["--no-conversion", "--storage", "v1"],
             "--storage v1: Materialize has v1alpha1, v1alpha2",
         ),
         (vec!["--url", "http://a"], "https://"),
         (vec!["--service", "pointsman"], "namespace/name"),
-        (
-            vec!["--service", "a/b", "--no-conversion"],
-            "cannot be used with",
-        ),
+        (vec!["--service", "a/b", "--no-conversion"], "cannot be used with"),
     ] {
         let error = pointsman(&[&["crd"], args.as_slice()].concat()).refusal(2);
         assert!(error.contains(part), "{error}");
@@ -189,8 +167,5 @@ fn wrong_flags_teach() {
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "README"]].concat()).refusal(1);
     assert!(error.contains("failed to read README"), "{error}");
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "Cargo.toml"]].concat()).refusal(1);
-    assert!(
-        error.contains("Cargo.toml: no certificate in it"),
-        "{error}"
-    );
+    assert!(error.contains("Cargo.toml: no certificate in it"), "{error}");
 }

@@ -12,33 +12,16 @@ fn hashes_are_printed_with_names() {
         format!("{golden}  materialize-environment/12345678-1234-1234-1234-123456789012\n")
     );
     let value = json(
-        &pointsman(&[
-            "hash",
-            "-f",
-            "tests/data/fixtures/F15.yaml",
-            "-o",
-            "json",
-            "--explain",
-        ])
-        .data(),
+        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "json", "--explain"])
+            .data(),
     );
-    assert_eq!(
-        (value["hash"].as_str(), value["recipe"].as_str()),
-        (Some(golden), Some("1"))
-    );
+    assert_eq!((value["hash"].as_str(), value["recipe"].as_str()), (Some(golden), Some("1")));
     assert_eq!(value["force"], "a4b56cbb-a13e-4f95-8a9d-425c9ba28576");
     assert_eq!(value["fields"]["enableRbac"], false);
     assert_eq!(json(value["canonical"].as_str().unwrap()), value["fields"]);
     let same = yaml(
-        &pointsman(&[
-            "hash",
-            "-f",
-            "tests/data/fixtures/F15.yaml",
-            "-o",
-            "yaml",
-            "--explain",
-        ])
-        .data(),
+        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "yaml", "--explain"])
+            .data(),
     );
     assert_eq!(same, value);
     let text = pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "--explain"]).data();
@@ -56,10 +39,8 @@ fn both_versions_of_the_example_have_the_same_hash() {
 
 #[test]
 fn differences_are_told_field_by_field() {
-    let other = read(NEWER)
-        .replace("v26.12.0", "v26.13.0")
-        .replace("team: data", "team: other")
-        .replace(
+    let other =
+        read(NEWER).replace("v26.12.0", "v26.13.0").replace("team: data", "team: other").replace(
             "  namespace:",
             "  annotations: {materialize.cloud/force-rollout: now}\n  namespace:",
         );
@@ -69,12 +50,7 @@ fn differences_are_told_field_by_field() {
         .stdout
         .lines()
         .skip(3)
-        .map(|line| {
-            line.split("   ")
-                .filter(|cell| !cell.is_empty())
-                .map(str::trim)
-                .collect()
-        })
+        .map(|line| line.split("   ").filter(|cell| !cell.is_empty()).map(str::trim).collect())
         .collect();
     assert_eq!(
         rows,
@@ -88,43 +64,24 @@ fn differences_are_told_field_by_field() {
             vec!["podLabels.team", "\"data\"", "\"other\""],
         ]
     );
-    let value = json(
-        &with_stdin(
-            &["hash", "diff", OLDER, "-", "-o", "json"],
-            other.as_bytes(),
-        )
-        .stdout,
-    );
+    let value =
+        json(&with_stdin(&["hash", "diff", OLDER, "-", "-o", "json"], other.as_bytes()).stdout);
     assert_eq!(value["changes"][2]["field"], "podLabels.team");
     assert_eq!(
-        (
-            value["changes"][2]["a"].as_str(),
-            value["changes"][2]["b"].as_str()
-        ),
+        (value["changes"][2]["a"].as_str(), value["changes"][2]["b"].as_str()),
         (Some("data"), Some("other"))
     );
 }
 
 #[test]
 fn trouble_of_a_comparison_is_not_a_difference() {
-    assert!(
-        pointsman(&["hash", "diff", OLDER, "gone.yaml"])
-            .refusal(2)
-            .contains("gone.yaml")
-    );
-    assert!(
-        pointsman(&["hash", "diff", "-", "-"])
-            .refusal(2)
-            .contains("once")
-    );
+    assert!(pointsman(&["hash", "diff", OLDER, "gone.yaml"]).refusal(2).contains("gone.yaml"));
+    assert!(pointsman(&["hash", "diff", "-", "-"]).refusal(2).contains("once"));
     let two = pointsman(&["hash", "diff", OLDER, "tests/data/captures/README.md"]).refusal(2);
     assert!(two.contains("README.md"), "{two}");
     let both = format!("{}---\n{}", read(OLDER), read(NEWER));
     let answer = with_stdin(&["hash", "diff", OLDER, "-"], both.as_bytes()).refusal(2);
-    assert_eq!(
-        answer,
-        "pointsman: stdin: one object can be compared, not 2\n"
-    );
+    assert_eq!(answer, "pointsman: stdin: one object can be compared, not 2\n");
 }
 
 #[test]

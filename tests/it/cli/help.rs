@@ -41,11 +41,7 @@ fn every_example_runs() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     for name in ["manifests", "src", "tests"] {
-        symlink(
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(name),
-            here.join(name),
-        )
-        .unwrap();
+        symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), here.join(name)).unwrap();
     }
     fs::create_dir_all(here.join("bin")).unwrap();
     fs::create_dir_all(here.join("certs/dev")).unwrap();
@@ -57,11 +53,7 @@ fn every_example_runs() {
     let kubectl = here.join("bin/kubectl");
     fs::write(&kubectl, "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n").unwrap();
     fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!(
-        "{}:{}",
-        here.join("bin").display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap());
 
     for command in COMMANDS {
         let help = pointsman(&[command, &["--help"]].concat()).data();
@@ -90,11 +82,7 @@ fn every_shell_is_served() {
         let script = pointsman(&["completion", shell]).data();
         assert!(script.contains("keep-unknown"), "{shell}");
     }
-    assert!(
-        pointsman(&["completion", "tcsh"])
-            .refusal(2)
-            .contains("possible values")
-    );
+    assert!(pointsman(&["completion", "tcsh"]).refusal(2).contains("possible values"));
 }
 
 #[test]

@@ -19,14 +19,8 @@ fn what_is_no_object_is_refused_with_its_place() {
         b"hello\n",
         "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind",
     );
-    refused(
-        b"a: \xff\n",
-        "pointsman: stdin:1: not UTF-8: save the file as UTF-8 text",
-    );
-    refused(
-        b"a: 1\n---\n# two\nb: [\n",
-        "error: stdin:4: document 2: unclosed bracket '['",
-    );
+    refused(b"a: \xff\n", "pointsman: stdin:1: not UTF-8: save the file as UTF-8 text");
+    refused(b"a: 1\n---\n# two\nb: [\n", "error: stdin:4: document 2: unclosed bracket '['");
     refused(
         b"{\"a\": 1} {\"b\": ",
         "error: stdin: document 2: not JSON: EOF while parsing a value at line 1 column 15",
@@ -54,18 +48,9 @@ fn what_is_no_object_is_refused_with_its_place() {
 fn every_refused_object_is_named() {
     let objects = b"apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n";
     let answer = with_stdin(&["convert", "--to", "v1alpha2"], objects).refusal(1);
-    assert!(
-        answer.contains("stdin: document 1: A (no name): no definition of v1 A;"),
-        "{answer}"
-    );
-    assert!(
-        answer.contains("stdin: document 2: B b: no definition of v1 B;"),
-        "{answer}"
-    );
-    assert!(
-        answer.ends_with("2 of 2 objects refused; nothing was written\n"),
-        "{answer}"
-    );
+    assert!(answer.contains("stdin: document 1: A (no name): no definition of v1 A;"), "{answer}");
+    assert!(answer.contains("stdin: document 2: B b: no definition of v1 B;"), "{answer}");
+    assert!(answer.ends_with("2 of 2 objects refused; nothing was written\n"), "{answer}");
 }
 
 #[test]
@@ -96,11 +81,7 @@ fn byte_order_marks_windows_line_ends_and_document_ends_are_fine() {
         format!("--- # one\n{object}...\n"),
         format!("\n\n---\n{object}---\n---\n# nothing\n"),
     ] {
-        assert_eq!(
-            with_stdin(&["hash"], text.as_bytes()).data(),
-            expected,
-            "{text}"
-        );
+        assert_eq!(with_stdin(&["hash"], text.as_bytes()).data(), expected, "{text}");
     }
 }
 
@@ -141,10 +122,7 @@ fn a_reader_that_has_enough_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(
-        (
-            output.status.code(),
-            String::from_utf8(output.stderr).unwrap().as_str()
-        ),
+        (output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()),
         (Some(0), "")
     );
 }

@@ -8,22 +8,11 @@ use super::*;
 fn kinds_are_listed() {
     let table = pointsman(&["kinds"]).data();
     assert_eq!(pointsman(&["kinds", "list"]).data(), table);
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
+    let rows: Vec<Vec<&str>> =
+        table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         rows[0],
-        [
-            "NAME",
-            "GROUP",
-            "KIND",
-            "VERSIONS",
-            "STORAGE",
-            "HASH-AT",
-            "OPERATIONS",
-            "SOURCE"
-        ]
+        ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"]
     );
     assert_eq!(
         rows[2],
@@ -40,14 +29,8 @@ fn kinds_are_listed() {
         ]
     );
     let value = json(&pointsman(&["kinds", "-o", "json"]).data());
-    assert_eq!(
-        value[1]["steps"][0]["operations"][0],
-        "drop spec.inPlaceRollout"
-    );
-    assert_eq!(
-        yaml(&pointsman(&["kinds", "list", "-o", "yaml"]).data()),
-        value
-    );
+    assert_eq!(value[1]["steps"][0]["operations"][0], "drop spec.inPlaceRollout");
+    assert_eq!(yaml(&pointsman(&["kinds", "list", "-o", "yaml"]).data()), value);
 }
 
 #[test]
@@ -56,38 +39,23 @@ fn definitions_are_shown_as_they_are_written() {
     assert_eq!(pointsman(&["kinds", "show", "materialize"]).data(), text);
     assert_eq!(pointsman(&["kinds", "show", "Materialize"]).data(), text);
     let error = pointsman(&["kinds", "show", "materialise"]).refusal(2);
-    assert!(
-        error.contains("known are elasticsearch, materialize"),
-        "{error}"
-    );
+    assert!(error.contains("known are elasticsearch, materialize"), "{error}");
 }
 
 #[test]
 fn the_schema_of_a_definition_is_json_schema() {
     let schema = json(&pointsman(&["kinds", "schema"]).data());
     assert_eq!(schema["title"], "KindDefinition");
-    assert!(
-        schema["$schema"]
-            .as_str()
-            .unwrap()
-            .contains("json-schema.org")
-    );
+    assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
 }
 
 /// A directory with the Materialize definition, changed.
 fn directory(change: impl Fn(String) -> String) -> TempDir {
     let directory = TempDir::new().unwrap();
     let file = |name: &str| read(format!("crates/core/kinds/materialize/{name}"));
-    fs::write(
-        directory.path().join("materialize.yaml"),
-        change(file("materialize.yaml")),
-    )
-    .unwrap();
-    fs::write(
-        directory.path().join("materializes.crd.yaml"),
-        file("materializes.crd.yaml"),
-    )
-    .unwrap();
+    fs::write(directory.path().join("materialize.yaml"), change(file("materialize.yaml"))).unwrap();
+    fs::write(directory.path().join("materializes.crd.yaml"), file("materializes.crd.yaml"))
+        .unwrap();
     directory
 }
 
@@ -128,11 +96,7 @@ fn a_check_says_what_it_understood_or_what_is_wrong() {
         error.contains(":4: kind is \"Materialize\", this build reads \"KindDefinition\"\n"),
         "{error}"
     );
-    assert!(
-        pointsman(&["kinds", "check"])
-            .refusal(2)
-            .contains("<FILE>...")
-    );
+    assert!(pointsman(&["kinds", "check"]).refusal(2).contains("<FILE>..."));
 }
 
 #[test]
@@ -141,10 +105,7 @@ fn a_definition_of_ones_own_replaces_the_embedded_one() {
     let path = own.path().to_str().unwrap();
     let table = pointsman(&["kinds", "--kinds", path]).data();
     assert_eq!(table.matches("Materialize ").count(), 1);
-    assert!(
-        table.contains(&format!("{path}/materialize.yaml")),
-        "{table}"
-    );
+    assert!(table.contains(&format!("{path}/materialize.yaml")), "{table}");
     let hash = |args: &[&str]| {
         pointsman(&[&["hash", "-f", "tests/data/fixtures/F05.yaml"], args].concat()).data()
     };
@@ -157,11 +118,7 @@ fn a_definition_of_ones_own_replaces_the_embedded_one() {
 #[test]
 fn directories_of_definitions_that_cannot_be_used_are_refused() {
     let twice = directory(|text| text);
-    fs::copy(
-        twice.path().join("materialize.yaml"),
-        twice.path().join("other.yaml"),
-    )
-    .unwrap();
+    fs::copy(twice.path().join("materialize.yaml"), twice.path().join("other.yaml")).unwrap();
     let path = twice.path().to_str().unwrap();
     let error = pointsman(&["kinds", "--kinds", path]).refusal(1);
     assert!(
@@ -173,14 +130,8 @@ fn directories_of_definitions_that_cannot_be_used_are_refused() {
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();
-    let error = pointsman(&[
-        "hash",
-        "--kinds",
-        path,
-        "-f",
-        "tests/data/fixtures/F15.yaml",
-    ])
-    .refusal(1);
+    let error =
+        pointsman(&["hash", "--kinds", path, "-f", "tests/data/fixtures/F15.yaml"]).refusal(1);
     assert!(
         error.contains(&format!("{path}/materialize.yaml:"))
             && error.contains("did you mean \"steps\"?"),
@@ -189,8 +140,5 @@ fn directories_of_definitions_that_cannot_be_used_are_refused() {
 
     let crowded = directory(|text| format!("{text}---\nkind: Other\n"));
     let error = pointsman(&["kinds", "--kinds", crowded.path().to_str().unwrap()]).refusal(1);
-    assert!(
-        error.contains("materialize.yaml: a definition stands alone in its file"),
-        "{error}"
-    );
+    assert!(error.contains("materialize.yaml: a definition stands alone in its file"), "{error}");
 }

@@ -52,24 +52,14 @@ impl Answer {
     /// The data of an answer that went well, with nothing more to say.
     #[track_caller]
     fn data(self) -> String {
-        assert_eq!(
-            (self.code, self.stderr.as_str()),
-            (0, ""),
-            "{}",
-            self.stdout
-        );
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.stdout);
         self.stdout
     }
 
     /// What is said where there is no data.
     #[track_caller]
     fn refusal(self, code: i32) -> String {
-        assert_eq!(
-            (self.code, self.stdout.as_str()),
-            (code, ""),
-            "{}",
-            self.stderr
-        );
+        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{}", self.stderr);
         self.stderr
     }
 }

@@ -31,25 +31,16 @@ struct Explained<'a> {
 impl Explained<'_> {
     fn older(&self, path: &Path) -> bool {
         self.requests.contains(path)
-            || self
-                .operations
-                .iter()
-                .flat_map(|o| &o.places.older)
-                .any(|place| place.path == *path)
+            || self.operations.iter().flat_map(|o| &o.places.older).any(|place| place.path == *path)
     }
 
     fn newer(&self, path: &Path) -> bool {
-        self.operations
-            .iter()
-            .flat_map(|o| &o.places.newer)
-            .any(|place| place.path == *path)
+        self.operations.iter().flat_map(|o| &o.places.newer).any(|place| place.path == *path)
     }
 
     fn inside(&self, path: &Path) -> bool {
-        let places = self
-            .operations
-            .iter()
-            .flat_map(|o| o.places.older.iter().chain(&o.places.newer));
+        let places =
+            self.operations.iter().flat_map(|o| o.places.older.iter().chain(&o.places.newer));
         places
             .map(|place| &place.path)
             .chain(self.requests)
@@ -59,12 +50,7 @@ impl Explained<'_> {
 
 impl<'a> Compare<'a> {
     pub(super) fn new(accept: &'a [Spanned<Accept>], problems: &'a mut Problems) -> Self {
-        Self {
-            accept,
-            used: BTreeSet::new(),
-            problems,
-            line: 0,
-        }
+        Self { accept, used: BTreeSet::new(), problems, line: 0 }
     }
 
     /// Compares two schemas and reports what is not explained, and what is accepted for nothing.
@@ -80,9 +66,7 @@ impl<'a> Compare<'a> {
         self.level("", older, newer, operations, requests);
         for (index, accept) in self.accept.iter().enumerate() {
             if !self.used.contains(&index) {
-                let Accept {
-                    path, difference, ..
-                } = &accept.value;
+                let Accept { path, difference, .. } = &accept.value;
                 let message =
                     format!("accept: {path} does not differ in {difference:?}: nothing to accept");
                 self.problems.add(self::line(accept), message);
@@ -103,18 +87,9 @@ impl<'a> Compare<'a> {
         operations: &[Operation],
         requests: &[Path],
     ) {
-        let explained = Explained {
-            operations,
-            requests,
-        };
+        let explained = Explained { operations, requests };
         if !(explained.older(&Path::default()) || explained.newer(&Path::default())) {
-            self.walk(
-                prefix,
-                &Path::default(),
-                Some(older),
-                Some(newer),
-                &explained,
-            );
+            self.walk(prefix, &Path::default(), Some(older), Some(newer), &explained);
         }
         for operation in operations {
             self.operation(prefix, operation);
@@ -123,34 +98,25 @@ impl<'a> Compare<'a> {
 
     /// What an operation leaves to be compared.
     fn operation(&mut self, prefix: &str, operation: &Operation) {
-        let (Some(older), Some(newer)) = (
-            operation.places.older.first(),
-            operation.places.newer.first(),
-        ) else {
+        let (Some(older), Some(newer)) =
+            (operation.places.older.first(), operation.places.newer.first())
+        else {
             return;
         };
         let at = name(prefix, &older.path);
-        let none = Explained {
-            operations: &[],
-            requests: &[],
-        };
+        let none = Explained { operations: &[], requests: &[] };
         match &operation.lens {
             Lens::Same => self.pair(&at, &older.schema, &newer.schema, &none),
             Lens::Wrap => match &newer.schema.each {
                 Some(item) if newer.schema.kind.as_deref() == Some("array") => {
                     self.pair(
                         &at,
-                        &Schema {
-                            nullable: item.nullable,
-                            ..older.schema.clone()
-                        },
+                        &Schema { nullable: item.nullable, ..older.schema.clone() },
                         item,
                         &none,
                     );
                 }
-                _ => self
-                    .problems
-                    .add(self.line, format!("wrap: {} must be a list", newer.path)),
+                _ => self.problems.add(self.line, format!("wrap: {} must be a list", newer.path)),
             },
             Lens::Blank { .. } => {
                 if older.schema.kind != newer.schema.kind {
@@ -218,10 +184,7 @@ impl<'a> Compare<'a> {
             }
             Lens::Each { level, .. } => {
                 let (older, newer) = (&older.schema, &newer.schema);
-                let shell = |schema: &Schema| Schema {
-                    each: None,
-                    ..schema.clone()
-                };
+                let shell = |schema: &Schema| Schema { each: None, ..schema.clone() };
                 self.pair(&at, &shell(older), &shell(newer), &none);
                 if let (Some(older), Some(newer)) = (&older.each, &newer.each) {
                     self.level(&format!("{at}[*]"), older, newer, &level.operations, &[]);
@@ -241,23 +204,15 @@ impl<'a> Compare<'a> {
         explained: &Explained<'_>,
     ) {
         let properties = |schema: Option<&Schema>| {
-            schema
-                .map(|schema| schema.properties.clone())
-                .unwrap_or_default()
+            schema.map(|schema| schema.properties.clone()).unwrap_or_default()
         };
         let (older_properties, newer_properties) = (properties(older), properties(newer));
-        let names: BTreeSet<&String> = older_properties
-            .keys()
-            .chain(newer_properties.keys())
-            .collect();
+        let names: BTreeSet<&String> =
+            older_properties.keys().chain(newer_properties.keys()).collect();
         for field in names {
             let inner = path.join(field);
-            let one = older_properties
-                .get(field)
-                .filter(|_| !explained.older(&inner));
-            let two = newer_properties
-                .get(field)
-                .filter(|_| !explained.newer(&inner));
+            let one = older_properties.get(field).filter(|_| !explained.older(&inner));
+            let two = newer_properties.get(field).filter(|_| !explained.newer(&inner));
             let at = name(prefix, &inner);
             match (one, two) {
                 (None, None) => {}
@@ -290,10 +245,7 @@ impl<'a> Compare<'a> {
     }
 
     fn contents(&mut self, at: &str, older: &Schema, newer: &Schema) {
-        let none = Explained {
-            operations: &[],
-            requests: &[],
-        };
+        let none = Explained { operations: &[], requests: &[] };
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) => self.pair(&format!("{at}[*]"), one, two, &none),
             (None, None) => {}
@@ -314,12 +266,7 @@ impl<'a> Compare<'a> {
             self.differ(at, "format", &shown(&older.format), &shown(&newer.format));
         }
         if older.nullable != newer.nullable {
-            self.differ(
-                at,
-                "nullable",
-                &older.nullable.to_string(),
-                &newer.nullable.to_string(),
-            );
+            self.differ(at, "nullable", &older.nullable.to_string(), &newer.nullable.to_string());
         }
         if older.preserve != newer.preserve {
             self.differ(
@@ -330,11 +277,10 @@ impl<'a> Compare<'a> {
             );
         }
         let options = |schema: &Schema| {
-            schema.options.as_ref().map(|list| {
-                list.iter()
-                    .map(ToString::to_string)
-                    .collect::<BTreeSet<_>>()
-            })
+            schema
+                .options
+                .as_ref()
+                .map(|list| list.iter().map(ToString::to_string).collect::<BTreeSet<_>>())
         };
         let (one, two) = (options(older), options(newer));
         if one != two {
@@ -401,10 +347,7 @@ fn advice(operation: &str, at: &str) -> String {
         Some((list, inside)) => {
             let inside = inside.strip_prefix('.').unwrap_or(inside);
             let inside = if inside.is_empty() { "." } else { inside };
-            format!(
-                "each: {{in: {list}, operations: [{{{}}}]}}",
-                advice(operation, inside)
-            )
+            format!("each: {{in: {list}, operations: [{{{}}}]}}", advice(operation, inside))
         }
         None => format!("{operation}: {at}"),
     }

@@ -17,10 +17,7 @@ pub struct StepSummary {
 #[must_use]
 pub fn embedded_text(name: &str) -> Option<&'static str> {
     let file = format!("{name}.yaml");
-    EMBEDDED
-        .iter()
-        .find(|(known, _, _)| *known == file)
-        .map(|(_, text, _)| *text)
+    EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, text, _)| *text)
 }
 
 impl Kind {
@@ -72,29 +69,19 @@ fn lines(prefix: &str, operations: &[Operation]) -> Vec<String> {
         let mut places = operation.places.older.iter().chain(&operation.places.newer);
         operation.name != "required" && !places.any(|place| place.remainder)
     });
-    written
-        .flat_map(|operation| line(prefix, operation))
-        .collect()
+    written.flat_map(|operation| line(prefix, operation)).collect()
 }
 
 fn line(prefix: &str, operation: &Operation) -> Vec<String> {
     let ids = |places: &[Place]| {
-        places
-            .iter()
-            .map(|place| format!("{prefix}{}", place.id))
-            .collect::<Vec<_>>()
-            .join(" + ")
+        places.iter().map(|place| format!("{prefix}{}", place.id)).collect::<Vec<_>>().join(" + ")
     };
     let (older, newer) = (ids(&operation.places.older), ids(&operation.places.newer));
     let name = operation.name;
     let first = match (&operation.lens, older.is_empty(), newer.is_empty()) {
         (Lens::IntoMap { .. }, ..) => {
-            let field = operation
-                .places
-                .older
-                .first()
-                .map(|place| place.id.as_str())
-                .unwrap_or_default();
+            let field =
+                operation.places.older.first().map(|place| place.id.as_str()).unwrap_or_default();
             format!("{name} {prefix}{field} <-> {newer}")
         }
         (_, false, true) => format!("{name} {older}"),
@@ -104,12 +91,8 @@ fn line(prefix: &str, operation: &Operation) -> Vec<String> {
     };
     match &operation.lens {
         Lens::Each { level, .. } => {
-            let inside = operation
-                .places
-                .newer
-                .first()
-                .map(|place| place.id.as_str())
-                .unwrap_or_default();
+            let inside =
+                operation.places.newer.first().map(|place| place.id.as_str()).unwrap_or_default();
             let mut all = vec![first];
             all.extend(lines(&format!("{prefix}{inside}[*]."), &level.operations));
             all

@@ -102,10 +102,7 @@ pub(crate) enum Operation {
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}"
-)]
+#[serde(untagged, expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}")]
 pub(crate) enum OneSided {
     /// Just its path.
     Path(String),

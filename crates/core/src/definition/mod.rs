@@ -144,11 +144,7 @@ pub(crate) struct Place {
 impl Place {
     /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
     pub(crate) fn fills_default(&self) -> bool {
-        let default = self
-            .schema
-            .default
-            .as_ref()
-            .map(|default| Json::owned(default.to_string()));
+        let default = self.schema.default.as_ref().map(|default| Json::owned(default.to_string()));
         matches!((&self.fill, &default), (Some(fill), Some(default)) if fill.same(default))
     }
 }
@@ -159,10 +155,7 @@ pub(crate) enum Lens {
     /// The older string, or nothing where it is one of these.
     Blank { spellings: Vec<String> },
     /// A list or map at both places, and what happens inside.
-    Each {
-        level: Box<Level>,
-        keys: Sides<Vec<Path>>,
-    },
+    Each { level: Box<Level>, keys: Sides<Vec<Path>> },
     /// The older field becomes the entry, unless there is one.
     IntoMap { unset: Vec<Json<'static>> },
     /// One side only.
@@ -312,16 +305,12 @@ impl Kind {
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
         let rollout = self.rollout.as_ref()?;
-        self.versions
-            .get(rollout.at)
-            .map(|version| version.name.as_ref())
+        self.versions.get(rollout.at).map(|version| version.name.as_ref())
     }
 
     /// The index of a version, by its name.
     pub(crate) fn version(&self, name: &str) -> Option<usize> {
-        self.versions
-            .iter()
-            .position(|version| version.name.as_ref() == name)
+        self.versions.iter().position(|version| version.name.as_ref() == name)
     }
 }
 

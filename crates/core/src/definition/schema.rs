@@ -56,38 +56,20 @@ impl Schema {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
         let strings = |key: &str| {
-            let list = value
-                .get(key)
-                .and_then(Value::as_array)
-                .map(Vec::as_slice)
-                .unwrap_or_default();
-            list.iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
+            let list =
+                value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
         };
         let int_or_string = flag("x-kubernetes-int-or-string");
         let properties = value.get("properties").and_then(Value::as_object);
-        let additional = value
-            .get("additionalProperties")
-            .filter(|value| value.is_object());
-        let each = value
-            .get("items")
-            .or(additional)
-            .map(|each| Box::new(Self::read(each)));
+        let additional = value.get("additionalProperties").filter(|value| value.is_object());
+        let each = value.get("items").or(additional).map(|each| Box::new(Self::read(each)));
         Self {
-            kind: if int_or_string {
-                Some("int-or-string".to_owned())
-            } else {
-                text("type")
-            },
+            kind: if int_or_string { Some("int-or-string".to_owned()) } else { text("type") },
             format: text("format"),
             nullable: flag("nullable"),
             preserve: flag("x-kubernetes-preserve-unknown-fields")
-                || value
-                    .get("additionalProperties")
-                    .and_then(Value::as_bool)
-                    .unwrap_or_default(),
+                || value.get("additionalProperties").and_then(Value::as_bool).unwrap_or_default(),
             default: value.get("default").cloned(),
             options: value.get("enum").and_then(Value::as_array).cloned(),
             properties: properties
@@ -108,9 +90,7 @@ impl Schema {
 
     /// The schema at a path, through properties and map values.
     pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
-        path.names()
-            .iter()
-            .try_fold(self, |schema, name| schema.step(name))
+        path.names().iter().try_fold(self, |schema, name| schema.step(name))
     }
 
     fn step(&self, name: &str) -> Option<&Self> {
@@ -126,9 +106,7 @@ impl Schema {
         let Some((name, parent)) = path.names().split_last() else {
             return false;
         };
-        let parent = parent
-            .iter()
-            .try_fold(self, |schema, name| schema.step(name));
+        let parent = parent.iter().try_fold(self, |schema, name| schema.step(name));
         parent.is_some_and(|parent| parent.required.contains(name.as_ref()))
     }
 
@@ -150,9 +128,7 @@ impl Schema {
 
     fn admits_option(&self, value: &Json<'_>) -> bool {
         self.options.as_ref().is_none_or(|options| {
-            options
-                .iter()
-                .any(|option| Json::owned(option.to_string()).same(value))
+            options.iter().any(|option| Json::owned(option.to_string()).same(value))
         })
     }
 
@@ -165,9 +141,7 @@ impl Schema {
             _ => None,
         };
         let uuid = self.format.as_deref() != Some("uuid")
-            || value
-                .as_str()
-                .is_none_or(|text| Uuid::try_parse(&text).is_ok());
+            || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
         uuid && self.bounds.iter().all(|(key, bound)| {
             let Some(bound) = bound.as_f64() else {
                 return true;
@@ -195,15 +169,12 @@ impl Schema {
         }
         let members = value.members();
         let has = |name: &str| members.iter().any(|(member, _)| member == name);
-        self.required.iter().all(|name| {
-            has(name)
-                || self
-                    .properties
-                    .get(name)
-                    .is_some_and(|p| p.default.is_some())
-        }) && members
+        self.required
             .iter()
-            .all(|(name, member)| self.step(name).is_none_or(|schema| schema.admits(member)))
+            .all(|name| has(name) || self.properties.get(name).is_some_and(|p| p.default.is_some()))
+            && members
+                .iter()
+                .all(|(name, member)| self.step(name).is_none_or(|schema| schema.admits(member)))
     }
 
     /// Where the strings below this place are UUIDs.
@@ -235,8 +206,5 @@ impl Schema {
 
 fn is_integer(value: &Json<'_>) -> bool {
     // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
-    value.type_name() == "number"
-        && value
-            .scalar()
-            .is_some_and(|text| !normal(text).contains("e-"))
+    value.type_name() == "number" && value.scalar().is_some_and(|text| !normal(text).contains("e-"))
 }

@@ -34,9 +34,7 @@ struct Head {
 pub(super) fn plain(error: &serde_saphyr::Error) -> (u64, String) {
     let line = error.location().map_or(0, |location| location.line());
     let message = error.without_snippet().to_string();
-    let what = message
-        .rsplit_once(" at line ")
-        .map_or(message.as_str(), |(what, _)| what);
+    let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
     (line, what.to_owned())
 }
 
@@ -53,12 +51,7 @@ fn nearest(message: &str) -> Option<String> {
     let known = known.strip_prefix("one of ").unwrap_or(known);
     let names = known.split(", ").map(|name| name.trim_matches('`'));
     let distances = names.map(|known| (strsim::damerau_levenshtein(known, name), known));
-    let near = distances
-        .min()
-        .filter(|(distance, _)| *distance <= name.len().max(3) / 2);
-    let hint = near.map_or_else(
-        || ".".to_owned(),
-        |(_, near)| format!(", did you mean {near:?}?"),
-    );
+    let near = distances.min().filter(|(distance, _)| *distance <= name.len().max(3) / 2);
+    let hint = near.map_or_else(|| ".".to_owned(), |(_, near)| format!(", did you mean {near:?}?"));
     Some(format!("unknown {what} {name:?}{hint} Known here: {known}"))
 }

@@ -137,9 +137,9 @@ impl<'a> Json<'a> {
             }
             let elements = match text {
                 Cow::Borrowed(text) => scan::elements(text).map(Self::borrowed).collect(),
-                Cow::Owned(text) => scan::elements(text)
-                    .map(|e| Self::owned(e.to_owned()))
-                    .collect(),
+                Cow::Owned(text) => {
+                    scan::elements(text).map(|e| Self::owned(e.to_owned())).collect()
+                }
             };
             *self = Json::Array(elements);
         }
@@ -163,13 +163,12 @@ impl<'a> Json<'a> {
     /// Looks at the members without opening anything for good. Empty if this is no object.
     pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
         match self {
-            Json::Object(members) => members
-                .iter()
-                .map(|(name, value)| (Cow::Borrowed(name), value.view()))
-                .collect(),
-            Json::Text(text) if text.starts_with('{') => scan::members(text)
-                .map(|(name, value)| (name, Json::borrowed(value)))
-                .collect(),
+            Json::Object(members) => {
+                members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect()
+            }
+            Json::Text(text) if text.starts_with('{') => {
+                scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect()
+            }
             Json::Array(_) | Json::Text(_) => Vec::new(),
         }
     }
@@ -262,9 +261,8 @@ impl<'a> Json<'a> {
 impl<'a> Members<'a> {
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
-        let members: Vec<_> = scan::members(text)
-            .map(|(name, value)| (name, Json::borrowed(value)))
-            .collect();
+        let members: Vec<_> =
+            scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
         match repeated(&members) {
             Some(name) => Err(Duplicate(name)),
             None => Ok(Self(members)),
@@ -284,17 +282,11 @@ impl<'a> Members<'a> {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
-        self.0
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
-        self.0
-            .iter_mut()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
+        self.0.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
@@ -334,10 +326,7 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         return None;
     }
     let mut seen = std::collections::HashSet::with_capacity(members.len());
-    members
-        .iter()
-        .find(|(name, _)| !seen.insert(name.as_ref()))
-        .map(|(name, _)| name.to_string())
+    members.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.to_string())
 }
 
 /// White space between JSON tokens (RFC 8259 §2).

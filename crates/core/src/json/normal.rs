@@ -71,11 +71,7 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
     let mut out = String::with_capacity(text.len());
     let mut unsorted = Unsorted::new();
     rewrite(text, places, form, &mut out, &mut unsorted);
-    if unsorted.is_empty() {
-        out
-    } else {
-        arrange(&out, &unsorted)
-    }
+    if unsorted.is_empty() { out } else { arrange(&out, &unsorted) }
 }
 
 /// Puts members in order. Each byte is moved once, however deep it stands, and depth costs no stack.
@@ -92,11 +88,7 @@ fn arrange(text: &str, unsorted: &Unsorted) -> String {
         out.push('{');
         // What comes later is pushed first. Commas and the closing brace are cut from the text itself.
         pending.push((end - 1, to));
-        let comma = members
-            .iter()
-            .map(|(_, end)| *end)
-            .min()
-            .unwrap_or_default();
+        let comma = members.iter().map(|(_, end)| *end).min().unwrap_or_default();
         for (index, member) in members.iter().enumerate().rev() {
             pending.push(*member);
             if index > 0 {
@@ -124,11 +116,7 @@ fn rewrite<'a>(
         let mut start = out.len();
         match byte {
             b'{' | b'[' => {
-                let places = if stack.is_empty() {
-                    places
-                } else {
-                    place(&stack)
-                };
+                let places = if stack.is_empty() { places } else { place(&stack) };
                 out.push(char::from(*byte));
                 let object = *byte == b'{';
                 stack.push(Frame {
@@ -172,11 +160,7 @@ fn rewrite<'a>(
                     frame.open = Some((name, start));
                     continue;
                 }
-                let places = if stack.is_empty() {
-                    places
-                } else {
-                    place(&stack)
-                };
+                let places = if stack.is_empty() { places } else { place(&stack) };
                 scalar(token, places.is_some_and(|places| places.uuid), form, out);
             }
         }
@@ -213,10 +197,7 @@ fn close(mut frame: Frame<'_>, out: &mut String, unsorted: &mut Unsorted) {
     out.push(if frame.object { '}' } else { ']' });
     if frame.object && !frame.sorted {
         frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-        let members = frame
-            .entries
-            .into_iter()
-            .map(|(_, start, end)| (start, end));
+        let members = frame.entries.into_iter().map(|(_, start, end)| (start, end));
         unsorted.insert(frame.start, (out.len(), members.collect()));
     }
 }
@@ -242,9 +223,8 @@ fn decimal(token: &str, out: &mut String) {
         out.push_str(token);
         return;
     };
-    let (negative, mantissa) = mantissa
-        .strip_prefix('-')
-        .map_or((false, mantissa), |rest| (true, rest));
+    let (negative, mantissa) =
+        mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_end_matches('0');
@@ -260,10 +240,5 @@ fn decimal(token: &str, out: &mut String) {
     }
     out.push_str(significant);
     out.push('e');
-    out.push_str(
-        &exponent
-            .saturating_sub(places)
-            .saturating_add(dropped)
-            .to_string(),
-    );
+    out.push_str(&exponent.saturating_sub(places).saturating_add(dropped).to_string());
 }

@@ -47,10 +47,7 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
             at + rest
                 .iter()
                 .take_while(|byte| {
-                    !matches!(
-                        byte,
-                        b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r'
-                    )
+                    !matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r')
                 })
                 .count()
         }
@@ -61,10 +58,7 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
 /// One past the closing quote of the string that opens at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    while let Some(found) = bytes
-        .get(at..)
-        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
-    {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += found;
         match bytes.get(at) {
             Some(b'\\') => at += 2,
@@ -99,10 +93,7 @@ fn nested_end(bytes: &[u8], at: usize) -> usize {
 
 /// The characters of a quoted string. A lone surrogate becomes U+FFFD, as in Go's decoder, which the API server uses.
 pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
-    let inner = quoted
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        .unwrap_or(quoted);
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
     }
@@ -134,11 +125,8 @@ pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
 
 /// The character of `uXXXX` or `uXXXX\uXXXX`, and how many bytes it took.
 fn unicode(escaped: &str) -> (char, usize) {
-    let unit = |from: usize| {
-        escaped
-            .get(from..from + 4)
-            .and_then(|hex| u32::from_str_radix(hex, 16).ok())
-    };
+    let unit =
+        |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let Some(first) = unit(1) else {
         return (char::REPLACEMENT_CHARACTER, escaped.len().min(5));
     };
@@ -147,15 +135,9 @@ fn unicode(escaped: &str) -> (char, usize) {
         && let Some(second @ 0xDC00..0xE000) = unit(7)
     {
         let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-        return (
-            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
-            11,
-        );
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 11);
     }
-    (
-        char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),
-        5,
-    )
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
 }
 
 /// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.

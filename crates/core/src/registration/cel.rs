@@ -14,17 +14,11 @@ use crate::webhook::the_same;
 #[must_use]
 pub fn crd(kind: &Kind) -> Value {
     let mut crd = kind.crd().clone();
-    let Some(versions) = crd
-        .pointer_mut("/spec/versions")
-        .and_then(Value::as_array_mut)
-    else {
+    let Some(versions) = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut) else {
         return crd;
     };
     for version in versions {
-        let name = version
-            .get("name")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(index) = kind.version(name) else {
             continue;
         };
@@ -34,12 +28,7 @@ pub fn crd(kind: &Kind) -> Value {
         let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") else {
             continue;
         };
-        for rule in kind
-            .admission
-            .rules
-            .iter()
-            .filter(|rule| rule.controllers.is_none())
-        {
+        for rule in kind.admission.rules.iter().filter(|rule| rule.controllers.is_none()) {
             let field = the_same(kind, &rule.field, rule.at, index)
                 .filter(|field| known.schema.at(field).is_some());
             let Some(field) = field else {
@@ -61,25 +50,14 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
             let name = member(field.names().last()?)?;
             let uuid = here.format.as_deref() == Some("uuid");
             let spell = |text: String| {
-                if uuid {
-                    format!("{text}.lowerAscii().replace('-', '')")
-                } else {
-                    text
-                }
+                if uuid { format!("{text}.lowerAscii().replace('-', '')") } else { text }
             };
-            let (old, new) = (
-                spell(format!("oldSelf.{name}")),
-                spell(format!("self.{name}")),
-            );
+            let (old, new) = (spell(format!("oldSelf.{name}")), spell(format!("self.{name}")));
             let unset: Vec<String> = unset
                 .iter()
                 .map(|value| {
                     let text = value.to_text();
-                    if uuid {
-                        text.to_lowercase().replace('-', "")
-                    } else {
-                        text
-                    }
+                    if uuid { text.to_lowercase().replace('-', "") } else { text }
                 })
                 .collect();
             let free = if unset.is_empty() {
@@ -90,9 +68,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
             let rule =
                 format!("!has(oldSelf.{name}){free} || (has(self.{name}) && {new} == {old})");
             let path = format!(".{}", field.names().last()?);
-            let simple = path
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+            let simple = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
             let mut validation = json!({"rule": rule, "message": format!("{field} is immutable")});
             if let (true, Some(object)) = (simple, validation.as_object_mut()) {
                 object.insert("fieldPath".to_owned(), Value::String(path));
@@ -108,10 +84,7 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
                 (_, max) => format!("must be less than or equal to {}", max.unwrap_or_default()),
             };
             let rule: Vec<String> = low.into_iter().chain(high).collect();
-            Some((
-                field.clone(),
-                json!({"rule": rule.join(" && "), "message": words}),
-            ))
+            Some((field.clone(), json!({"rule": rule.join(" && "), "message": words})))
         }
         Check::Requires { needs } => {
             let has = |need: &Path, object: &str| {
@@ -211,9 +184,8 @@ fn member(name: &str) -> Option<String> {
 fn add(schema: &mut Value, path: &Path, validation: Value) {
     let mut here = schema;
     for name in path.names() {
-        let Some(next) = here
-            .get_mut("properties")
-            .and_then(|properties| properties.get_mut(name.as_ref()))
+        let Some(next) =
+            here.get_mut("properties").and_then(|properties| properties.get_mut(name.as_ref()))
         else {
             return;
         };
@@ -222,13 +194,8 @@ fn add(schema: &mut Value, path: &Path, validation: Value) {
     let Some(here) = here.as_object_mut() else {
         return;
     };
-    let list = here
-        .entry("x-kubernetes-validations")
-        .or_insert_with(|| json!([]));
-    if let Some(list) = list
-        .as_array_mut()
-        .filter(|list| !list.contains(&validation))
-    {
+    let list = here.entry("x-kubernetes-validations").or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut().filter(|list| !list.contains(&validation)) {
         list.push(validation);
     }
 }

@@ -25,15 +25,8 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
     let key = &kind.admission.version_label;
     let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
     let quoted = cel_string(key);
-    let list: Vec<String> = served
-        .iter()
-        .map(|version| cel_string(version.as_str()))
-        .collect();
-    let names = served
-        .iter()
-        .map(ControllerVersion::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
+    let list: Vec<String> = served.iter().map(|version| cel_string(version.as_str())).collect();
+    let names = served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ");
     let labelled = |object: &str| {
         format!("has({object}.metadata.labels) && {quoted} in {object}.metadata.labels")
     };

@@ -46,11 +46,7 @@ impl Client {
             )
         };
         let mut config = match self {
-            Self::Service {
-                namespace,
-                name,
-                port,
-            } => {
+            Self::Service { namespace, name, port } => {
                 json!({"service": {"namespace": namespace, "name": named(name), "port": port, "path": path}})
             }
             Self::Url(url) => json!({"url": format!("{}{path}", named(url).trim_end_matches('/'))}),
@@ -103,10 +99,9 @@ pub fn webhooks(
             format!("v{}-shadows-v{}", named(version), named(other)),
             json!({"key": key, "operator": "In", "values": [other.as_str()]}),
         ),
-        Selection::Unlabelled => (
-            "default".to_owned(),
-            json!({"key": key, "operator": "DoesNotExist"}),
-        ),
+        Selection::Unlabelled => {
+            ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"}))
+        }
     };
     let configuration = |what: &str, path: &str, more: Value| {
         let mut webhook = json!({
@@ -152,29 +147,18 @@ pub fn webhooks(
         })
     };
     if let Selection::Shadowed(_) = selection {
-        return vec![configuration(
-            "Validating",
-            "/validate",
-            json!({"failurePolicy": "Ignore"}),
-        )];
+        return vec![configuration("Validating", "/validate", json!({"failurePolicy": "Ignore"}))];
     }
     vec![
         // Called again if a later webhook changed the object, since the hash must be of what is stored.
-        configuration(
-            "Mutating",
-            "/mutate",
-            json!({"reinvocationPolicy": "IfNeeded"}),
-        ),
+        configuration("Mutating", "/mutate", json!({"reinvocationPolicy": "IfNeeded"})),
         configuration("Validating", "/validate", json!({})),
     ]
 }
 
 /// A version as it stands in names, which take no dots.
 fn dashed(version: &ControllerVersion) -> String {
-    version
-        .as_str()
-        .replace(['.', '_', '+'], "-")
-        .to_lowercase()
+    version.as_str().replace(['.', '_', '+'], "-").to_lowercase()
 }
 
 /// The same, told apart from all other versions: dots, dashes and capitals look alike there.

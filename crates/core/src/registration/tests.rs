@@ -19,27 +19,15 @@ fn names(kind: &Kind) -> Vec<String> {
     let documents = [of(Selection::Labelled), of(Selection::Unlabelled)].concat();
     let policy = guard(kind, &[version], GuardMode::Deny);
     let name = |document: &Value| {
-        format!(
-            "{} {}",
-            document["kind"].as_str().unwrap(),
-            document["metadata"]["name"]
-        )
+        format!("{} {}", document["kind"].as_str().unwrap(), document["metadata"]["name"])
     };
     documents.iter().chain(&policy).map(name).collect()
 }
 
 #[test]
 fn kinds_with_the_same_plural_do_not_overwrite_each_other() {
-    let (one, two) = (
-        names(&widgets("example.com")),
-        names(&widgets("example.org")),
-    );
+    let (one, two) = (names(&widgets("example.com")), names(&widgets("example.org")));
     assert_eq!(one.len(), 6);
     assert!(one.iter().all(|name| !two.contains(name)), "{one:?}");
-    assert!(
-        one.iter()
-            .enumerate()
-            .all(|(at, name)| !one[..at].contains(name)),
-        "{one:?}"
-    );
+    assert!(one.iter().enumerate().all(|(at, name)| !one[..at].contains(name)), "{one:?}");
 }

@@ -68,16 +68,8 @@ pub(crate) struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            running,
-            wanted,
-            next,
-        } = self;
-        let what = if wanted.cmp_precedence(running).is_lt() {
-            "downgrade"
-        } else {
-            "upgrade"
-        };
+        let Self { running, wanted, next } = self;
+        let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
         write!(f, "no {what} from {running} to {wanted} is allowed")?;
         match next {
             Some(next) => write!(f, "; go to {next} first"),
@@ -103,9 +95,7 @@ impl Path {
     fn hop(&self, from: &Version, to: &Version) -> bool {
         let order = to.cmp_precedence(from);
         let up = || {
-            self.rules
-                .iter()
-                .any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
+            self.rules.iter().any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
                 || self.exact.iter().any(|exact| {
                     same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from))
                 })
@@ -125,10 +115,7 @@ impl Path {
     /// The first version on the shortest way, over the versions that the rules speak of.
     fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
         // Where nothing leads back, a way never goes beyond where it leads.
-        let back = self
-            .exact
-            .iter()
-            .any(|exact| !exact.downgrade_to.is_empty());
+        let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty());
         let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
         let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
         let mut queue: VecDeque<(Version, Option<Version>)> =
@@ -177,12 +164,9 @@ impl Path {
             .map(|exact| &exact.version)
             .min_by(|one, two| one.cmp_precedence(two));
         let reached = |version: &Version| {
-            let from = self
-                .exact
-                .iter()
-                .filter(|exact| exact.version.cmp_precedence(version).is_lt());
-            from.into_iter()
-                .any(|exact| self.hop(&exact.version, version))
+            let from =
+                self.exact.iter().filter(|exact| exact.version.cmp_precedence(version).is_lt());
+            from.into_iter().any(|exact| self.hop(&exact.version, version))
                 || self.rules.iter().any(|rule| match &rule.to {
                     Target::Range(range) => range.contains(version),
                     Target::Step(_) => true,
@@ -209,10 +193,7 @@ impl Path {
         for (index, exact) in self.exact.iter().enumerate() {
             let version = &exact.version;
             let before = self.exact.iter().take(index);
-            if before
-                .into_iter()
-                .any(|other| same(&other.version, version))
-            {
+            if before.into_iter().any(|other| same(&other.version, version)) {
                 problems.push(format!("{version} has two entries"));
             }
             let is_not_older = |other: &&Version| !other.cmp_precedence(version).is_lt();
@@ -222,9 +203,8 @@ impl Path {
                 ));
             }
             for other in exact.downgrade_to.iter().filter(is_not_older) {
-                problems.push(format!(
-                    "{version} cannot be downgraded to {other}, which is not older"
-                ));
+                problems
+                    .push(format!("{version} cannot be downgraded to {other}, which is not older"));
             }
         }
         problems

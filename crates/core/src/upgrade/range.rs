@@ -59,13 +59,8 @@ impl Range {
 
     /// The first version of the range.
     pub(crate) fn first(&self) -> Option<Version> {
-        let bounds = self
-            .0
-            .iter()
-            .filter(|(comparison, _)| *comparison == Comparison::AtLeast);
-        bounds
-            .map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch))
-            .max()
+        let bounds = self.0.iter().filter(|(comparison, _)| *comparison == Comparison::AtLeast);
+        bounds.map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch)).max()
     }
 
     /// Whether the range holds a version newer than the first one of another range.

@@ -11,10 +11,7 @@ fn rule(from: &str, to: &str) -> Rule {
         "patch" => Target::Step(Step::Patch),
         range => Target::Range(Range::parse(range).unwrap()),
     };
-    Rule {
-        from: Range::parse(from).unwrap(),
-        to,
-    }
+    Rule { from: Range::parse(from).unwrap(), to }
 }
 
 #[test]
@@ -30,47 +27,27 @@ fn ranges_mean_what_people_write() {
     ] {
         let range = Range::parse(range).unwrap();
         assert!(range.contains(&v(inside)), "{range:?} {inside}");
-        assert!(
-            outside.is_empty() || !range.contains(&v(outside)),
-            "{range:?} {outside}"
-        );
+        assert!(outside.is_empty() || !range.contains(&v(outside)), "{range:?} {outside}");
     }
-    assert!(
-        Range::parse(">=9 <8")
-            .unwrap_err()
-            .contains("holds no version")
-    );
-    assert!(
-        Range::parse("latest")
-            .unwrap_err()
-            .contains("is no version")
-    );
+    assert!(Range::parse(">=9 <8").unwrap_err().contains("holds no version"));
+    assert!(Range::parse("latest").unwrap_err().contains("is no version"));
     assert!(Range::parse("").is_err());
 }
 
 #[test]
 fn a_refusal_names_the_next_version_on_the_way() {
     let path = Path {
-        rules: vec![
-            rule("7.17", "8"),
-            rule(">=8.18 <9", "9"),
-            rule("*", "minor"),
-        ],
+        rules: vec![rule("7.17", "8"), rule(">=8.18 <9", "9"), rule("*", "minor")],
         exact: Vec::new(),
     };
     let next = |from: &str, to: &str| {
-        path.allow(&v(from), &v(to))
-            .unwrap_err()
-            .next
-            .map(|version| version.to_string())
+        path.allow(&v(from), &v(to)).unwrap_err().next.map(|version| version.to_string())
     };
     assert_eq!(next("7.17.9", "9.0.0"), Some("8.18.0".to_owned()));
     assert_eq!(next("7.16.0", "8.0.0"), Some("7.17.0".to_owned()));
     assert_eq!(next("8.0.0", "7.0.0"), None);
     assert_eq!(
-        path.allow(&v("7.17.9"), &v("9.0.0"))
-            .unwrap_err()
-            .to_string(),
+        path.allow(&v("7.17.9"), &v("9.0.0")).unwrap_err().to_string(),
         "no upgrade from 7.17.9 to 9.0.0 is allowed; go to 8.18.0 first"
     );
 }
@@ -93,10 +70,7 @@ fn exact_versions_know_their_neighbours() {
     };
     assert!(path.allow(&v("2.16.0"), &v("2.17.0")).is_ok());
     assert!(path.allow(&v("2.17.0"), &v("2.16.0")).is_ok());
-    assert_eq!(
-        path.allow(&v("2.15.0"), &v("2.17.0")).unwrap_err().next,
-        Some(v("2.16.0"))
-    );
+    assert_eq!(path.allow(&v("2.15.0"), &v("2.17.0")).unwrap_err().next, Some(v("2.16.0")));
     assert!(path.allow(&v("2.16.0"), &v("2.15.0")).is_err());
     assert_eq!(path.unreachable(), [&v("3.0.0")]);
     assert!(path.unknown().is_empty());
@@ -104,10 +78,7 @@ fn exact_versions_know_their_neighbours() {
 
 #[test]
 fn image_tags_are_read_as_their_users_write_them() {
-    assert_eq!(
-        image_tag("materialize/environmentd:v26.12.0"),
-        Some(v("26.12.0"))
-    );
+    assert_eq!(image_tag("materialize/environmentd:v26.12.0"), Some(v("26.12.0")));
     assert_eq!(
         image_tag("localhost:5000/environmentd:v0.147.20--dev.1").map(|v| v.minor),
         Some(147)

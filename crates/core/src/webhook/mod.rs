@@ -150,11 +150,7 @@ impl Webhook {
                 });
             }
         }
-        Ok(Self {
-            kinds,
-            metadata,
-            settings: Settings::default(),
-        })
+        Ok(Self { kinds, metadata, settings: Settings::default() })
     }
 
     /// The same server, admitting objects so.
@@ -218,15 +214,8 @@ impl Webhook {
             });
         };
         object.convert(kind, rollout.at, None)?;
-        let force = rollout
-            .force
-            .as_deref()
-            .and_then(|force| object.annotations.text(force));
-        Ok(rollout::preimage(
-            rollout,
-            object.root.get(&rollout.of).as_ref(),
-            force.as_deref(),
-        ))
+        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
+        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
     }
 
     /// What `/mutate` would change in an object that is created, or updated from `old`.
@@ -253,34 +242,20 @@ impl Webhook {
     /// The kind of an object.
     fn kind_of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
         self.kind_named(
-            object
-                .api_version
-                .split_once('/')
-                .map_or("", |(group, _)| group),
+            object.api_version.split_once('/').map_or("", |(group, _)| group),
             &object.kind,
         )
     }
 
     fn kind_named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
-        self.kinds
-            .iter()
-            .find(|kind| kind.kind == name && kind.group == group)
-            .ok_or_else(|| {
-                let known: Vec<String> = self
-                    .kinds
-                    .iter()
-                    .map(|kind| format!("{}.{}", kind.kind, kind.group))
-                    .collect();
-                let (kind, known) = (review::bounded(name), known.join(", "));
-                let reason = format!(
-                    "{kind}.{} is not served here; known are {known}",
-                    review::bounded(group)
-                );
-                ConvertError {
-                    path: "kind".to_owned(),
-                    reason,
-                }
-            })
+        self.kinds.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
+            let known: Vec<String> =
+                self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
+            let (kind, known) = (review::bounded(name), known.join(", "));
+            let reason =
+                format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
+            ConvertError { path: "kind".to_owned(), reason }
+        })
     }
 
     fn versions_of(&self, kind: &Kind) -> String {
@@ -296,10 +271,9 @@ impl Webhook {
 fn checked(text: &str) -> Result<&str, ConvertError> {
     match crate::json::Json::parse(text) {
         Ok(_) => Ok(text),
-        Err(error) => Err(ConvertError {
-            path: "object".to_owned(),
-            reason: format!("is not JSON: {error}"),
-        }),
+        Err(error) => {
+            Err(ConvertError { path: "object".to_owned(), reason: format!("is not JSON: {error}") })
+        }
     }
 }
 

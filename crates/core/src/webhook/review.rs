@@ -14,12 +14,9 @@ const GROUP: &str = "apiextensions.k8s.io";
 /// # Errors
 /// Where it stops being UTF-8 or JSON.
 pub(super) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
-    let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson {
-        reason: error.to_string(),
-    })?;
-    Json::parse(text).map_err(|error| BadReview::NotJson {
-        reason: error.to_string(),
-    })
+    let text = std::str::from_utf8(body)
+        .map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
+    Json::parse(text).map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }
 
 /// The group and version of a review, and its request's uid: what an answer of any kind needs.
@@ -50,9 +47,7 @@ pub(super) fn envelope<'j>(
     if found != kind {
         problem = Some(format!("kind is {found:?}, this path takes {kind}"));
     }
-    let version = api_version
-        .strip_prefix(group)
-        .and_then(|rest| rest.strip_prefix('/'));
+    let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     let known = matches!(version, Some("v1" | "v1beta1"));
     if !known {
         problem.get_or_insert_with(|| {
@@ -64,37 +59,24 @@ pub(super) fn envelope<'j>(
         .as_ref()
         .and_then(|request| request.get("uid"))
         .and_then(|uid| uid.as_str().map(|uid| uid.into_owned()));
-    let api_version = if known {
-        api_version
-    } else {
-        format!("{group}/v1")
-    };
+    let api_version = if known { api_version } else { format!("{group}/v1") };
     match (request, uid.filter(|uid| !uid.is_empty()), problem) {
-        (Some(request), Some(uid), problem) => Ok(Envelope {
-            api_version,
-            uid,
-            request,
-            problem,
-        }),
+        (Some(request), Some(uid), problem) => Ok(Envelope { api_version, uid, request, problem }),
         (_, _, Some(problem)) => Err(BadReview::NoReview { reason: problem }),
-        (None, _, None) => Err(BadReview::NoReview {
-            reason: "the review has no request".to_owned(),
-        }),
-        (Some(_), None, None) => Err(BadReview::NoReview {
-            reason: "the review's request has no uid".to_owned(),
-        }),
+        (None, _, None) => {
+            Err(BadReview::NoReview { reason: "the review has no request".to_owned() })
+        }
+        (Some(_), None, None) => {
+            Err(BadReview::NoReview { reason: "the review's request has no uid".to_owned() })
+        }
     }
 }
 
 /// Answers a `ConversionReview`.
 pub(super) fn convert(webhook: &Webhook, body: &[u8]) -> Result<Reply, BadReview> {
     let json = parse(body)?;
-    let Envelope {
-        api_version,
-        uid,
-        request,
-        problem,
-    } = envelope(&json, GROUP, "ConversionReview")?;
+    let Envelope { api_version, uid, request, problem } =
+        envelope(&json, GROUP, "ConversionReview")?;
     if let Some(problem) = problem {
         return Ok(failure(&api_version, &uid, problem));
     }
@@ -110,20 +92,10 @@ pub(super) fn convert(webhook: &Webhook, body: &[u8]) -> Result<Reply, BadReview
                 Some(other) => format!("must be a list, not {}", other.type_name()),
                 None => "is missing".to_owned(),
             };
-            return Ok(failure(
-                &api_version,
-                &uid,
-                format!("request.objects: {found}"),
-            ));
+            return Ok(failure(&api_version, &uid, format!("request.objects: {found}")));
         }
     };
-    Ok(answer(
-        webhook,
-        &api_version,
-        &uid,
-        &desired,
-        &objects.elements(),
-    ))
+    Ok(answer(webhook, &api_version, &uid, &desired, &objects.elements()))
 }
 
 fn answer(
@@ -149,10 +121,8 @@ fn answer(
             Ok(Some(done)) => {
                 body.push_str(&done.text);
                 if done.staged {
-                    notices.push(Notice {
-                        event: "staged_taken_as_completed",
-                        object: name(object),
-                    });
+                    notices
+                        .push(Notice { event: "staged_taken_as_completed", object: name(object) });
                 }
                 count(&mut conversions, done);
             }
@@ -162,16 +132,10 @@ fn answer(
     }
     if !failures.is_empty() {
         let count = failures.len();
-        let more = if count > NAMED {
-            format!("; and {} more", count - NAMED)
-        } else {
-            String::new()
-        };
-        let named: Vec<String> = failures
-            .iter()
-            .take(NAMED)
-            .map(|failure| bounded(failure))
-            .collect();
+        let more =
+            if count > NAMED { format!("; and {} more", count - NAMED) } else { String::new() };
+        let named: Vec<String> =
+            failures.iter().take(NAMED).map(|failure| bounded(failure)).collect();
         let message = format!(
             "cannot convert {count} of {} objects to {desired}: {}{more}",
             objects.len(),
@@ -222,18 +186,16 @@ fn one(webhook: &Webhook, text: &str, desired: &str) -> Result<Option<Done>, Con
     let object = Object::read(text)?;
     let kind = webhook.kind_of(&object)?;
     object.version(kind)?;
-    let to = kind
-        .versions
-        .iter()
-        .position(|version| version.api_version == desired)
-        .ok_or_else(|| ConvertError {
+    let to = kind.versions.iter().position(|version| version.api_version == desired).ok_or_else(
+        || ConvertError {
             path: "desiredAPIVersion".to_owned(),
             reason: format!(
                 "{desired:?} is no version of {}; it has {}",
                 kind.kind,
                 webhook.versions_of(kind)
             ),
-        })?;
+        },
+    )?;
     if object.api_version == desired {
         return Ok(None);
     }
@@ -257,10 +219,7 @@ pub(super) fn name(object: &Json<'_>) -> String {
     let metadata = object.get("metadata");
     let part = |part: &str| {
         let value = metadata.as_ref()?.get(part)?;
-        value
-            .as_str()
-            .map(|text| bounded(&text))
-            .filter(|text| !text.is_empty())
+        value.as_str().map(|text| bounded(&text)).filter(|text| !text.is_empty())
     };
     let name = part("name").or_else(|| part("generateName").map(|prefix| format!("{prefix}*")));
     let name = name.unwrap_or_else(|| "object without a name".to_owned());

@@ -28,10 +28,7 @@ impl Preimage {
     /// 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
     #[must_use]
     pub fn hash(&self) -> String {
-        digest(&[
-            self.canonical.as_bytes(),
-            self.force.as_deref().unwrap_or_default().as_bytes(),
-        ])
+        digest(&[self.canonical.as_bytes(), self.force.as_deref().unwrap_or_default().as_bytes()])
     }
 
     /// The hashed members with their canonical values, sorted by name.
@@ -63,14 +60,10 @@ pub(crate) fn preimage(
     force: Option<&str>,
 ) -> Preimage {
     let text = hashed.map(Json::text);
-    let canonical = text
-        .and_then(|text| rollout.canonical.text(&text))
-        .filter(|text| text.starts_with('{'));
+    let canonical =
+        text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    Preimage {
-        canonical: fill(canonical, &rollout.defaults),
-        force: force.map(str::to_owned),
-    }
+    Preimage { canonical: fill(canonical, &rollout.defaults), force: force.map(str::to_owned) }
 }
 
 /// Adds the members that are missing. Both are sorted by name.

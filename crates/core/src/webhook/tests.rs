@@ -7,10 +7,7 @@ fn webhook() -> Webhook {
 }
 
 fn fixture(name: &str) -> String {
-    let path = format!(
-        "{}/../../tests/data/fixtures/{name}.yaml",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/../../tests/data/fixtures/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
     let value: serde_json::Value =
         serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     value.to_string()
@@ -45,11 +42,7 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
         let newer = Json::borrowed(&newer.text);
         let status = newer.get("status").unwrap();
         let text = |field: &str| status.get(field).map(|value| value.to_text());
-        assert_eq!(
-            text("lastCompletedRolloutHash").as_deref(),
-            completed,
-            "{name}"
-        );
+        assert_eq!(text("lastCompletedRolloutHash").as_deref(), completed, "{name}");
         assert_eq!(text("requestedRolloutHash").as_deref(), requested, "{name}");
         assert_eq!(text("lastCompletedRolloutRequest"), None, "{name}");
     }
@@ -59,18 +52,12 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
     // The condition still says Promoting, so the newer version has no completed hash that could say it.
     let webhook = webhook();
-    let down = webhook
-        .convert(&fixture("F16"), "v1alpha1", None)
-        .unwrap()
-        .text;
+    let down = webhook.convert(&fixture("F16"), "v1alpha1", None).unwrap().text;
     let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
     let request = "33333333-3333-3333-3333-333333333333";
     object["spec"]["requestRollout"] = request.into();
     object["status"]["lastCompletedRolloutRequest"] = request.into();
-    let up = webhook
-        .convert(&object.to_string(), "v1alpha2", None)
-        .unwrap()
-        .text;
+    let up = webhook.convert(&object.to_string(), "v1alpha2", None).unwrap().text;
     let back = webhook.convert(&up, "v1alpha1", None).unwrap().text;
     let back: serde_json::Value = serde_json::from_str(&back).unwrap();
     assert_eq!(back["status"]["lastCompletedRolloutRequest"], request);
@@ -97,14 +84,7 @@ fn golden_hashes_do_not_move() {
             minimal,
         ),
     ] {
-        assert_eq!(
-            webhook()
-                .preimage(&base.replace("MORE", more))
-                .unwrap()
-                .hash(),
-            hash,
-            "{more}"
-        );
+        assert_eq!(webhook().preimage(&base.replace("MORE", more)).unwrap().hash(), hash, "{more}");
     }
     assert_eq!(
         webhook().preimage(&fixture("F15")).unwrap().hash(),
@@ -140,11 +120,7 @@ steps:
         newer.replace("NAME", "v2").replace("STORED", "true")
     );
     let kind = Kind::load("top.yaml", definition, &mut |_| Ok(crd.clone()));
-    Webhook::new(
-        vec![kind.unwrap_or_else(|error| panic!("{error}"))],
-        Metadata::Full,
-    )
-    .unwrap()
+    Webhook::new(vec![kind.unwrap_or_else(|error| panic!("{error}"))], Metadata::Full).unwrap()
 }
 
 #[test]
@@ -152,18 +128,9 @@ fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
     let there = webhook.convert(object, "v2", None).unwrap();
-    assert!(
-        !Json::borrowed(&there.text)
-            .members()
-            .iter()
-            .any(|(name, _)| name == "config")
-    );
+    assert!(!Json::borrowed(&there.text).members().iter().any(|(name, _)| name == "config"));
     let home = webhook.convert(&there.text, "v1", None).unwrap();
-    assert!(
-        Json::borrowed(&home.text).same(&Json::borrowed(object)),
-        "{}",
-        home.text
-    );
+    assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }
 
 #[test]
@@ -172,9 +139,5 @@ fn an_annotation_in_our_form_that_came_along_is_not_believed() {
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
     let there = webhook.convert(object, "v2", None).unwrap();
     let home = webhook.convert(&there.text, "v1", None).unwrap();
-    assert!(
-        Json::borrowed(&home.text).same(&Json::borrowed(object)),
-        "{}",
-        home.text
-    );
+    assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }

@@ -11,11 +11,7 @@ fn essence(object: &Value) -> Value {
     let mut object = object.clone();
     let metadata = object["metadata"].take();
     let map = |name: &str| {
-        let mut map = metadata
-            .get(name)
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
+        let mut map = metadata.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
         map.retain(|name, _| !name.starts_with("pointsman.dev/kept-"));
         map
     };
@@ -36,23 +32,15 @@ fn recorded_reviews_are_answered_as_the_recorded_hook_did() {
             continue;
         }
         let calls: Vec<Value> = serde_json::from_str(&data(&format!("captures/{file}"))).unwrap();
-        for call in calls
-            .iter()
-            .filter(|call| call["path"].as_str().unwrap().starts_with("/convert"))
+        for call in
+            calls.iter().filter(|call| call["path"].as_str().unwrap().starts_with("/convert"))
         {
             let (request, recorded) = (&call["request"], &call["response"]);
             if recorded["response"]["result"]["status"] != "Success" {
                 continue;
             }
-            let reply = WEBHOOK
-                .handle(Endpoint::Convert, request.to_string().as_bytes())
-                .unwrap();
-            assert_eq!(
-                reply.outcome,
-                Outcome::Convert,
-                "{file}: {:?}",
-                reply.message
-            );
+            let reply = WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()).unwrap();
+            assert_eq!(reply.outcome, Outcome::Convert, "{file}: {:?}", reply.message);
             let converted = accepted_by_apiserver(request, &reply.body)
                 .unwrap_or_else(|error| panic!("{file}: {error}"));
             let expected = recorded["response"]["convertedObjects"].as_array().unwrap();

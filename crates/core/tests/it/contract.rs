@@ -21,10 +21,8 @@ pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Ve
             return Err("another uid".to_owned());
         }
     }
-    let response = review
-        .get("response")
-        .filter(|response| response.is_object())
-        .ok_or("no response")?;
+    let response =
+        review.get("response").filter(|response| response.is_object()).ok_or("no response")?;
     if response["result"]["status"] != "Success" {
         let message = response["result"]["message"].as_str().unwrap_or_default();
         return Err(if message.is_empty() {
@@ -40,11 +38,7 @@ pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Ve
     );
     let converted = converted.ok_or("no convertedObjects")?;
     if converted.len() != sent.len() {
-        return Err(format!(
-            "{} objects, expected {}",
-            converted.len(),
-            sent.len()
-        ));
+        return Err(format!("{} objects, expected {}", converted.len(), sent.len()));
     }
     for (sent, converted) in sent.iter().zip(converted) {
         check(sent, converted, &request["request"]["desiredAPIVersion"])?;
@@ -54,16 +48,10 @@ pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Ve
 
 fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String> {
     if converted["apiVersion"] != *desired {
-        return Err(format!(
-            "apiVersion {} is not {desired}",
-            converted["apiVersion"]
-        ));
+        return Err(format!("apiVersion {} is not {desired}", converted["apiVersion"]));
     }
     if converted["kind"] != sent["kind"] {
-        return Err(format!(
-            "kind {} is not {}",
-            converted["kind"], sent["kind"]
-        ));
+        return Err(format!("kind {} is not {}", converted["kind"], sent["kind"]));
     }
     let metadata = converted
         .get("metadata")

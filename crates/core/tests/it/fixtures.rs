@@ -37,10 +37,7 @@ fn fixtures_come_home_as_they_left() {
         if expected.get("metadata").is_none() {
             expected.set("metadata", Value::object());
         }
-        for carried in [
-            "status.lastCompletedRolloutHash",
-            "status.requestedRolloutHash",
-        ] {
+        for carried in ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"] {
             if from == "v1alpha1" && object.field(carried).is_none() {
                 home.take(carried);
             }
@@ -76,10 +73,6 @@ fn fixtures_convert_as_decided() {
             std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
             std::fs::write(&path, &text).unwrap();
         }
-        assert_eq!(
-            text,
-            std::fs::read_to_string(&path).unwrap_or_default(),
-            "{name}"
-        );
+        assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default(), "{name}");
     }
 }

@@ -31,32 +31,20 @@ pub(crate) fn load(file: &str) -> Kind {
 }
 
 pub(crate) fn kind(name: &str) -> &'static Kind {
-    WEBHOOK
-        .kinds()
-        .iter()
-        .find(|kind| kind.name() == name)
-        .unwrap()
+    WEBHOOK.kinds().iter().find(|kind| kind.name() == name).unwrap()
 }
 
 /// The schema of a version.
 pub(crate) fn schema(kind: &'static Kind, version: &str) -> &'static serde_json::Value {
-    let versions = kind
-        .crd()
-        .pointer("/spec/versions")
-        .and_then(serde_json::Value::as_array)
-        .unwrap();
-    let version = versions
-        .iter()
-        .find(|other| other["name"] == version)
-        .unwrap();
+    let versions =
+        kind.crd().pointer("/spec/versions").and_then(serde_json::Value::as_array).unwrap();
+    let version = versions.iter().find(|other| other["name"] == version).unwrap();
     &version["schema"]["openAPIV3Schema"]
 }
 
 /// Converts an object with all its metadata.
 pub(crate) fn convert(object: &Value, to: &str) -> Result<Value, ConvertError> {
-    WEBHOOK
-        .convert(&object.to_text(), to, None)
-        .map(|converted| Value::parse(&converted.text))
+    WEBHOOK.convert(&object.to_text(), to, None).map(|converted| Value::parse(&converted.text))
 }
 
 /// The fields that an operation reads and writes, by version.
@@ -78,15 +66,10 @@ impl Touched {
 pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
     let text = match kind.name() {
         "materialize" => include_str!("../../kinds/materialize/materialize.yaml").to_owned(),
-        name => data(&format!(
-            "kinds/{}",
-            FILES.iter().find(|(kind, _)| *kind == name).unwrap().1
-        )),
+        name => data(&format!("kinds/{}", FILES.iter().find(|(kind, _)| *kind == name).unwrap().1)),
     };
     let document = Value::yaml(&text);
-    let Some(Value::List(steps)) = document.get("steps") else {
-        panic!("no steps")
-    };
+    let Some(Value::List(steps)) = document.get("steps") else { panic!("no steps") };
     let versions = |step: &&Value| {
         step.field("from") == Some(&value::text(older))
             && step.field("to") == Some(&value::text(newer))
@@ -112,20 +95,15 @@ pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
     touched
 }
 
-const FILES: [(&str, &str); 3] = [
-    ("mailbox", "mailboxes.yaml"),
-    ("proxy", "proxies.yaml"),
-    ("widget", "widgets.yaml"),
-];
+const FILES: [(&str, &str); 3] =
+    [("mailbox", "mailboxes.yaml"), ("proxy", "proxies.yaml"), ("widget", "widgets.yaml")];
 
 fn field(path: &Value) -> Way {
     value::way(path.as_str().unwrap())
 }
 
 fn operation(written: &Value) -> Touched {
-    let Value::Object(members) = written else {
-        panic!("no operation: {written:?}")
-    };
+    let Value::Object(members) = written else { panic!("no operation: {written:?}") };
     let (name, body) = members.iter().next().unwrap();
     let same = ["field", "in"]
         .iter()
@@ -136,23 +114,15 @@ fn operation(written: &Value) -> Touched {
         "drop" => (side("field"), vec![]),
         "add" => (vec![], side("field")),
         "split" => {
-            let Some(Value::List(parts)) = body.get("into") else {
-                panic!("no parts")
-            };
+            let Some(Value::List(parts)) = body.get("into") else { panic!("no parts") };
             (side("field"), parts.iter().map(field).collect())
         }
         "moveIntoMap" => {
             let mut entry = field(body.get("map").unwrap());
-            entry.push(value::Step::Name(
-                body.get("key").unwrap().as_str().unwrap().to_owned(),
-            ));
+            entry.push(value::Step::Name(body.get("key").unwrap().as_str().unwrap().to_owned()));
             ([side("field"), vec![entry.clone()]].concat(), vec![entry])
         }
         _ => (side("from"), side("to")),
     };
-    Touched {
-        older,
-        newer,
-        each: name == "each",
-    }
+    Touched { older, newer, each: name == "each" }
 }

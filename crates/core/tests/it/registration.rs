@@ -17,9 +17,7 @@ fn service() -> Client {
 fn is_subdomain(name: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
@@ -27,11 +25,7 @@ fn is_subdomain(name: &str) -> bool {
 }
 
 pub(crate) fn kinds() -> Vec<Kind> {
-    vec![
-        embedded("materialize"),
-        embedded("elasticsearch"),
-        load("gadgets.yaml"),
-    ]
+    vec![embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml")]
 }
 
 #[test]
@@ -45,29 +39,16 @@ fn webhook_configurations_are_what_the_api_server_takes() {
                     "cert-manager.io/inject-ca-from".to_owned(),
                     "pointsman/serving".to_owned(),
                 )];
-                let documents = webhooks(
-                    &kind,
-                    &controller,
-                    selection,
-                    &service(),
-                    Some("Cg=="),
-                    &annotations,
-                );
-                let [mutating, validating] = documents.as_slice() else {
-                    panic!("{documents:?}")
-                };
-                for (document, what, path) in [
-                    (mutating, "Mutating", "/mutate"),
-                    (validating, "Validating", "/validate"),
-                ] {
+                let documents =
+                    webhooks(&kind, &controller, selection, &service(), Some("Cg=="), &annotations);
+                let [mutating, validating] = documents.as_slice() else { panic!("{documents:?}") };
+                for (document, what, path) in
+                    [(mutating, "Mutating", "/mutate"), (validating, "Validating", "/validate")]
+                {
                     configuration(document, what, path, &kind, controller.as_str(), selection);
                 }
                 assert_eq!(mutating["webhooks"][0]["reinvocationPolicy"], "IfNeeded");
-                assert!(
-                    validating["webhooks"][0]
-                        .get("reinvocationPolicy")
-                        .is_none()
-                );
+                assert!(validating["webhooks"][0].get("reinvocationPolicy").is_none());
             }
         }
     }
@@ -75,32 +56,14 @@ fn webhook_configurations_are_what_the_api_server_takes() {
 
 #[test]
 fn who_looks_on_stamps_nothing_and_holds_up_nobody() {
-    let annotations = vec![(
-        "cert-manager.io/inject-ca-from".to_owned(),
-        "pointsman/serving".to_owned(),
-    )];
+    let annotations =
+        vec![("cert-manager.io/inject-ca-from".to_owned(), "pointsman/serving".to_owned())];
     for kind in kinds() {
         let (next, other) = (version("2.17.0"), version("2.16.0"));
         let selection = Selection::Shadowed(&other);
-        let documents = webhooks(
-            &kind,
-            &next,
-            selection,
-            &service(),
-            Some("Cg=="),
-            &annotations,
-        );
-        let [validating] = documents.as_slice() else {
-            panic!("{documents:?}")
-        };
-        configuration(
-            validating,
-            "Validating",
-            "/validate",
-            &kind,
-            "2.17.0",
-            selection,
-        );
+        let documents = webhooks(&kind, &next, selection, &service(), Some("Cg=="), &annotations);
+        let [validating] = documents.as_slice() else { panic!("{documents:?}") };
+        configuration(validating, "Validating", "/validate", &kind, "2.17.0", selection);
     }
 }
 
@@ -114,10 +77,7 @@ fn configuration(
 ) {
     assert_eq!(document["apiVersion"], "admissionregistration.k8s.io/v1");
     assert_eq!(document["kind"], format!("{what}WebhookConfiguration"));
-    assert!(
-        is_subdomain(document["metadata"]["name"].as_str().unwrap()),
-        "{document}"
-    );
+    assert!(is_subdomain(document["metadata"]["name"].as_str().unwrap()), "{document}");
     assert_eq!(
         document["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
         "pointsman/serving"
@@ -133,10 +93,7 @@ fn configuration(
     let timeout = webhook["timeoutSeconds"].as_u64().unwrap();
     assert!((1..=30).contains(&timeout));
     let service = &webhook["clientConfig"]["service"];
-    assert_eq!(
-        (&service["path"], &service["port"]),
-        (&json!(path), &json!(443))
-    );
+    assert_eq!((&service["path"], &service["port"]), (&json!(path), &json!(443)));
     let host = service["name"].as_str().unwrap();
     assert!(is_subdomain(host) && !host.contains(['.', '{']), "{host}");
     assert_eq!(webhook["clientConfig"]["caBundle"], "Cg==");
@@ -161,71 +118,35 @@ fn configuration(
     assert_eq!(webhook["failurePolicy"], failure);
     let going = "!has(object.metadata.deletionTimestamp)";
     assert_eq!(webhook["matchConditions"][0]["expression"], going);
-    assert_eq!(
-        webhook["objectSelector"],
-        json!({"matchExpressions": [expected]})
-    );
-    let [rule] = webhook["rules"].as_array().unwrap().as_slice() else {
-        panic!("{webhook}")
-    };
+    assert_eq!(webhook["objectSelector"], json!({"matchExpressions": [expected]}));
+    let [rule] = webhook["rules"].as_array().unwrap().as_slice() else { panic!("{webhook}") };
     assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
     assert_eq!(rule["resources"], json!([kind.plural()]), "no subresources");
     assert_eq!(rule["apiGroups"], json!([kind.group()]));
     assert_eq!(rule["scope"], "Namespaced");
     let served: Vec<&str> = kind.versions().filter(|version| *version != "v0").collect();
-    assert_eq!(
-        rule["apiVersions"],
-        json!(served),
-        "versions that are served, and no other"
-    );
+    assert_eq!(rule["apiVersions"], json!(served), "versions that are served, and no other");
 }
 
 #[test]
 fn two_versions_and_the_default_get_names_of_their_own() {
     let kind = embedded("materialize");
     let mut names: Vec<String> = Vec::new();
-    let versions = [
-        "2.16.0",
-        "2.17.0",
-        "2.17.0-rc.1",
-        "2.17.0-RC.1",
-        "2.17.0-rc-1",
-        "2.17",
-        "v2.17",
-    ];
+    let versions =
+        ["2.16.0", "2.17.0", "2.17.0-rc.1", "2.17.0-RC.1", "2.17.0-rc-1", "2.17", "v2.17"];
     for controller in versions {
-        for document in webhooks(
-            &kind,
-            &version(controller),
-            Selection::Labelled,
-            &service(),
-            None,
-            &[],
-        ) {
-            names.push(format!(
-                "{} {}",
-                document["kind"], document["metadata"]["name"]
-            ));
-            assert!(
-                document["webhooks"][0]["clientConfig"]
-                    .get("caBundle")
-                    .is_none()
-            );
+        for document in
+            webhooks(&kind, &version(controller), Selection::Labelled, &service(), None, &[])
+        {
+            names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
+            assert!(document["webhooks"][0]["clientConfig"].get("caBundle").is_none());
             assert!(document["metadata"].get("annotations").is_none());
         }
     }
-    for document in webhooks(
-        &kind,
-        &version("2.16.0"),
-        Selection::Unlabelled,
-        &service(),
-        None,
-        &[],
-    ) {
-        names.push(format!(
-            "{} {}",
-            document["kind"], document["metadata"]["name"]
-        ));
+    for document in
+        webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &service(), None, &[])
+    {
+        names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
     }
     let all = names.len();
     names.sort();
@@ -235,36 +156,25 @@ fn two_versions_and_the_default_get_names_of_their_own() {
 
 #[test]
 fn urls_are_joined_without_a_double_slash() {
-    for url in [
-        "https://{version}.hooks.example:9443",
-        "https://{version}.hooks.example:9443/",
-    ] {
+    for url in ["https://{version}.hooks.example:9443", "https://{version}.hooks.example:9443/"] {
         let config = Client::Url(url.to_owned()).config(Some(&version("2.17.0")), "/mutate", None);
-        assert_eq!(
-            config,
-            json!({"url": "https://2-17-0.hooks.example:9443/mutate"})
-        );
+        assert_eq!(config, json!({"url": "https://2-17-0.hooks.example:9443/mutate"}));
     }
 }
 
 #[test]
 fn the_guard_is_a_policy_and_its_binding() {
     for kind in kinds() {
-        for (mode, action) in [
-            (GuardMode::Audit, "Audit"),
-            (GuardMode::Deny, "Deny"),
-            (GuardMode::Warn, "Warn"),
-        ] {
+        for (mode, action) in
+            [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")]
+        {
             let [policy, binding] =
                 guard(&kind, &[version("2.16.0"), version("2.17.0-RC.1")], mode);
             let name = policy["metadata"]["name"].as_str().unwrap();
             assert!(is_subdomain(name));
             assert_eq!(policy["kind"], "ValidatingAdmissionPolicy");
             assert_eq!(binding["kind"], "ValidatingAdmissionPolicyBinding");
-            assert_eq!(
-                binding["spec"],
-                json!({"policyName": name, "validationActions": [action]})
-            );
+            assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": [action]}));
             let rule = &policy["spec"]["matchConstraints"]["resourceRules"][0];
             assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
             assert_eq!(rule["resources"], json!([kind.plural()]));

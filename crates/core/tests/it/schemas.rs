@@ -7,11 +7,7 @@ use super::registration::{expression_is_sane, kinds};
 
 /// Every rule of a schema, with where it stands.
 fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
-    for rule in schema["x-kubernetes-validations"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
+    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
         found.push((at.to_owned(), rule.clone()));
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -30,9 +30,7 @@ pub(crate) fn text(text: &str) -> Value {
 /// The way to a field: `spec.a.b`, with `/` where names have dots in them.
 pub(crate) fn way(path: &str) -> Way {
     let separator = if path.contains('/') { '/' } else { '.' };
-    path.split(separator)
-        .map(|name| Step::Name(name.to_owned()))
-        .collect()
+    path.split(separator).map(|name| Step::Name(name.to_owned())).collect()
 }
 
 impl Value {
@@ -42,12 +40,7 @@ impl Value {
         match text.as_bytes().first() {
             Some(b'{') => {
                 let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap();
-                Self::Object(
-                    members
-                        .into_iter()
-                        .map(|(name, value)| (name, raw(value)))
-                        .collect(),
-                )
+                Self::Object(members.into_iter().map(|(name, value)| (name, raw(value))).collect())
             }
             Some(b'[') => Self::List(
                 serde_json::from_str::<Vec<&RawValue>>(text)
@@ -132,21 +125,19 @@ impl Value {
     }
 
     pub(crate) fn at(&self, way: &[Step]) -> Option<&Self> {
-        way.iter()
-            .try_fold(self, |value, step| match (step, value) {
-                (Step::Name(name), Self::Object(members)) => members.get(name),
-                (Step::Index(index), Self::List(elements)) => elements.get(*index),
-                _ => None,
-            })
+        way.iter().try_fold(self, |value, step| match (step, value) {
+            (Step::Name(name), Self::Object(members)) => members.get(name),
+            (Step::Index(index), Self::List(elements)) => elements.get(*index),
+            _ => None,
+        })
     }
 
     pub(crate) fn at_mut(&mut self, way: &[Step]) -> Option<&mut Self> {
-        way.iter()
-            .try_fold(self, |value, step| match (step, value) {
-                (Step::Name(name), Self::Object(members)) => members.get_mut(name),
-                (Step::Index(index), Self::List(elements)) => elements.get_mut(*index),
-                _ => None,
-            })
+        way.iter().try_fold(self, |value, step| match (step, value) {
+            (Step::Name(name), Self::Object(members)) => members.get_mut(name),
+            (Step::Index(index), Self::List(elements)) => elements.get_mut(*index),
+            _ => None,
+        })
     }
 
     /// The value of a field by its path.
@@ -191,15 +182,10 @@ impl Value {
             let inner = |step: Step| [way.clone(), vec![step]].concat();
             match value {
                 Self::Object(members) => queue.extend(
-                    members
-                        .iter()
-                        .map(|(name, value)| (inner(Step::Name(name.clone())), value)),
+                    members.iter().map(|(name, value)| (inner(Step::Name(name.clone())), value)),
                 ),
                 Self::List(elements) => queue.extend(
-                    elements
-                        .iter()
-                        .enumerate()
-                        .map(|(i, value)| (inner(Step::Index(i)), value)),
+                    elements.iter().enumerate().map(|(i, value)| (inner(Step::Index(i)), value)),
                 ),
                 _ => {}
             }
@@ -220,12 +206,7 @@ pub(crate) fn difference(one: &Value, two: &Value) -> Option<String> {
     ways.sort_by_key(|way| std::cmp::Reverse(way.len()));
     let way = ways.into_iter().find(|way| one.at(way) != two.at(way))?;
     let show = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_text);
-    Some(format!(
-        "{}: {} is not {}",
-        shown(&way),
-        show(two.at(&way)),
-        show(one.at(&way))
-    ))
+    Some(format!("{}: {} is not {}", shown(&way), show(two.at(&way)), show(one.at(&way))))
 }
 
 pub(crate) fn shown(way: &[Step]) -> String {

@@ -15,10 +15,7 @@ async fn a_slow_body_gets_an_answer_in_the_callers_time() {
     let begun = Instant::now();
     let head =
         "POST /convert?timeout=200ms HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
-    stream
-        .write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes())
-        .await
-        .unwrap();
+    stream.write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -28,30 +25,17 @@ async fn a_slow_body_gets_an_answer_in_the_callers_time() {
         "{:?}",
         begun.elapsed()
     );
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
 }
 
 #[tokio::test]
 async fn the_request_deadline_bounds_what_callers_ask_for() {
-    let server = TestServer::start(echo(), |options| {
-        options.request_deadline = Duration::from_millis(200)
-    })
-    .await;
+    let server =
+        TestServer::start(echo(), |options| options.request_deadline = Duration::from_millis(200))
+            .await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert?timeout=1h HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
-    stream
-        .write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes())
-        .await
-        .unwrap();
+    stream.write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
     tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer))
         .await
@@ -77,16 +61,7 @@ async fn a_body_that_breaks_off_leaves_the_rest_alone() {
         (server.metric(in_flight).await == Some(0.0)).then_some(())
     })
     .await;
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
 }
 
 /// Takes ten seconds, the deadline of a handshake.
@@ -95,27 +70,11 @@ async fn a_silent_client_is_let_go_at_the_handshake_deadline() {
     let server = TestServer::echo().await;
     let begun = Instant::now();
     let mut silent = TcpStream::connect(server.addr).await.unwrap();
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
     let read = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 1])).await;
     assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
-    assert!(
-        begun.elapsed() >= Duration::from_secs(9),
-        "{:?}",
-        begun.elapsed()
-    );
-    assert_eq!(
-        server.metric("tls_handshake_failures_total").await,
-        Some(1.0)
-    );
+    assert!(begun.elapsed() >= Duration::from_secs(9), "{:?}", begun.elapsed());
+    assert_eq!(server.metric("tls_handshake_failures_total").await, Some(1.0));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use hyper::{Method, Version};
-use pointsman_server::{BodyLimits, Decide};
 use pointsman_core::webhook::{BadReview, Conversions, Notice, Outcome, Reply};
+use pointsman_server::{BodyLimits, Decide};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::Client;
@@ -18,10 +18,7 @@ async fn both(server: &TestServer) -> [Client; 2] {
 #[tokio::test]
 async fn reviews_are_answered_over_both_protocols() {
     let server = TestServer::echo().await;
-    for (client, version) in both(&server)
-        .await
-        .iter_mut()
-        .zip([Version::HTTP_11, Version::HTTP_2])
+    for (client, version) in both(&server).await.iter_mut().zip([Version::HTTP_11, Version::HTTP_2])
     {
         for path in [
             "/convert",
@@ -43,25 +40,13 @@ async fn reviews_are_answered_over_both_protocols() {
 #[tokio::test]
 async fn without_alpn_it_is_http1_and_tls12_will_do() {
     let server = TestServer::echo().await;
-    for dial in [
-        server.dial().without_alpn(),
-        server.dial().tls12(),
-        server.dial().tls12().http2(),
-    ] {
-        let answer = dial
-            .connect()
-            .await
-            .unwrap()
-            .post("/convert", "{}")
-            .await
-            .unwrap();
+    for dial in [server.dial().without_alpn(), server.dial().tls12(), server.dial().tls12().http2()]
+    {
+        let answer = dial.connect().await.unwrap().post("/convert", "{}").await.unwrap();
         assert_eq!(answer.status, 200);
     }
     let mut client = server.dial().without_alpn().connect().await.unwrap();
-    assert_eq!(
-        client.post("/convert", "{}").await.unwrap().version,
-        Version::HTTP_11
-    );
+    assert_eq!(client.post("/convert", "{}").await.unwrap().version, Version::HTTP_11);
 }
 
 #[tokio::test]
@@ -80,15 +65,11 @@ async fn paths_and_methods_are_exact() {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
     assert_eq!(
-        server
-            .metric("webhook_requests_total{code=\"404\",webhook=\"other\"}")
-            .await,
+        server.metric("webhook_requests_total{code=\"404\",webhook=\"other\"}").await,
         Some(10.0)
     );
     assert_eq!(
-        server
-            .metric("webhook_requests_total{code=\"405\",webhook=\"convert\"}")
-            .await,
+        server.metric("webhook_requests_total{code=\"405\",webhook=\"convert\"}").await,
         Some(6.0)
     );
 }
@@ -107,9 +88,7 @@ async fn only_plain_json_is_taken() {
             let mut request = client.request(Method::POST, "/convert", "{}");
             request.headers_mut().remove(CONTENT_TYPE);
             if let Some(content_type) = content_type {
-                request
-                    .headers_mut()
-                    .insert(CONTENT_TYPE, content_type.parse().unwrap());
+                request.headers_mut().insert(CONTENT_TYPE, content_type.parse().unwrap());
             }
             let answer = client.send(request).await.unwrap();
             assert_eq!(answer.status, status, "{content_type:?}");
@@ -118,20 +97,14 @@ async fn only_plain_json_is_taken() {
             }
         }
         let mut request = client.request(Method::POST, "/convert", "{}");
-        request
-            .headers_mut()
-            .insert(CONTENT_ENCODING, "gzip".parse().unwrap());
+        request.headers_mut().insert(CONTENT_ENCODING, "gzip".parse().unwrap());
         client.send(request).await.unwrap().refused(415);
     }
 }
 
 #[tokio::test]
 async fn a_body_that_is_no_review_is_a_400() {
-    let decide = Decide::new(|_, _| {
-        Err(BadReview::NotJson {
-            reason: "line 1".to_owned(),
-        })
-    });
+    let decide = Decide::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }));
     let server = TestServer::start(decide, |_| {}).await;
     for mut client in both(&server).await {
         let message = client.post("/convert", "}").await.unwrap().refused(400);
@@ -141,46 +114,19 @@ async fn a_body_that_is_no_review_is_a_400() {
 
 #[tokio::test]
 async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
-    let limits = BodyLimits {
-        admission: 100_000,
-        convert: 300_000,
-    };
+    let limits = BodyLimits { admission: 100_000, convert: 300_000 };
     let server = TestServer::start(echo(), |options| options.body_limits = limits).await;
     for mut client in both(&server).await {
-        for (path, limit) in [
-            ("/convert", 300_000),
-            ("/mutate", 100_000),
-            ("/validate", 100_000),
-        ] {
-            assert_eq!(
-                client.post(path, vec![b' '; limit]).await.unwrap().status,
-                200
-            );
-            let message = client
-                .post(path, vec![b' '; limit + 1])
-                .await
-                .unwrap()
-                .refused(413);
+        for (path, limit) in [("/convert", 300_000), ("/mutate", 100_000), ("/validate", 100_000)] {
+            assert_eq!(client.post(path, vec![b' '; limit]).await.unwrap().status, 200);
+            let message = client.post(path, vec![b' '; limit + 1]).await.unwrap().refused(413);
             assert!(message.contains(&limit.to_string()), "{message}");
             assert_eq!(
-                client
-                    .post_chunked(path, &vec![b' '; limit])
-                    .await
-                    .unwrap()
-                    .body
-                    .len(),
+                client.post_chunked(path, &vec![b' '; limit]).await.unwrap().body.len(),
                 limit
             );
-            client
-                .post_chunked(path, &vec![b' '; limit + 1])
-                .await
-                .unwrap()
-                .refused(413);
-            client
-                .post_chunked(path, &vec![b' '; 20 * limit])
-                .await
-                .unwrap()
-                .refused(413);
+            client.post_chunked(path, &vec![b' '; limit + 1]).await.unwrap().refused(413);
+            client.post_chunked(path, &vec![b' '; 20 * limit]).await.unwrap().refused(413);
             assert_eq!(client.post(path, "{}").await.unwrap().status, 200);
         }
     }
@@ -189,10 +135,8 @@ async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
 /// The client that a reset would hit: it writes all there is before it reads anything.
 #[tokio::test]
 async fn a_client_that_writes_before_it_reads_sees_the_413() {
-    let server = TestServer::start(echo(), |options| {
-        options.body_limits = BodyLimits::up_to(1000)
-    })
-    .await;
+    let server =
+        TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let body = vec![b' '; 3_000_000];
     let head = format!(
@@ -207,25 +151,18 @@ async fn a_client_that_writes_before_it_reads_sees_the_413() {
         .unwrap();
     let mut answers = String::new();
     stream.read_to_string(&mut answers).await.unwrap();
-    let (first, second) = answers
-        .split_once("HTTP/1.1 405")
-        .expect("the next request is served");
+    let (first, second) = answers.split_once("HTTP/1.1 405").expect("the next request is served");
     assert!(first.starts_with("HTTP/1.1 413"), "{answers}");
     assert!(second.contains("allow: POST"), "{answers}");
 }
 
 #[tokio::test]
 async fn a_client_that_asks_first_is_refused_before_it_sends() {
-    let server = TestServer::start(echo(), |options| {
-        options.body_limits = BodyLimits::up_to(1000)
-    })
-    .await;
+    let server =
+        TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n";
-    stream
-        .write_all(format!("{head}{EXPECT}: 100-continue\r\n\r\n").as_bytes())
-        .await
-        .unwrap();
+    stream.write_all(format!("{head}{EXPECT}: 100-continue\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(answer, b"HTTP/1.1 413");
@@ -247,16 +184,9 @@ async fn a_panic_is_one_500_and_the_connection_lives() {
             assert_eq!(client.post("/mutate", "{}").await.unwrap().status, 200);
         }
     }
+    assert_eq!(server.metric("webhook_panics_total{webhook=\"mutate\"}").await, Some(4.0));
     assert_eq!(
-        server
-            .metric("webhook_panics_total{webhook=\"mutate\"}")
-            .await,
-        Some(4.0)
-    );
-    assert_eq!(
-        server
-            .metric("webhook_requests_total{code=\"500\",webhook=\"mutate\"}")
-            .await,
+        server.metric("webhook_requests_total{code=\"500\",webhook=\"mutate\"}").await,
         Some(4.0)
     );
 }
@@ -270,10 +200,7 @@ async fn one_connection_carries_many_streams() {
         let mut stream = client.stream();
         requests.spawn(async move {
             let body = format!("{{\"number\":{number}}}");
-            assert_eq!(
-                stream.post("/convert", body.clone()).await.unwrap().text(),
-                body
-            );
+            assert_eq!(stream.post("/convert", body.clone()).await.unwrap().text(), body);
         });
     }
     assert_eq!(requests.join_all().await.len(), 200);
@@ -291,50 +218,23 @@ async fn decisions_are_counted() {
                 to: "v2".into(),
                 objects: 3,
             }],
-            notices: vec![Notice {
-                event: "bruised",
-                object: "ns/apple".to_owned(),
-            }],
+            notices: vec![Notice { event: "bruised", object: "ns/apple".to_owned() }],
             ..echo_reply(&body)
         })
     });
     let server = TestServer::start(decide, |_| {}).await;
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
     for (series, value) in [
-        (
-            "webhook_requests_total{code=\"200\",webhook=\"convert\"}",
-            1.0,
-        ),
-        (
-            "webhook_request_duration_seconds_count{webhook=\"convert\"}",
-            1.0,
-        ),
+        ("webhook_requests_total{code=\"200\",webhook=\"convert\"}", 1.0),
+        ("webhook_request_duration_seconds_count{webhook=\"convert\"}", 1.0),
         ("webhook_requests_in_flight{webhook=\"convert\"}", 0.0),
-        (
-            "webhook_outcomes_total{outcome=\"convert\",webhook=\"convert\"}",
-            1.0,
-        ),
+        ("webhook_outcomes_total{outcome=\"convert\",webhook=\"convert\"}", 1.0),
         ("webhook_panics_total{webhook=\"convert\"}", 0.0),
-        (
-            "conversions_total{from=\"v1\",kind=\"Fruit\",to=\"v2\"}",
-            3.0,
-        ),
+        ("conversions_total{from=\"v1\",kind=\"Fruit\",to=\"v2\"}", 3.0),
         ("conversion_notices_total{event=\"bruised\"}", 1.0),
         ("certificate_reloads_total{result=\"success\"}", 0.0),
         ("certificate_reloads_total{result=\"error\"}", 0.0),
-        (
-            concat!("build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"}"),
-            1.0,
-        ),
+        (concat!("build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1.0),
     ] {
         assert_eq!(server.metric(series).await, Some(value), "{series}");
     }
@@ -349,14 +249,8 @@ async fn the_admin_port_answers_probes() {
     .await;
     assert_eq!(server.admin("/livez").await.text(), "ok\n");
     let report = server.admin("/readyz?verbose").await.text();
-    assert!(
-        report.contains("[+]started ok\n[+]shutdown ok\n"),
-        "{report}"
-    );
+    assert!(report.contains("[+]started ok\n[+]shutdown ok\n"), "{report}");
     assert_eq!(server.admin("/").await.status, 404);
     let metrics = server.admin("/metrics").await;
-    assert_eq!(
-        metrics.header("content-type"),
-        Some("text/plain; version=0.0.4")
-    );
+    assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4"));
 }

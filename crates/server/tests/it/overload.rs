@@ -20,21 +20,15 @@ async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
         options.body_budget = MIB;
     })
     .await;
-    let (mut first, mut second, mut small) = (
-        server.http1().await,
-        server.http1().await,
-        server.http2().await,
-    );
+    let (mut first, mut second, mut small) =
+        (server.http1().await, server.http1().await, server.http2().await);
     let held = tokio::spawn(async move { first.post("/convert", waiting(600)).await.unwrap() });
     gate.entered(1).await;
 
     let answer = second.post("/convert", waiting(600)).await.unwrap();
     answer.refused(503);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    let answer = second
-        .post_chunked("/convert", &waiting(600))
-        .await
-        .unwrap();
+    let answer = second.post_chunked("/convert", &waiting(600)).await.unwrap();
     answer.refused(503);
     assert_eq!(answer.header("retry-after"), Some("1"));
     // What still fits is served.
@@ -43,10 +37,7 @@ async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
     gate.open();
     assert_eq!(held.await.unwrap().status, 200);
     // The very request that was sent away, on the very connection.
-    assert_eq!(
-        second.post("/convert", waiting(600)).await.unwrap().status,
-        200
-    );
+    assert_eq!(second.post("/convert", waiting(600)).await.unwrap().status, 200);
 }
 
 #[tokio::test]
@@ -61,10 +52,7 @@ async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
     let held =
         tokio::spawn(async move { first.post_chunked("/convert", &waiting(300)).await.unwrap() });
     gate.entered(1).await;
-    assert_eq!(
-        second.post_chunked("/convert", b"{}").await.unwrap().status,
-        200
-    );
+    assert_eq!(second.post_chunked("/convert", b"{}").await.unwrap().status, 200);
     gate.open();
     assert_eq!(held.await.unwrap().status, 200);
 }
@@ -78,10 +66,7 @@ async fn the_budget_always_holds_the_largest_body() {
     .await;
     let mut client = server.http1().await;
     for _ in 0..3 {
-        assert_eq!(
-            client.post("/convert", waiting(1024)).await.unwrap().status,
-            200
-        );
+        assert_eq!(client.post("/convert", waiting(1024)).await.unwrap().status, 200);
     }
 }
 
@@ -115,11 +100,7 @@ async fn a_share_is_held_for_as_long_as_the_decision_takes() {
     // The client goes away; its body is still in memory.
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
-    second
-        .post("/convert", waiting(600))
-        .await
-        .unwrap()
-        .refused(503);
+    second.post("/convert", waiting(600)).await.unwrap().refused(503);
     gate.open();
 }
 
@@ -133,16 +114,7 @@ async fn connections_beyond_the_limit_wait_their_turn() {
     assert!(early.is_err(), "a third connection was served");
     assert_eq!(first.post("/convert", "{}").await.unwrap().status, 200);
     drop(second);
-    assert_eq!(
-        third
-            .await
-            .unwrap()
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(third.await.unwrap().post("/convert", "{}").await.unwrap().status, 200);
 }
 
 /// A request as it is written on a connection, head and body apart.
@@ -172,10 +144,7 @@ async fn a_body_that_is_only_announced_shuts_out_nobody() {
     })
     .await;
     let mut client = server.http1().await;
-    assert_eq!(
-        client.post("/convert", waiting(300)).await.unwrap().status,
-        200
-    );
+    assert_eq!(client.post("/convert", waiting(300)).await.unwrap().status, 200);
 }
 
 #[tokio::test]
@@ -199,11 +168,7 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
 
     let mut other = server.http1().await;
     let large = vec![b' '; 32 << 20];
-    other
-        .post("/convert", large.clone())
-        .await
-        .unwrap()
-        .refused(503);
+    other.post("/convert", large.clone()).await.unwrap().refused(503);
     let mut fetched = vec![0; LARGE];
     tls.read_exact(&mut fetched).await.unwrap();
     drop(tls);

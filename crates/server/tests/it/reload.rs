@@ -31,20 +31,15 @@ fn events_only(options: &mut Options) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_handshake_and_no_request_fails_during_50_swaps() {
-    let mut server = TestServer::start(echo(), |options| {
-        options.reload_interval = Duration::from_secs(10)
-    })
-    .await;
+    let mut server =
+        TestServer::start(echo(), |options| options.reload_interval = Duration::from_secs(10))
+            .await;
     let handshakes = Arc::new(AtomicUsize::new(0));
     let requests = Arc::new(AtomicUsize::new(0));
     let swapped = Arc::new(AtomicBool::new(false));
     let mut clients = JoinSet::new();
     for number in 0..4 {
-        let dial = if number % 2 == 0 {
-            server.dial()
-        } else {
-            server.dial().http2()
-        };
+        let dial = if number % 2 == 0 { server.dial() } else { server.dial().http2() };
         let (handshakes, requests, swapped) =
             (handshakes.clone(), requests.clone(), swapped.clone());
         clients.spawn(async move {
@@ -86,50 +81,20 @@ async fn a_bad_pair_keeps_the_last_good_one() {
     let not_x509 = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let broken_chain = format!("{}{not_x509}", other.cert);
     for (what, files) in [
-        (
-            "mismatched",
-            vec![
-                ("tls.crt", other.cert.clone()),
-                ("tls.key", good.key.clone()),
-            ],
-        ),
+        ("mismatched", vec![("tls.crt", other.cert.clone()), ("tls.key", good.key.clone())]),
         (
             "truncated certificate",
-            vec![
-                ("tls.crt", cut(&other.cert)),
-                ("tls.key", other.key.clone()),
-            ],
+            vec![("tls.crt", cut(&other.cert)), ("tls.key", other.key.clone())],
         ),
-        (
-            "truncated key",
-            vec![
-                ("tls.crt", other.cert.clone()),
-                ("tls.key", cut(&other.key)),
-            ],
-        ),
-        (
-            "empty certificate",
-            vec![("tls.crt", String::new()), ("tls.key", other.key.clone())],
-        ),
-        (
-            "no key",
-            vec![
-                ("tls.crt", other.cert.clone()),
-                ("tls.key", other.cert.clone()),
-            ],
-        ),
-        (
-            "broken chain",
-            vec![("tls.crt", broken_chain), ("tls.key", other.key.clone())],
-        ),
+        ("truncated key", vec![("tls.crt", other.cert.clone()), ("tls.key", cut(&other.key))]),
+        ("empty certificate", vec![("tls.crt", String::new()), ("tls.key", other.key.clone())]),
+        ("no key", vec![("tls.crt", other.cert.clone()), ("tls.key", other.cert.clone())]),
+        ("broken chain", vec![("tls.crt", broken_chain), ("tls.key", other.key.clone())]),
         ("missing key", vec![("tls.crt", other.cert.clone())]),
         ("missing both", vec![]),
     ] {
         let before = server.metric(ERRORS).await.unwrap();
-        let files: Vec<_> = files
-            .iter()
-            .map(|(name, text)| (*name, text.as_str()))
-            .collect();
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         server.volume.swap_files(&files);
         eventually(what, || async {
             (server.metric(ERRORS).await > Some(before + 1.0)).then_some(())
@@ -137,11 +102,7 @@ async fn a_bad_pair_keeps_the_last_good_one() {
         .await;
         let mut client = server.http1().await;
         assert_eq!(client.served, good.der, "{what}");
-        assert_eq!(
-            client.post("/convert", "{}").await.unwrap().status,
-            200,
-            "{what}"
-        );
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200, "{what}");
         assert_eq!(server.admin("/readyz").await.status, 200, "{what}");
     }
     assert_eq!(server.metric(SUCCESSES).await, Some(0.0));
@@ -163,10 +124,8 @@ async fn events_alone_are_enough_and_stay_enough() {
 async fn plain_files_are_followed_by_rewrite_and_by_rename() {
     let authority = Authority::new();
     let dir = tempfile::tempdir().unwrap();
-    let paths = CertPaths {
-        cert: dir.path().join("server.pem"),
-        key: dir.path().join("server.key"),
-    };
+    let paths =
+        CertPaths { cert: dir.path().join("server.pem"), key: dir.path().join("server.key") };
     let write = |pair: &Pair| {
         fs::write(&paths.cert, &pair.cert).unwrap();
         fs::write(&paths.key, &pair.key).unwrap();
@@ -212,9 +171,7 @@ async fn a_renewed_intermediate_is_a_new_certificate() {
     let mut server = TestServer::echo().await;
     let chain = format!("{}{}", server.pair.cert, server.authority.pem);
     let key = server.pair.key.clone();
-    server
-        .volume
-        .swap_files(&[("tls.crt", &chain), ("tls.key", &key)]);
+    server.volume.swap_files(&[("tls.crt", &chain), ("tls.key", &key)]);
     eventually("it is reloaded", || async {
         (server.metric(SUCCESSES).await == Some(1.0)).then_some(())
     })
@@ -226,11 +183,7 @@ async fn a_renewed_intermediate_is_a_new_certificate() {
 #[tokio::test]
 async fn the_expiry_is_that_of_the_certificate_that_is_served() {
     let mut server = TestServer::echo().await;
-    assert_eq!(
-        server.metric(EXPIRY).await,
-        Some(4_070_908_800.0),
-        "2099-01-01"
-    );
+    assert_eq!(server.metric(EXPIRY).await, Some(4_070_908_800.0), "2099-01-01");
     let errors = server.metric(ERRORS).await.unwrap();
     let next = server.authority.issue_until(2050);
     server.volume.swap_files(&[("tls.crt", &next.cert)]);

@@ -30,10 +30,8 @@ async fn requests_under_way_at_the_first_signal_are_answered() {
     let report = server.admin("/readyz").await.text();
     assert!(report.contains("[-]shutdown failed"), "{report}");
     assert_eq!(server.admin("/livez").await.status, 200);
-    eventually("it does not accept", || async {
-        TcpStream::connect(server.addr).await.err()
-    })
-    .await;
+    eventually("it does not accept", || async { TcpStream::connect(server.addr).await.err() })
+        .await;
     assert!(!held1.is_finished() && !held2.is_finished());
 
     gate.open();
@@ -61,21 +59,14 @@ async fn readiness_goes_first_and_everybody_is_served_meanwhile() {
     let (mut new1, mut new2) = (server.http1().await, server.http2().await);
     for client in [&mut old1, &mut new1] {
         let answer = client.post("/convert", "{}").await.unwrap();
-        assert_eq!(
-            (answer.status, answer.header("connection")),
-            (200, Some("close"))
-        );
+        assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
     }
     for client in [&mut old2, &mut new2] {
         let answer = client.post("/convert", "{}").await.unwrap();
         assert_eq!((answer.status, answer.header("connection")), (200, None));
     }
     server.ended().await.unwrap();
-    assert!(
-        begun.elapsed() >= Duration::from_secs(1),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -90,11 +81,7 @@ async fn connections_without_requests_do_not_hold_up_the_end() {
     let begun = Instant::now();
     server.stop();
     server.ended().await.unwrap();
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -121,10 +108,9 @@ async fn a_request_that_comes_while_draining_is_sent_elsewhere() {
 #[tokio::test]
 async fn the_grace_period_is_bounded() {
     let (gate, decide) = Gate::new();
-    let server = TestServer::start(decide, |options| {
-        options.shutdown_grace = Duration::from_millis(300)
-    })
-    .await;
+    let server =
+        TestServer::start(decide, |options| options.shutdown_grace = Duration::from_millis(300))
+            .await;
     let mut client = server.http1().await;
     let held = tokio::spawn(async move { client.post("/convert", waiting(300)).await });
     gate.entered(1).await;
@@ -137,10 +123,8 @@ async fn the_grace_period_is_bounded() {
 #[tokio::test]
 async fn the_second_signal_aborts() {
     let (gate, decide) = Gate::new();
-    let server = TestServer::start(decide, |options| {
-        options.lame_duck = Duration::from_secs(60)
-    })
-    .await;
+    let server =
+        TestServer::start(decide, |options| options.lame_duck = Duration::from_secs(60)).await;
     let mut client = server.http1().await;
     let held = tokio::spawn(async move { client.post("/convert", waiting(300)).await });
     gate.entered(1).await;

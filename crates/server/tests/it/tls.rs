@@ -56,16 +56,7 @@ async fn client_certificates_are_demanded_where_admission_is_decided() {
 #[tokio::test]
 async fn without_client_authorities_nobody_is_asked() {
     let server = TestServer::echo().await;
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/validate", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/validate", "{}").await.unwrap().status, 200);
 }
 
 #[tokio::test]
@@ -76,10 +67,7 @@ async fn a_bad_pair_at_the_start_is_fatal_and_nothing_listens() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
     let bind = |paths: CertPaths| {
-        Server::bind(
-            Options::new(addr, addr, paths),
-            Decide::new(|_, _| panic!("unused")),
-        )
+        Server::bind(Options::new(addr, addr, paths), Decide::new(|_, _| panic!("unused")))
     };
 
     // With a good pair, the address is what fails: so the pair comes first below.
@@ -88,23 +76,14 @@ async fn a_bad_pair_at_the_start_is_fatal_and_nothing_listens() {
 
     volume.swap_files(&[("tls.crt", &one.cert), ("tls.key", &other.key)]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair {
-        source: PairError::Mismatch { cert, key },
-    } = error
-    else {
+    let ServeError::Pair { source: PairError::Mismatch { cert, key } } = error else {
         panic!("{error:?}")
     };
-    assert_eq!(
-        (cert, key),
-        (volume.file("tls.crt"), volume.file("tls.key"))
-    );
+    assert_eq!((cert, key), (volume.file("tls.crt"), volume.file("tls.key")));
 
     volume.swap_files(&[]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair {
-        source: PairError::Read { path, .. },
-    } = error
-    else {
+    let ServeError::Pair { source: PairError::Read { path, .. } } = error else {
         panic!("{error:?}")
     };
     assert_eq!(path, volume.file("tls.crt"));
@@ -121,15 +100,6 @@ async fn every_address_includes_ipv4() {
     .await;
     server.addr = ([127, 0, 0, 1], server.addr.port()).into();
     server.admin = ([127, 0, 0, 1], server.admin.port()).into();
-    assert_eq!(
-        server
-            .http1()
-            .await
-            .post("/convert", "{}")
-            .await
-            .unwrap()
-            .status,
-        200
-    );
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
     assert_eq!(server.admin("/livez").await.status, 200);
 }

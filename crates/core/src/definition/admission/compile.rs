@@ -25,16 +25,9 @@ pub(in crate::definition) fn compile(
     for (name, path) in &block.paths {
         paths.insert(name.clone(), paths::path(name, path, problems)?);
     }
-    let mut compiler = Compiler {
-        versions,
-        paths: &paths,
-        problems,
-    };
-    let mut rules: Vec<Rule> = block
-        .rules
-        .iter()
-        .filter_map(|rule| compiler.rule(rule, None))
-        .collect();
+    let mut compiler = Compiler { versions, paths: &paths, problems };
+    let mut rules: Vec<Rule> =
+        block.rules.iter().filter_map(|rule| compiler.rule(rule, None)).collect();
     for controllers in &block.controllers {
         match Range::parse(&controllers.value.versions) {
             Ok(range) => {
@@ -45,30 +38,18 @@ pub(in crate::definition) fn compile(
                     .filter_map(|rule| compiler.rule(rule, Some(&range)));
                 rules.extend(more.collect::<Vec<_>>());
             }
-            Err(error) => compiler
-                .problems
-                .add(line(controllers), format!("controllers: {error}")),
+            Err(error) => compiler.problems.add(line(controllers), format!("controllers: {error}")),
         }
     }
     let version_path = match &block.version_path {
         None => None,
         Some(name) => Some(compiler.named_path(name, line(written))?),
     };
-    let version_label = block
-        .version_label
-        .clone()
-        .unwrap_or_else(|| default_label(group));
+    let version_label = block.version_label.clone().unwrap_or_else(|| default_label(group));
     if !is_qualified_name(&version_label) {
-        problems.add(
-            line(written),
-            format!("versionLabel: {version_label:?} is no label key"),
-        );
+        problems.add(line(written), format!("versionLabel: {version_label:?} is no label key"));
     }
-    Some(Admission {
-        version_label,
-        version_path,
-        rules,
-    })
+    Some(Admission { version_label, version_path, rules })
 }
 
 /// The label of kinds whose definition names none.
@@ -103,20 +84,14 @@ impl Compiler<'_> {
             Written::Duration(field) => ("duration", newest, &field.field, Check::Duration),
             Written::Immutable(immutable) => {
                 let unset = jsons(&immutable.unset);
-                (
-                    "immutable",
-                    newest,
-                    &immutable.field,
-                    Check::Immutable { unset },
-                )
+                ("immutable", newest, &immutable.field, Check::Immutable { unset })
             }
             Written::Range(bounds) => {
                 let (min, max) = (bounds.min, bounds.max);
                 match (min, max) {
-                    (None, None) => self.problems.add(
-                        at_line,
-                        format!("range: {} has neither min nor max", bounds.field),
-                    ),
+                    (None, None) => self
+                        .problems
+                        .add(at_line, format!("range: {} has neither min nor max", bounds.field)),
                     (Some(min), Some(max)) if min > max => self.problems.add(
                         at_line,
                         format!("range: {} can never be in {min}…{max}", bounds.field),
@@ -128,20 +103,14 @@ impl Compiler<'_> {
             Written::Requires(requires) => {
                 let base = self.field(newest, &requires.field, at_line)?;
                 if requires.needs.is_empty() {
-                    self.problems
-                        .add(at_line, format!("requires: {base} needs nothing"));
+                    self.problems.add(at_line, format!("requires: {base} needs nothing"));
                 }
                 let mut needs = Vec::new();
                 for name in &requires.needs {
                     let path = self.field(newest, &format!("{base}.{name}"), at_line)?;
                     needs.push(path);
                 }
-                (
-                    "requires",
-                    newest,
-                    &requires.field,
-                    Check::Requires { needs },
-                )
+                ("requires", newest, &requires.field, Check::Requires { needs })
             }
             Written::Upgrade(upgrade) => {
                 let path = self.named_path(&upgrade.path, at_line)?;
@@ -203,10 +172,7 @@ impl Compiler<'_> {
         let Some(name) = name else {
             return Some(self.versions.len().saturating_sub(1));
         };
-        let found = self
-            .versions
-            .iter()
-            .position(|version| version.name.as_ref() == name);
+        let found = self.versions.iter().position(|version| version.name.as_ref() == name);
         if found.is_none() {
             let known = self
                 .versions
@@ -214,10 +180,7 @@ impl Compiler<'_> {
                 .map(|version| version.name.to_string())
                 .collect::<Vec<_>>()
                 .join(", ");
-            self.problems.add(
-                line,
-                format!("at: the CRD has no version {name:?}; it has {known}"),
-            );
+            self.problems.add(line, format!("at: the CRD has no version {name:?}; it has {known}"));
         }
         found
     }
@@ -245,16 +208,11 @@ impl Compiler<'_> {
         let version = self.versions.get(at)?;
         let mut here: &Schema = &version.schema;
         for name in path.names() {
-            let map = here
-                .each
-                .as_deref()
-                .filter(|_| here.kind.as_deref() == Some("object"));
+            let map = here.each.as_deref().filter(|_| here.kind.as_deref() == Some("object"));
             let Some(next) = here.properties.get(name.as_ref()).or(map) else {
                 let hint = hint(here, name);
-                self.problems.add(
-                    line,
-                    format!("{path}: {} has no {name:?} there{hint}", version.name),
-                );
+                self.problems
+                    .add(line, format!("{path}: {} has no {name:?} there{hint}", version.name));
                 return None;
             };
             here = next;
@@ -264,8 +222,5 @@ impl Compiler<'_> {
 }
 
 fn jsons(values: &[Value]) -> Vec<Json<'static>> {
-    values
-        .iter()
-        .map(|value| Json::owned(value.to_string()))
-        .collect()
+    values.iter().map(|value| Json::owned(value.to_string())).collect()
 }

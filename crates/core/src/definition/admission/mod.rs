@@ -24,11 +24,7 @@ pub(crate) struct Admission {
 impl Admission {
     /// What holds for a kind whose definition says nothing of admission.
     pub(super) fn none(group: &str) -> Self {
-        Self {
-            version_label: default_label(group),
-            version_path: None,
-            rules: Vec::new(),
-        }
+        Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
     }
 }
 

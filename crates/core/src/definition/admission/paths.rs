@@ -26,18 +26,13 @@ pub(super) fn path(
                 document::Step::Minor => Step::Minor,
                 document::Step::Patch => Step::Patch,
             })),
-            _ => Err(format!(
-                "the rule from {:?} needs either `to` or `step`",
-                hop.from
-            )),
+            _ => Err(format!("the rule from {:?} needs either `to` or `step`", hop.from)),
         };
         match (Range::parse(&hop.from), to) {
             (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
-            (from, to) => from
-                .err()
-                .into_iter()
-                .chain(to.err())
-                .for_each(|error| bad(problems, error)),
+            (from, to) => {
+                from.err().into_iter().chain(to.err()).for_each(|error| bad(problems, error))
+            }
         }
     }
     for neighbours in &written.value.versions {
@@ -49,29 +44,15 @@ pub(super) fn path(
             version
         };
         let version = read(&neighbours.version);
-        let upgrade_from = neighbours
-            .upgrade_from
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        let downgrade_to = neighbours
-            .downgrade_to
-            .iter()
-            .filter_map(&mut read)
-            .collect();
-        path.exact.extend(version.map(|version| Exact {
-            version,
-            upgrade_from,
-            downgrade_to,
-        }));
+        let upgrade_from = neighbours.upgrade_from.iter().filter_map(&mut read).collect();
+        let downgrade_to = neighbours.downgrade_to.iter().filter_map(&mut read).collect();
+        path.exact.extend(version.map(|version| Exact { version, upgrade_from, downgrade_to }));
     }
     for problem in path.never() {
         bad(problems, problem);
     }
-    let annotations = [
-        ("optOut", &written.value.opt_out),
-        ("downgradeOptOut", &written.value.downgrade_opt_out),
-    ];
+    let annotations =
+        [("optOut", &written.value.opt_out), ("downgradeOptOut", &written.value.downgrade_opt_out)];
     for (name, key) in annotations {
         if let Some(key) = key.as_ref().filter(|key| !is_qualified_name(key)) {
             bad(problems, format!("{name}: {key:?} is no annotation key"));
@@ -90,10 +71,7 @@ pub(super) fn path(
         );
     }
     if path.rules.is_empty() && path.exact.is_empty() {
-        bad(
-            problems,
-            "allows nothing: give it rules or versions".to_owned(),
-        );
+        bad(problems, "allows nothing: give it rules or versions".to_owned());
     }
     good.then(|| UpgradePath {
         path,
@@ -112,10 +90,7 @@ pub(super) fn is_qualified_name(key: &str) -> bool {
     };
     let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let part = |part: &str| {
-        ends(part)
-            && part
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        ends(part) && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     };
     prefix.len() <= 253
         && name.len() <= 63

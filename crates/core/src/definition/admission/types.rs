@@ -15,10 +15,7 @@ impl Compiler<'_> {
         check: &Check,
         line: u64,
     ) {
-        let Some(schema) = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field))
+        let Some(schema) = self.versions.get(at).and_then(|version| version.schema.at(field))
         else {
             return;
         };
@@ -28,20 +25,14 @@ impl Compiler<'_> {
             Check::Requires { .. } => "object",
             Check::Immutable { unset } => {
                 for value in unset.iter().filter(|value| !schema.admits(value)) {
-                    self.problems.add(
-                        line,
-                        format!("{name}: {field} can never be {}", value.to_text()),
-                    );
+                    self.problems
+                        .add(line, format!("{name}: {field} can never be {}", value.to_text()));
                 }
                 return;
             }
-            Check::Warn {
-                is: Some(value), ..
-            } if !schema.admits(value) => {
-                self.problems.add(
-                    line,
-                    format!("{name}: {field} can never be {}", value.to_text()),
-                );
+            Check::Warn { is: Some(value), .. } if !schema.admits(value) => {
+                self.problems
+                    .add(line, format!("{name}: {field} can never be {}", value.to_text()));
                 return;
             }
             Check::Deprecated { .. } | Check::Warn { .. } => return,
@@ -57,10 +48,7 @@ impl Compiler<'_> {
         wanted: &str,
         line: u64,
     ) {
-        let schema = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field));
+        let schema = self.versions.get(at).and_then(|version| version.schema.at(field));
         let Some(kind) = schema.and_then(|schema| schema.kind.as_deref()) else {
             return;
         };
@@ -72,10 +60,7 @@ impl Compiler<'_> {
 
     /// An empty string is no UUID, so it is none that was set.
     pub(super) fn with_empty_uuid(&self, at: usize, field: &Path, check: Check) -> Check {
-        let schema = self
-            .versions
-            .get(at)
-            .and_then(|version| version.schema.at(field));
+        let schema = self.versions.get(at).and_then(|version| version.schema.at(field));
         let uuid = schema.is_some_and(|schema| schema.format.as_deref() == Some("uuid"));
         match check {
             Check::Immutable { mut unset } if uuid => {

@@ -18,10 +18,7 @@ impl Compiler<'_> {
                 Side::Older => (self.older, self.newer),
             };
             let mut objects = BTreeSet::new();
-            for place in operations
-                .iter()
-                .flat_map(|operation| operation.places.of(side))
-            {
+            for place in operations.iter().flat_map(|operation| operation.places.of(side)) {
                 let mut path = place.path.clone();
                 while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
                     objects.insert(parent.clone());
@@ -42,10 +39,7 @@ impl Compiler<'_> {
             for path in foreign {
                 let schema = own.at(&path).cloned().unwrap_or_default();
                 // Only what no operation names is left, so requirements of the whole do not apply to it.
-                let schema = Schema {
-                    required: BTreeSet::new(),
-                    ..schema
-                };
+                let schema = Schema { required: BTreeSet::new(), ..schema };
                 let mut places = Sides::default();
                 *places.of_mut(side) = vec![Place {
                     id: path.to_string(),
@@ -55,11 +49,7 @@ impl Compiler<'_> {
                     required: false,
                     remainder: true,
                 }];
-                remainders.push(Operation {
-                    name: "move",
-                    places,
-                    lens: Lens::OneSided,
-                });
+                remainders.push(Operation { name: "move", places, lens: Lens::OneSided });
             }
         }
         operations.extend(remainders);
@@ -78,20 +68,15 @@ pub(super) fn filled_requirements(
     let mut found = Vec::new();
     requirements(older, newer, &Path::default(), &mut found);
     found.retain(|path| {
-        let named = operations
-            .iter()
-            .flat_map(|operation| &operation.places.older);
+        let named = operations.iter().flat_map(|operation| &operation.places.older);
         !named
             .into_iter()
             .any(|place| place.path.starts_with(path) || path.starts_with(&place.path))
     });
     let place = |schema: &Schema, path: &Path, fill: bool| {
         let schema = schema.at(path).cloned().unwrap_or_default();
-        let fill = schema
-            .default
-            .as_ref()
-            .filter(|_| fill)
-            .map(|value| Json::owned(value.to_string()));
+        let fill =
+            schema.default.as_ref().filter(|_| fill).map(|value| Json::owned(value.to_string()));
         vec![Place {
             id: path.to_string(),
             path: path.clone(),
@@ -103,10 +88,7 @@ pub(super) fn filled_requirements(
     };
     let operation = |path: Path| Operation {
         name: "required",
-        places: Sides {
-            older: place(older, &path, true),
-            newer: place(newer, &path, false),
-        },
+        places: Sides { older: place(older, &path, true), newer: place(newer, &path, false) },
         lens: Lens::Same,
     };
     found.into_iter().map(operation).collect()
@@ -141,10 +123,7 @@ pub(super) fn complete(
     let (Some(older_spec), true) = (older.at(&spec), newer.at(&spec).is_some()) else {
         return Vec::new();
     };
-    let mut fields = vec![Sides {
-        older: spec.clone(),
-        newer: spec.clone(),
-    }];
+    let mut fields = vec![Sides { older: spec.clone(), newer: spec.clone() }];
     for name in &older_spec.required {
         let path = spec.join(name);
         let mut touching = operations.iter().filter(|operation| {
@@ -156,20 +135,15 @@ pub(super) fn complete(
         });
         let image = match touching.next() {
             None => Some(path.clone()),
-            Some(Operation {
-                lens: Lens::Same | Lens::Split { .. },
-                places,
-                ..
-            }) if places.older.first().is_some_and(|place| place.path == path) => {
+            Some(Operation { lens: Lens::Same | Lens::Split { .. }, places, .. })
+                if places.older.first().is_some_and(|place| place.path == path) =>
+            {
                 places.newer.first().map(|place| place.path.clone())
             }
             Some(_) => None,
         };
         if let Some(image) = image.filter(|image| newer.requires(image)) {
-            fields.push(Sides {
-                older: path,
-                newer: image,
-            });
+            fields.push(Sides { older: path, newer: image });
         }
     }
     fields
@@ -183,11 +157,7 @@ pub(super) fn objects(older: &Schema, newer: &Schema) -> Vec<String> {
             .get(name)
             .is_none_or(|property| property.kind.as_deref() == Some("object"))
     };
-    let names: BTreeSet<&String> = older
-        .properties
-        .keys()
-        .chain(newer.properties.keys())
-        .collect();
+    let names: BTreeSet<&String> = older.properties.keys().chain(newer.properties.keys()).collect();
     names
         .into_iter()
         .filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"))

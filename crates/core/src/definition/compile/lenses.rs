@@ -26,35 +26,22 @@ impl Compiler<'_> {
             Side::Older => ("newer", self.newer.at(&place.path)),
         };
         if has.is_some() {
-            self.problems.add(
-                line,
-                format!("{name}: the {other} version has {} too", place.path),
-            );
+            self.problems.add(line, format!("{name}: the {other} version has {} too", place.path));
         }
         place.fill = match value {
             Some(value) => {
                 let value = Json::owned(value.to_string());
                 if !place.schema.admits(&value) {
-                    self.problems.add(
-                        line,
-                        format!("{name}: {} cannot be {}", place.path, value.to_text()),
-                    );
+                    self.problems
+                        .add(line, format!("{name}: {} cannot be {}", place.path, value.to_text()));
                 }
                 Some(value)
             }
-            None => place
-                .schema
-                .default
-                .as_ref()
-                .map(|value| Json::owned(value.to_string())),
+            None => place.schema.default.as_ref().map(|value| Json::owned(value.to_string())),
         };
         let mut places = Sides::default();
         *places.of_mut(side) = vec![place];
-        Some(Operation {
-            name,
-            places,
-            lens: Lens::OneSided,
-        })
+        Some(Operation { name, places, lens: Lens::OneSided })
     }
 
     pub(super) fn values(&mut self, values: &document::Values, line: u64) -> Option<Operation> {
@@ -67,34 +54,20 @@ impl Compiler<'_> {
             .all(|place| matches!(place.schema.kind.as_deref(), Some("string") | None));
         let mut pairs: Vec<Sides<Json<'static>>> = Vec::new();
         for (older, newer) in &values.map {
-            let older = if text {
-                Value::String(older.clone())
-            } else {
-                scalar(older)
-            };
+            let older = if text { Value::String(older.clone()) } else { scalar(older) };
             let pair = Sides {
                 older: Json::owned(older.to_string()),
                 newer: Json::owned(newer.to_string()),
             };
             for (side, value) in [(Side::Older, &pair.older), (Side::Newer, &pair.newer)] {
-                for place in places
-                    .of(side)
-                    .iter()
-                    .filter(|place| !place.schema.admits(value))
-                {
-                    self.problems.add(
-                        line,
-                        format!("values: {} cannot be {}", place.path, value.to_text()),
-                    );
+                for place in places.of(side).iter().filter(|place| !place.schema.admits(value)) {
+                    self.problems
+                        .add(line, format!("values: {} cannot be {}", place.path, value.to_text()));
                 }
             }
             pairs.push(pair);
         }
-        Some(Operation {
-            name: "values",
-            places,
-            lens: Lens::Values { pairs },
-        })
+        Some(Operation { name: "values", places, lens: Lens::Values { pairs } })
     }
 
     pub(super) fn moved_into_map(
@@ -115,68 +88,41 @@ impl Compiler<'_> {
         let newer = self.place(Side::Newer, &entry, line);
         let (field, older, newer) = (field?, older?, newer?);
         if self.newer.at(&field.path).is_some() {
-            self.problems.add(
-                line,
-                format!("moveIntoMap: the newer version has {} too", field.path),
-            );
+            self.problems
+                .add(line, format!("moveIntoMap: the newer version has {} too", field.path));
         }
-        let unset = moved
-            .unset
-            .iter()
-            .map(|value| Json::owned(value.to_string()))
-            .collect();
-        let places = Sides {
-            older: vec![field, older],
-            newer: vec![newer],
-        };
-        Some(Operation {
-            name: "moveIntoMap",
-            places,
-            lens: Lens::IntoMap { unset },
-        })
+        let unset = moved.unset.iter().map(|value| Json::owned(value.to_string())).collect();
+        let places = Sides { older: vec![field, older], newer: vec![newer] };
+        Some(Operation { name: "moveIntoMap", places, lens: Lens::IntoMap { unset } })
     }
 
     pub(super) fn split(&mut self, split: &document::Split, line: u64) -> Option<Operation> {
         if split.separator.is_empty() || split.into.len() < 2 {
-            self.problems.add(
-                line,
-                "split: needs a separator and at least two fields in `into`",
-            );
+            self.problems.add(line, "split: needs a separator and at least two fields in `into`");
             return None;
         }
         let whole = self.place(Side::Older, &split.field, line);
-        let parts: Vec<_> = split
-            .into
-            .iter()
-            .map(|part| self.place(Side::Newer, part, line))
-            .collect();
-        let places = Sides {
-            older: vec![whole?],
-            newer: parts.into_iter().collect::<Option<Vec<_>>>()?,
-        };
+        let parts: Vec<_> =
+            split.into.iter().map(|part| self.place(Side::Newer, part, line)).collect();
+        let places =
+            Sides { older: vec![whole?], newer: parts.into_iter().collect::<Option<Vec<_>>>()? };
         for place in places.older.iter().chain(places.newer.iter().take(1)) {
             if place.schema.kind.as_deref() != Some("string") {
-                self.problems
-                    .add(line, format!("split: {} must be a string", place.path));
+                self.problems.add(line, format!("split: {} must be a string", place.path));
             }
         }
         for place in places.newer.iter().skip(1) {
             if matches!(place.schema.kind.as_deref(), Some("object" | "array")) {
                 self.problems.add(
                     line,
-                    format!(
-                        "split: {} must be a string, a number or a boolean",
-                        place.path
-                    ),
+                    format!("split: {} must be a string, a number or a boolean", place.path),
                 );
             }
         }
         Some(Operation {
             name: "split",
             places,
-            lens: Lens::Split {
-                separator: split.separator.clone(),
-            },
+            lens: Lens::Split { separator: split.separator.clone() },
         })
     }
 
@@ -185,32 +131,19 @@ impl Compiler<'_> {
         let places = self.pair(&from, &to, line)?;
         let (older, newer) = (places.older.first()?, places.newer.first()?);
         let (Some(older_item), Some(newer_item)) = (&older.schema.each, &newer.schema.each) else {
-            self.problems.add(
-                line,
-                format!("each: {from} is no list and no map in both versions"),
-            );
+            self.problems.add(line, format!("each: {from} is no list and no map in both versions"));
             return None;
         };
         if older.schema.kind != newer.schema.kind {
-            self.problems.add(
-                line,
-                format!("each: {from} is a list in one version and a map in the other"),
-            );
+            self.problems
+                .add(line, format!("each: {from} is a list in one version and a map in the other"));
         }
-        let mut inner = Compiler {
-            problems: self.problems,
-            older: older_item,
-            newer: newer_item,
-        };
+        let mut inner = Compiler { problems: self.problems, older: older_item, newer: newer_item };
         let mut operations = inner.operations(&each.operations, None);
         operations.extend(filled_requirements(older_item, newer_item, &operations));
         let keys = inner.keys(each, older, &operations, line)?;
         let level = Box::new(inner.level(operations, false));
-        Some(Operation {
-            name: "each",
-            places,
-            lens: Lens::Each { level, keys },
-        })
+        Some(Operation { name: "each", places, lens: Lens::Each { level, keys } })
     }
 
     /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
@@ -245,11 +178,9 @@ impl Compiler<'_> {
                 });
             let newer = match touching {
                 None => older.clone(),
-                Some(Operation {
-                    lens: Lens::Same,
-                    places,
-                    ..
-                }) => places.newer.first()?.path.clone(),
+                Some(Operation { lens: Lens::Same, places, .. }) => {
+                    places.newer.first()?.path.clone()
+                }
                 Some(operation) => {
                     let message = format!(
                         "each: {name} tells the items apart, so {} cannot change it",

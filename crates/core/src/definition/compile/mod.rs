@@ -35,26 +35,14 @@ impl Compiler<'_> {
         let status = status.and_then(|(status, line)| self.status(status, line));
         let mut operations = self.operations(&step.value.operations, status.as_ref());
         let mut compare = Compare::new(&step.value.accept, self.problems);
-        let requests = status.iter().flat_map(|s| {
-            [
-                s.requests.requested.path.clone(),
-                s.requests.completed.path.clone(),
-            ]
-        });
-        compare.run(
-            self.older,
-            self.newer,
-            &operations,
-            &requests.collect::<Vec<_>>(),
-            line(step),
-        );
+        let requests = status
+            .iter()
+            .flat_map(|s| [s.requests.requested.path.clone(), s.requests.completed.path.clone()]);
+        compare.run(self.older, self.newer, &operations, &requests.collect::<Vec<_>>(), line(step));
         operations.extend(filled_requirements(self.older, self.newer, &operations));
         let level = self.level(operations, true);
         Step {
-            versions: Sides {
-                older: older.name.clone(),
-                newer: newer.name.clone(),
-            },
+            versions: Sides { older: older.name.clone(), newer: newer.name.clone() },
             kept: Sides {
                 older: format!("{KEPT}{}", older.name),
                 newer: format!("{KEPT}{}", newer.name),
@@ -84,11 +72,7 @@ impl Compiler<'_> {
                 })
             };
             if matches!(operation.lens, Lens::OneSided)
-                && operation
-                    .places
-                    .older
-                    .iter()
-                    .any(|place| handled(&place.path))
+                && operation.places.older.iter().any(|place| handled(&place.path))
             {
                 continue;
             }
@@ -121,10 +105,7 @@ impl Compiler<'_> {
             }
             compiled.push((operation, at));
         }
-        compiled
-            .into_iter()
-            .map(|(operation, _)| operation)
-            .collect()
+        compiled.into_iter().map(|(operation, _)| operation).collect()
     }
 
     fn operation(&mut self, operation: &document::Operation, line: u64) -> Option<Operation> {
@@ -138,9 +119,7 @@ impl Compiler<'_> {
                 Some(Operation {
                     name: "blank",
                     places,
-                    lens: Lens::Blank {
-                        spellings: blank.spellings.clone(),
-                    },
+                    lens: Lens::Blank { spellings: blank.spellings.clone() },
                 })
             }
             Written::Move(pair) => self.mapped("move", &pair.from, &pair.to, Lens::Same, line),
@@ -188,10 +167,7 @@ impl Compiler<'_> {
     fn pair(&mut self, from: &str, to: &str, line: u64) -> Option<Sides<Vec<Place>>> {
         let older = self.place(Side::Older, from, line);
         let newer = self.place(Side::Newer, to, line);
-        Some(Sides {
-            older: vec![older?],
-            newer: vec![newer?],
-        })
+        Some(Sides { older: vec![older?], newer: vec![newer?] })
     }
 
     fn two_places(
@@ -207,10 +183,8 @@ impl Compiler<'_> {
             (None, Some(from), Some(to)) => Some((from.clone(), to.clone())),
             _ => {
                 let one = if name == "each" { "in" } else { "field" };
-                self.problems.add(
-                    line,
-                    format!("{name}: needs either `{one}`, or `from` and `to`"),
-                );
+                self.problems
+                    .add(line, format!("{name}: needs either `{one}`, or `from` and `to`"));
                 None
             }
         }
@@ -288,22 +262,13 @@ impl Compiler<'_> {
             if self.newer.at(&place.path).is_some() {
                 self.problems.add(
                     line,
-                    format!(
-                        "rollout.status.requests: the newer version has {} too",
-                        place.path
-                    ),
+                    format!("rollout.status.requests: the newer version has {} too", place.path),
                 );
             }
         }
         Some(RolloutStatus {
-            hashes: Requested {
-                requested: requested?,
-                completed: completed?,
-            },
-            requests: Requested {
-                requested: request,
-                completed: done,
-            },
+            hashes: Requested { requested: requested?, completed: completed? },
+            requests: Requested { requested: request, completed: done },
             reasons: reasons.path,
             promoting: status.reasons.promoting.clone(),
             staged: status.reasons.staged.clone(),
@@ -313,10 +278,6 @@ impl Compiler<'_> {
 
 fn fill_with_default(places: &mut [Place]) {
     for place in places {
-        place.fill = place
-            .schema
-            .default
-            .as_ref()
-            .map(|value| Json::owned(value.to_string()));
+        place.fill = place.schema.default.as_ref().map(|value| Json::owned(value.to_string()));
     }
 }

@@ -17,10 +17,7 @@ pub(super) fn read(
     let text = match read(&file.value) {
         Ok(text) => text,
         Err(error) => {
-            problems.add(
-                line(file),
-                format!("crd: cannot read {:?}: {error}", file.value),
-            );
+            problems.add(line(file), format!("crd: cannot read {:?}: {error}", file.value));
             return None;
         }
     };
@@ -33,34 +30,22 @@ pub(super) fn read(
         }
     };
     if crd.get("kind").and_then(Value::as_str) != Some("CustomResourceDefinition") {
-        problems.add(
-            line(file),
-            format!("crd: {} is not a CustomResourceDefinition", file.value),
-        );
+        problems.add(line(file), format!("crd: {} is not a CustomResourceDefinition", file.value));
         return None;
     }
     let mut complete = true;
     for pointer in ["/spec/group", "/spec/names/kind", "/spec/names/plural"] {
-        if crd
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .is_none_or(str::is_empty)
-        {
+        if crd.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
             complete = false;
-            problems.add(
-                line(file),
-                format!("crd: {}: no {}", file.value, pointer.replace('/', ".")),
-            );
+            problems
+                .add(line(file), format!("crd: {}: no {}", file.value, pointer.replace('/', ".")));
         }
     }
     complete.then_some(crd)
 }
 
 pub(super) fn versions(crd: &Value, line: u64, problems: &mut Problems) -> Option<Vec<Version>> {
-    let group = crd
-        .pointer("/spec/group")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let group = crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default();
     let list = crd
         .pointer("/spec/versions")
         .and_then(Value::as_array)
@@ -81,12 +66,7 @@ pub(super) fn versions(crd: &Value, line: u64, problems: &mut Problems) -> Optio
             );
             return None;
         };
-        let flag = |key: &str| {
-            version
-                .get(key)
-                .and_then(Value::as_bool)
-                .unwrap_or_default()
-        };
+        let flag = |key: &str| version.get(key).and_then(Value::as_bool).unwrap_or_default();
         versions.push(Version {
             name: Arc::from(name),
             api_version: format!("{group}/{name}"),
@@ -108,23 +88,14 @@ pub(super) fn order(
     steps: &[Spanned<document::Step>],
     problems: &mut Problems,
 ) -> Option<Vec<Version>> {
-    let known = versions
-        .iter()
-        .map(|version| version.name.to_string())
-        .collect::<Vec<_>>()
-        .join(", ");
+    let known =
+        versions.iter().map(|version| version.name.to_string()).collect::<Vec<_>>().join(", ");
     let mut ordered: Vec<Version> = Vec::new();
     let mut good = true;
     let mut take = |name: &Spanned<String>, ordered: &mut Vec<Version>, problems: &mut Problems| {
-        match versions
-            .iter()
-            .position(|version| version.name.as_ref() == name.value)
-        {
+        match versions.iter().position(|version| version.name.as_ref() == name.value) {
             Some(index) => ordered.push(versions.remove(index)),
-            None if ordered
-                .iter()
-                .any(|version| version.name.as_ref() == name.value) =>
-            {
+            None if ordered.iter().any(|version| version.name.as_ref() == name.value) => {
                 good = false;
                 problems.add(
                     line(name),
@@ -146,14 +117,8 @@ pub(super) fn order(
     for (index, step) in steps.iter().enumerate() {
         if index == 0 {
             take(&step.value.from, &mut ordered, problems);
-        } else if ordered
-            .last()
-            .is_some_and(|last| last.name.as_ref() != step.value.from.value)
-        {
-            let last = ordered
-                .last()
-                .map(|last| last.name.to_string())
-                .unwrap_or_default();
+        } else if ordered.last().is_some_and(|last| last.name.as_ref() != step.value.from.value) {
+            let last = ordered.last().map(|last| last.name.to_string()).unwrap_or_default();
             problems.add(
                 line(&step.value.from),
                 format!(

@@ -20,11 +20,7 @@ pub(super) struct Problems {
 
 impl Problems {
     pub(super) fn add(&mut self, line: u64, message: impl Into<String>) {
-        self.list.push(Problem {
-            file: self.file.clone(),
-            line,
-            message: message.into(),
-        });
+        self.list.push(Problem { file: self.file.clone(), line, message: message.into() });
     }
 
     fn into_result<T>(mut self, value: Option<T>) -> Result<T, BadDefinition> {
@@ -33,9 +29,7 @@ impl Problems {
             _ => {
                 self.list.sort_by_key(|problem| problem.line);
                 self.list.dedup();
-                Err(BadDefinition {
-                    problems: self.list,
-                })
+                Err(BadDefinition { problems: self.list })
             }
         }
     }
@@ -51,10 +45,7 @@ pub(super) fn load(
     text: &str,
     read: &mut dyn FnMut(&str) -> std::io::Result<String>,
 ) -> Result<Kind, BadDefinition> {
-    let mut problems = Problems {
-        file: file.to_owned(),
-        list: Vec::new(),
-    };
+    let mut problems = Problems { file: file.to_owned(), list: Vec::new() };
     let kind = compile(text, read, &mut problems);
     problems.into_result(kind)
 }
@@ -72,10 +63,9 @@ fn compile(
             return None;
         }
     };
-    for (what, found, wanted) in [
-        ("apiVersion", &document.api_version, API_VERSION),
-        ("kind", &document.kind, KIND),
-    ] {
+    for (what, found, wanted) in
+        [("apiVersion", &document.api_version, API_VERSION), ("kind", &document.kind, KIND)]
+    {
         if found.value != wanted {
             problems.add(
                 line(found),
@@ -84,11 +74,8 @@ fn compile(
         }
     }
     let crd = crd::read(&document.crd, read, problems)?;
-    let versions = crd::order(
-        crd::versions(&crd, line(&document.crd), problems)?,
-        &document.steps,
-        problems,
-    )?;
+    let versions =
+        crd::order(crd::versions(&crd, line(&document.crd), problems)?, &document.steps, problems)?;
     let rollout = match &document.rollout {
         Some(rollout) => Some(rollout::compile(rollout, &versions, problems)?),
         None => None,
@@ -97,45 +84,29 @@ fn compile(
     for (index, (step, pair)) in document.steps.iter().zip(versions.windows(2)).enumerate() {
         let [older, newer] = pair else { continue };
         let status = match (&document.rollout, &rollout) {
-            (Some(written), Some(rollout)) if rollout.at == index + 1 => written
-                .value
-                .status
-                .as_ref()
-                .map(|status| (status, line(written))),
+            (Some(written), Some(rollout)) if rollout.at == index + 1 => {
+                written.value.status.as_ref().map(|status| (status, line(written)))
+            }
             _ => None,
         };
         steps.push(
-            Compiler {
-                problems,
-                older: &older.schema,
-                newer: &newer.schema,
-            }
-            .step(step, older, newer, status),
+            Compiler { problems, older: &older.schema, newer: &newer.schema }
+                .step(step, older, newer, status),
         );
     }
     if let (Some(written), Some(rollout)) = (&document.rollout, &rollout)
         && rollout.at == 0
         && written.value.status.is_some()
     {
-        problems.add(
-            line(written),
-            "rollout.status: no step leads to the version that is hashed",
-        );
+        problems.add(line(written), "rollout.status: no step leads to the version that is hashed");
     }
-    let group = crd
-        .pointer("/spec/group")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let group = crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default();
     let admission = match &document.admission {
         Some(written) => admission::compile(written, group, &versions, problems)?,
         None => Admission::none(group),
     };
-    let text = |pointer: &str| {
-        crd.pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text =
+        |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let kind = text("/spec/names/kind");
     Some(Kind {
         name: document.name.unwrap_or_else(|| kind.to_lowercase()).into(),
@@ -152,8 +123,5 @@ fn compile(
 
 /// `, did you mean "x"?` where something near exists.
 pub(super) fn hint(schema: &Schema, name: &str) -> String {
-    schema
-        .nearest(name)
-        .map(|near| format!(", did you mean {near:?}?"))
-        .unwrap_or_default()
+    schema.nearest(name).map(|near| format!(", did you mean {near:?}?")).unwrap_or_default()
 }

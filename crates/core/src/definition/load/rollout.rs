@@ -14,22 +14,14 @@ pub(super) fn compile(
 ) -> Option<Rollout> {
     let at_line = line(written);
     let hash = &written.value.hash;
-    let Some((at, version)) = versions
-        .iter()
-        .enumerate()
-        .find(|(_, version)| version.name.as_ref() == hash.at)
+    let Some((at, version)) =
+        versions.iter().enumerate().find(|(_, version)| version.name.as_ref() == hash.at)
     else {
-        let known = versions
-            .iter()
-            .map(|version| version.name.to_string())
-            .collect::<Vec<_>>()
-            .join(", ");
+        let known =
+            versions.iter().map(|version| version.name.to_string()).collect::<Vec<_>>().join(", ");
         problems.add(
             at_line,
-            format!(
-                "rollout.hash.at: the CRD has no version {:?}; it has {known}",
-                hash.at
-            ),
+            format!("rollout.hash.at: the CRD has no version {:?}; it has {known}", hash.at),
         );
         return None;
     };
@@ -71,9 +63,8 @@ pub(super) fn compile(
     for (text, value) in &hash.defaults {
         let path =
             hashed(text, hash, &version.schema, problems, at_line).filter(|path| path.len() == 2);
-        let Some((path, place)) = path
-            .and_then(|path| Some((version.schema.at(&path)?, path)))
-            .map(|(s, p)| (p, s))
+        let Some((path, place)) =
+            path.and_then(|path| Some((version.schema.at(&path)?, path))).map(|(s, p)| (p, s))
         else {
             problems.add(
                 at_line,
@@ -90,10 +81,7 @@ pub(super) fn compile(
         if !place.admits(&Json::borrowed(&value)) {
             problems.add(
                 at_line,
-                format!(
-                    "rollout.hash.defaults: {text} cannot be {value} at {}",
-                    hash.at
-                ),
+                format!("rollout.hash.defaults: {text} cannot be {value} at {}", hash.at),
             );
         }
         if let (Some(name), Some(value)) = (path.names().last(), place.canonical().text(&value)) {
@@ -101,13 +89,7 @@ pub(super) fn compile(
         }
     }
     defaults.sort();
-    Some(Rollout {
-        of: hash.of.clone(),
-        at,
-        defaults,
-        force: hash.force.clone(),
-        canonical,
-    })
+    Some(Rollout { of: hash.of.clone(), at, defaults, force: hash.force.clone(), canonical })
 }
 
 /// The path of a hashed field, if the schema has it.

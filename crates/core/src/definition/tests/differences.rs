@@ -102,24 +102,15 @@ fn what_is_accepted_must_differ_and_say_why() {
         "properties: {a: {type: integer, minimum: 1}}",
     );
     check(
-        told(
-            &accept("{path: spec.a, difference: minimum, reason: zero never worked}"),
-            &crd,
-        ),
+        told(&accept("{path: spec.a, difference: minimum, reason: zero never worked}"), &crd),
         "fine",
     );
     check(
-        told(
-            &accept("{path: spec.a, difference: minimum, reason: \" \"}"),
-            &crd,
-        ),
+        told(&accept("{path: spec.a, difference: minimum, reason: \" \"}"), &crd),
         "thing.yaml:8: accept: spec.a: say why, in `reason`",
     );
     check(
-        told(
-            &accept("{path: spec.a, difference: maximum, reason: a typo}"),
-            &crd,
-        ),
+        told(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
     );
     check(

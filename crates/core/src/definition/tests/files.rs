@@ -54,10 +54,9 @@ fn the_file_and_its_crd() {
         told(&fine.replace("crd: things.yaml\n", ""), &same),
         "thing.yaml:3: missing field `crd`",
     );
-    let missing = Kind::load("thing.yaml", &fine, &mut |_| {
-        std::fs::read_to_string("/there/is/none")
-    })
-    .unwrap_err();
+    let missing =
+        Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none"))
+            .unwrap_err();
     check(
         missing.to_string(),
         r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
@@ -66,10 +65,7 @@ fn the_file_and_its_crd() {
         told(&fine, "kind: Deployment\nspec: {}\n"),
         "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
     );
-    check(
-        told(&fine, "kind: [\n"),
-        "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['",
-    );
+    check(told(&fine, "kind: [\n"), "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['");
     check(
         told(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
         "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
@@ -84,10 +80,7 @@ fn the_file_and_its_crd() {
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout = |hash: &str| {
-        told(
-            &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"),
-            &same,
-        )
+        told(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same)
     };
     check(
         rollout(

@@ -43,10 +43,7 @@ fn step(older: &str, newer: &str, operations: &str, expected: &str) {
 fn difference(older: &str, newer: &str, expected: &str) {
     let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n");
     let properties = |field: &str| format!("properties: {{a: {field}}}");
-    check(
-        told(&definition, &crd(&properties(older), &properties(newer))),
-        expected,
-    );
+    check(told(&definition, &crd(&properties(older), &properties(newer))), expected);
 }
 
 #[track_caller]

@@ -20,12 +20,7 @@ fn operations_that_cannot_be_read() {
         "  - drop: [spec.image]\n",
         "thing.yaml:8: takes a path, or {field: PATH, value: WHAT TO FILL IN}",
     );
-    step(
-        SAME,
-        SAME,
-        "  - values: {field: spec.image}\n",
-        "thing.yaml:8: missing field `map`",
-    );
+    step(SAME, SAME, "  - values: {field: spec.image}\n", "thing.yaml:8: missing field `map`");
     step(
         SAME,
         SAME,

@@ -53,12 +53,8 @@ impl Judging<'_> {
         let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
         let mut found = Found::default();
         if self.is_promoting(written) {
-            let own = self
-                .settings
-                .controller
-                .as_ref()
-                .map(|own| own.text.as_str())
-                .unwrap_or_default();
+            let own =
+                self.settings.controller.as_ref().map(|own| own.text.as_str()).unwrap_or_default();
             found.errors.push(FieldError::forbidden(
                 &field,
                 format!("{own} is promoting this object: wait until the rollout is completed"),
@@ -67,10 +63,9 @@ impl Judging<'_> {
         let served = &self.settings.served;
         if !served.is_empty() && !served.iter().any(|version| version.text == to) {
             let known: Vec<&str> = served.iter().map(|version| version.text.as_str()).collect();
-            found.warnings.push(format!(
-                "{field}: no server serves {to:?}; served are {}",
-                known.join(", ")
-            ));
+            found
+                .warnings
+                .push(format!("{field}: no server serves {to:?}; served are {}", known.join(", ")));
         }
         self.add("handover", found);
     }

@@ -25,11 +25,7 @@ enum Part {
 
 /// Judges a create or an update.
 pub(super) fn judge(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Judgement {
-    let mut judging = Judging {
-        kind,
-        settings,
-        judgement: Judgement::default(),
-    };
+    let mut judging = Judging { kind, settings, judgement: Judgement::default() };
     let part = part(kind, settings, written);
     match &part {
         Part::Nothing => {}
@@ -64,10 +60,7 @@ fn part(kind: &Kind, settings: &Settings, written: &Written<'_>) -> Part {
         (Some(Label::None | Label::Malformed(_)), Label::Own(_)) => Part::Enter { from: None },
         (Some(Label::Own(_)), Label::Other(to)) => Part::Leave { to },
         (_, Label::Other(other))
-            if settings
-                .shadowed
-                .iter()
-                .any(|version| version.text == other) =>
+            if settings.shadowed.iter().any(|version| version.text == other) =>
         {
             Part::Shadow
         }
@@ -85,18 +78,12 @@ pub(super) struct Judging<'a> {
 
 impl Judging<'_> {
     fn controller(&self) -> Option<&semver::Version> {
-        self.settings
-            .controller
-            .as_ref()
-            .map(|controller| &controller.version)
+        self.settings.controller.as_ref().map(|controller| &controller.version)
     }
 
     /// Applies all rules of this controller version.
     fn own(&mut self, written: &Written<'_>, ratchet: bool) {
-        let request = match written
-            .read_new()
-            .and_then(|object| object.version(self.kind))
-        {
+        let request = match written.read_new().and_then(|object| object.version(self.kind)) {
             Ok(version) => version,
             Err(error) => return self.unreadable(written, &error, ratchet),
         };
@@ -168,11 +155,7 @@ impl Judging<'_> {
     }
 
     pub(super) fn count(&mut self, rule: &str, effect: &'static str) {
-        let verdict = Verdict {
-            kind: self.kind.name.clone(),
-            rule: rule.to_owned(),
-            effect,
-        };
+        let verdict = Verdict { kind: self.kind.name.clone(), rule: rule.to_owned(), effect };
         self.judgement.verdicts.push(verdict);
     }
 
@@ -186,20 +169,14 @@ impl Judging<'_> {
     /// What a server that looks on found: for its metrics and the audit log, whatever its mode is.
     fn only_counted(mut self) -> Judgement {
         self.judgement.warnings.clear();
-        self.judgement
-            .verdicts
-            .retain(|verdict| verdict.effect != "warn");
+        self.judgement.verdicts.retain(|verdict| verdict.effect != "warn");
         for verdict in &mut self.judgement.verdicts {
             verdict.effect = "would_deny";
         }
-        let errors: Vec<String> = std::mem::take(&mut self.judgement.errors)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let errors: Vec<String> =
+            std::mem::take(&mut self.judgement.errors).iter().map(ToString::to_string).collect();
         if !errors.is_empty() {
-            self.judgement
-                .audit
-                .push(("would-deny".to_owned(), bounded(&errors.join("; "))));
+            self.judgement.audit.push(("would-deny".to_owned(), bounded(&errors.join("; "))));
         }
         self.judgement
     }
@@ -210,9 +187,7 @@ impl Judging<'_> {
         }
         let errors = std::mem::take(&mut self.judgement.errors);
         let text: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        self.judgement
-            .audit
-            .push(("would-deny".to_owned(), bounded(&text.join("; "))));
+        self.judgement.audit.push(("would-deny".to_owned(), bounded(&text.join("; "))));
         if self.settings.enforcement == Enforcement::Warn {
             for error in text {
                 self.warn(format!("not enforced yet: {error}"));
@@ -237,8 +212,7 @@ impl Written<'_> {
         };
         let (new, old) = (members(&self.object), members(old));
         let same = |(name, value): &(String, Json<'_>)| {
-            old.iter()
-                .any(|(other, before)| other == name && before.same(value))
+            old.iter().any(|(other, before)| other == name && before.same(value))
         };
         new.len() == old.len() && new.iter().all(same)
     }
@@ -262,9 +236,7 @@ impl Written<'_> {
             (None, None) => None,
             _ => Some(false),
         };
-        same(&path)
-            .or_else(|| same(&Path::default().join(whole)))
-            .unwrap_or(false)
+        same(&path).or_else(|| same(&Path::default().join(whole))).unwrap_or(false)
     }
 }
 
@@ -278,21 +250,12 @@ fn subject<'w>(
     let mut new = written.read_new()?;
     new.convert(kind, at, None)?;
     let convert = |mut old: Object<'w>| old.convert(kind, at, None).map(|_| old);
-    let old = written
-        .read_old()
-        .and_then(|old| old.and_then(convert).ok());
+    let old = written.read_old().and_then(|old| old.and_then(convert).ok());
     let sent = match (&old, written.read_old()) {
         (None, Some(Ok(before))) => Some([written.read_new()?, before]),
         _ => None,
     };
-    Ok(Subject {
-        kind,
-        at,
-        request,
-        new,
-        old,
-        sent,
-    })
+    Ok(Subject { kind, at, request, new, old, sent })
 }
 
 /// The length of one warning: the API server cuts them at 256 characters once all together exceed 4096

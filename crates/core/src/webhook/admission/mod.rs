@@ -71,16 +71,11 @@ impl std::str::FromStr for ControllerVersion {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let label = text.len() <= 63
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.ends_with(|c: char| c.is_ascii_alphanumeric());
         match upgrade::version(text).filter(|_| label) {
-            Some(version) => Ok(Self {
-                text: text.to_owned(),
-                version,
-            }),
+            Some(version) => Ok(Self { text: text.to_owned(), version }),
             None => Err(NotAVersion(text.to_owned())),
         }
     }
@@ -160,12 +155,7 @@ struct Written<'a> {
 impl<'a> Written<'a> {
     fn new(object: Json<'a>, old: Option<Json<'a>>) -> Self {
         let (new_text, old_text) = (object.to_text(), old.as_ref().map(Json::to_text));
-        Self {
-            object,
-            old,
-            new_text,
-            old_text,
-        }
+        Self { object, old, new_text, old_text }
     }
 
     fn label(&self, settings: &Settings, kind: &Kind) -> Label {
@@ -173,9 +163,7 @@ impl<'a> Written<'a> {
     }
 
     fn old_label(&self, settings: &Settings, kind: &Kind) -> Option<Label> {
-        self.old
-            .as_ref()
-            .map(|old| settings.label(old, &kind.admission.version_label))
+        self.old.as_ref().map(|old| settings.label(old, &kind.admission.version_label))
     }
 
     fn read_new(&self) -> Result<Object<'_>, ConvertError> {

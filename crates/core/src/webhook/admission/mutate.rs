@@ -48,11 +48,7 @@ pub(super) fn patch(
         };
         if let Some(value) = value {
             label = settings.class(&value);
-            stamps.push(Stamp {
-                map: "labels",
-                key: key.clone(),
-                value,
-            });
+            stamps.push(Stamp { map: "labels", key: key.clone(), value });
         }
     }
     // The rest is for the version that manages the object to say.
@@ -73,21 +69,14 @@ fn kept_again(kind: &Kind, written: &Written<'_>) -> Vec<Stamp> {
     let Some(old) = &written.old else {
         return Vec::new();
     };
-    let keys = kind
-        .steps
-        .iter()
-        .flat_map(|step| [&step.kept.older, &step.kept.newer]);
+    let keys = kind.steps.iter().flat_map(|step| [&step.kept.older, &step.kept.newer]);
     let mut stamps: Vec<Stamp> = Vec::new();
     for key in keys {
         let missing = entry(&written.object, "annotations", key).is_none();
         let value = entry(old, "annotations", key).and_then(|value| text(&value));
         let once = !stamps.iter().any(|stamp| stamp.key == *key);
         if let (true, true, Some(value)) = (missing, once, value) {
-            stamps.push(Stamp {
-                map: "annotations",
-                key: key.clone(),
-                value,
-            });
+            stamps.push(Stamp { map: "annotations", key: key.clone(), value });
         }
     }
     stamps
@@ -107,24 +96,14 @@ fn hash(kind: &Kind, written: &Written<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     if object.convert(kind, rollout.at, None).is_err() {
         return Vec::new();
     }
-    let force = rollout
-        .force
-        .as_deref()
-        .and_then(|force| object.annotations.text(force));
-    let hash = rollout::hash(
-        rollout,
-        object.root.get(&rollout.of).as_ref(),
-        force.as_deref(),
-    );
+    let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
+    let hash = rollout::hash(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref());
     let stamp = |name: &str, value: String| Stamp {
         map: "annotations",
         key: format!("{}/{name}", kind.group),
         value,
     };
-    vec![
-        stamp("rollout-hash", hash),
-        stamp("rollout-hash-version", HASH_SCHEMA.to_owned()),
-    ]
+    vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
 }
 
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
@@ -134,9 +113,7 @@ fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     let odd = |value: Option<Json<'_>>| value.is_some_and(|v| !v.is_object() && !v.is_null());
     let map = |name: &str| Some(metadata.as_ref()?.get(name)?.into_owned());
     if odd(object.get("metadata"))
-        || ["labels", "annotations"]
-            .into_iter()
-            .any(|name| odd(map(name)))
+        || ["labels", "annotations"].into_iter().any(|name| odd(map(name)))
     {
         return patch;
     }
@@ -150,10 +127,8 @@ fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     }
     let mut made: Vec<&str> = Vec::new();
     for Stamp { map, key, value } in stamps {
-        let existing = metadata
-            .as_ref()
-            .and_then(|metadata| metadata.get(map))
-            .filter(Json::is_object);
+        let existing =
+            metadata.as_ref().and_then(|metadata| metadata.get(map)).filter(Json::is_object);
         let now = existing
             .as_ref()
             .and_then(|existing| existing.get(&key))
@@ -179,11 +154,7 @@ fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
         });
     }
     // Parents alone are no reason to touch an object.
-    if patch.iter().all(|operation| operation.value == "{}") {
-        Vec::new()
-    } else {
-        patch
-    }
+    if patch.iter().all(|operation| operation.value == "{}") { Vec::new() } else { patch }
 }
 
 /// A patch as a JSON document.

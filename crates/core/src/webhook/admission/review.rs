@@ -22,12 +22,8 @@ pub(in crate::webhook) fn handle(
     body: &[u8],
 ) -> Result<Reply, BadReview> {
     let json = parse(body)?;
-    let Envelope {
-        api_version,
-        uid,
-        request,
-        problem,
-    } = envelope(&json, GROUP, "AdmissionReview")?;
+    let Envelope { api_version, uid, request, problem } =
+        envelope(&json, GROUP, "AdmissionReview")?;
     let answer = Answer { api_version, uid };
     if let Some(problem) = problem {
         return Ok(answer.refuse(problem));
@@ -61,19 +57,18 @@ pub(in crate::webhook) fn handle(
     let Some(new) = object("object") else {
         return Ok(answer.refuse(format!("request.object is missing in a {operation}")));
     };
-    let (group, kind_name) = request.get("kind").map_or_else(Default::default, |kind| {
-        (string(&kind, "group"), string(&kind, "kind"))
-    });
+    let (group, kind_name) = request
+        .get("kind")
+        .map_or_else(Default::default, |kind| (string(&kind, "group"), string(&kind, "kind")));
     let kind = match webhook.kind_named(&group, &kind_name) {
         Ok(kind) => kind,
         Err(error) => return Ok(answer.refuse(error.to_string())),
     };
     let written = Written::new(new, object("oldObject").filter(|_| operation == "UPDATE"));
     Ok(match endpoint {
-        Endpoint::Mutate => answer.allow(
-            Judgement::default(),
-            &patch(kind, &webhook.settings, &written),
-        ),
+        Endpoint::Mutate => {
+            answer.allow(Judgement::default(), &patch(kind, &webhook.settings, &written))
+        }
         _ => {
             let judgement = judge(kind, &webhook.settings, &written);
             if judgement.errors.is_empty() {
@@ -102,11 +97,7 @@ impl Answer {
         response.set("uid", Json::string(&self.uid));
         response.set(
             "allowed",
-            Json::borrowed(if outcome == Outcome::Deny {
-                "false"
-            } else {
-                "true"
-            }),
+            Json::borrowed(if outcome == Outcome::Deny { "false" } else { "true" }),
         );
         for (name, value) in more {
             response.set(name, value);
@@ -114,13 +105,7 @@ impl Answer {
         if !judgement.warnings.is_empty() {
             response.set(
                 "warnings",
-                Json::Array(
-                    judgement
-                        .warnings
-                        .iter()
-                        .map(|text| Json::string(text))
-                        .collect(),
-                ),
+                Json::Array(judgement.warnings.iter().map(|text| Json::string(text)).collect()),
             );
         }
         if !judgement.audit.is_empty() {
@@ -151,10 +136,7 @@ impl Answer {
             return self.reply(Outcome::Allow, None, judgement, Vec::new());
         }
         let patch = STANDARD.encode(document(patch));
-        let more = vec![
-            ("patchType", Json::string("JSONPatch")),
-            ("patch", Json::string(&patch)),
-        ];
+        let more = vec![("patchType", Json::string("JSONPatch")), ("patch", Json::string(&patch))];
         self.reply(Outcome::Patch, None, judgement, more)
     }
 
@@ -163,10 +145,7 @@ impl Answer {
         let message = invalid(kind, &written.object, &judgement.errors);
         let mut details = Members::default();
         let full = name(&written.object);
-        details.set(
-            "name",
-            Json::string(full.rsplit_once('/').map_or(&full, |(_, name)| name)),
-        );
+        details.set("name", Json::string(full.rsplit_once('/').map_or(&full, |(_, name)| name)));
         details.set("group", Json::string(&kind.group));
         details.set("kind", Json::string(&kind.kind));
         let cause = |error: &FieldError| {
@@ -176,29 +155,16 @@ impl Answer {
             cause.set("field", Json::string(&error.path));
             Json::Object(cause)
         };
-        details.set(
-            "causes",
-            Json::Array(judgement.errors.iter().map(cause).collect()),
-        );
+        details.set("causes", Json::Array(judgement.errors.iter().map(cause).collect()));
         let status = status(422, "Invalid", &message, Some(details));
-        self.reply(
-            Outcome::Deny,
-            Some(message),
-            judgement,
-            vec![("status", status)],
-        )
+        self.reply(Outcome::Deny, Some(message), judgement, vec![("status", status)])
     }
 
     /// Refuses a request that nobody could judge: wrong configuration, not a wrong object.
     fn refuse(self, problem: String) -> Reply {
         let problem = bounded(&problem);
         let status = status(400, "BadRequest", &problem, None);
-        self.reply(
-            Outcome::Deny,
-            Some(problem),
-            Judgement::default(),
-            vec![("status", status)],
-        )
+        self.reply(Outcome::Deny, Some(problem), Judgement::default(), vec![("status", status)])
     }
 }
 
@@ -217,9 +183,7 @@ fn status<'a>(code: u16, reason: &str, message: &str, details: Option<Members<'a
 /// The message of a denial, as the API server words its own.
 pub(in crate::webhook) fn invalid(kind: &Kind, object: &Json<'_>, errors: &[FieldError]) -> String {
     let full = name(object);
-    let name = full
-        .rsplit_once('/')
-        .map_or(full.as_str(), |(_, name)| name);
+    let name = full.rsplit_once('/').map_or(full.as_str(), |(_, name)| name);
     let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let list = match list.as_slice() {
         [one] => one.clone(),

@@ -110,9 +110,7 @@ impl<'a> Subject<'a> {
         match (&rule.check, new) {
             (Check::Deprecated { successor, unless }, Some(new)) => {
                 if !unless.iter().any(|value| value.same(&new)) {
-                    found
-                        .warnings
-                        .push(format!("{field} is deprecated: use {successor}"));
+                    found.warnings.push(format!("{field} is deprecated: use {successor}"));
                 }
             }
             (Check::Duration, Some(new)) => {
@@ -177,15 +175,7 @@ impl<'a> Subject<'a> {
                 }
             }
             (Check::Upgrade { .. }, Some(new)) => self.check_upgrade(rule, &new, &mut found),
-            (
-                Check::Warn {
-                    is,
-                    unless,
-                    unlike,
-                    message,
-                },
-                Some(new),
-            ) => {
+            (Check::Warn { is, unless, unlike, message }, Some(new)) => {
                 let is = is.as_ref().is_none_or(|value| value.same(&new));
                 let none = unless.iter().any(|value| same_value(value, &new));
                 let mut others = unlike.iter().filter_map(|other| self.new_value(other));
@@ -202,14 +192,7 @@ impl<'a> Subject<'a> {
 
     /// Nothing runs before an object is there. What runs is what the status said before this write.
     fn check_upgrade(&mut self, rule: &Rule, new: &Json<'_>, found: &mut Found) {
-        let Check::Upgrade {
-            running,
-            or_wanted,
-            reading,
-            path,
-            no_downgrade,
-        } = &rule.check
-        else {
+        let Check::Upgrade { running, or_wanted, reading, path, no_downgrade } = &rule.check else {
             return;
         };
         let version = |value: Json<'_>| value.as_str().and_then(|text| read(&text, *reading));
@@ -218,9 +201,7 @@ impl<'a> Subject<'a> {
         };
         let before = self.old_value(&rule.field).and_then(version);
         let runs = running.as_ref().and_then(|running| self.old_value(running));
-        let runs = runs
-            .and_then(version)
-            .or_else(|| before.clone().filter(|_| *or_wanted));
+        let runs = runs.and_then(version).or_else(|| before.clone().filter(|_| *or_wanted));
         let before = before.filter(|before| *no_downgrade && wanted.cmp_precedence(before).is_lt());
         for from in [runs, before].into_iter().flatten() {
             let Err(refused) = path.path.allow(&from, &wanted) else {
@@ -248,17 +229,9 @@ pub(super) fn opted_out<'p>(
     refused: &Refused,
 ) -> Option<&'p str> {
     let downgrade = refused.wanted.cmp_precedence(&refused.running).is_lt();
-    let names = [
-        path.opt_out.as_deref(),
-        path.downgrade_opt_out.as_deref().filter(|_| downgrade),
-    ];
+    let names = [path.opt_out.as_deref(), path.downgrade_opt_out.as_deref().filter(|_| downgrade)];
     let mut names = names.into_iter().flatten();
-    names.find(|name| {
-        object
-            .annotations
-            .text(name)
-            .is_some_and(|value| value != "false")
-    })
+    names.find(|name| object.annotations.text(name).is_some_and(|value| value != "false"))
 }
 
 fn read(text: &str, reading: Reading) -> Option<Version> {

@@ -7,9 +7,7 @@ pub(crate) fn spelled(kind: &Kind, path: &Path, from: usize, to: usize) -> Path 
     let mut path = path.clone();
     for (side, operations) in way(kind, from, to) {
         let there = moved(operations, &path, side).map(|(_, there)| there);
-        path = there
-            .or_else(|| carried(operations, &path, side))
-            .unwrap_or(path);
+        path = there.or_else(|| carried(operations, &path, side)).unwrap_or(path);
     }
     path
 }
@@ -31,10 +29,7 @@ pub(crate) fn the_same(kind: &Kind, path: &Path, from: usize, to: usize) -> Opti
 fn way(kind: &Kind, from: usize, to: usize) -> impl Iterator<Item = (Side, &[Operation])> {
     let up = from < to;
     let side = if up { Side::Newer } else { Side::Older };
-    let steps = kind
-        .steps
-        .get(from.min(to)..from.max(to))
-        .unwrap_or_default();
+    let steps = kind.steps.get(from.min(to)..from.max(to)).unwrap_or_default();
     let count = steps.len();
     (0..count).filter_map(move |index| {
         let index = if up { index } else { count - 1 - index };
@@ -52,11 +47,8 @@ fn moved<'k>(operations: &'k [Operation], path: &Path, to: Side) -> Option<(&'k 
     let around = operations.iter().filter_map(|operation| {
         let (here, there) = places(operation)?;
         let here = here.iter().find(|here| path.starts_with(&here.path))?;
-        let path = if is_one_to_one(operation) {
-            path.moved(&here.path, there)
-        } else {
-            there.clone()
-        };
+        let path =
+            if is_one_to_one(operation) { path.moved(&here.path, there) } else { there.clone() };
         Some((here.path.len(), operation, path))
     });
     let best = around.max_by_key(|(length, ..)| *length);

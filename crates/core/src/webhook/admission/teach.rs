@@ -18,10 +18,7 @@ impl Judging<'_> {
         };
         let preimage = |object: &mut crate::webhook::convert::Object<'_>| {
             object.convert(self.kind, rollout.at, None).ok()?;
-            let force = rollout
-                .force
-                .as_deref()
-                .and_then(|force| object.annotations.text(force));
+            let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
             Some(rollout::preimage(
                 rollout,
                 object.root.get(&rollout.of).as_ref(),
@@ -45,10 +42,7 @@ impl Judging<'_> {
             }
         }
         if before.force != after.force {
-            fields.push(format!(
-                "annotation {}",
-                rollout.force.as_deref().unwrap_or_default()
-            ));
+            fields.push(format!("annotation {}", rollout.force.as_deref().unwrap_or_default()));
         }
         let short = |hash: &str| hash.get(..8).unwrap_or_default().to_owned();
         self.warn(format!(
@@ -62,22 +56,15 @@ impl Judging<'_> {
 
     /// Tells of fields that a manifest still has, but the version of the request has not: the API server drops them.
     pub(super) fn gone(&mut self, written: &Written<'_>, request: usize) {
-        let Some(step) = request
-            .checked_sub(1)
-            .and_then(|index| self.kind.steps.get(index))
-        else {
+        let Some(step) = request.checked_sub(1).and_then(|index| self.kind.steps.get(index)) else {
             return;
         };
         let Ok(mut object) = written.read_new() else {
             return;
         };
-        let applied = object
-            .annotations
-            .text("kubectl.kubernetes.io/last-applied-configuration");
-        let mut applied = applied
-            .as_deref()
-            .and_then(|text| Json::parse(text).ok())
-            .filter(|applied| {
+        let applied = object.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
+        let mut applied =
+            applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
                 applied
                     .get("apiVersion")
                     .and_then(|version| version.as_str().map(|text| text.into_owned()))
@@ -96,11 +83,8 @@ impl Judging<'_> {
             let mut has =
                 |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
             if has(&mut object.root) || applied.as_mut().is_some_and(&mut has) {
-                let version = self
-                    .kind
-                    .versions
-                    .get(request)
-                    .map_or("", |version| version.name.as_ref());
+                let version =
+                    self.kind.versions.get(request).map_or("", |version| version.name.as_ref());
                 let older = step.versions.of(Side::Older);
                 self.warn(format!(
                     "{} has no effect: {version} does not have it, only {older} does",

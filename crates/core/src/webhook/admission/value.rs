@@ -10,11 +10,7 @@ pub(super) fn is_empty(value: &Json<'_>) -> bool {
 
 /// The same value, or two spellings of one UUID.
 pub(super) fn same_value(one: &Json<'_>, two: &Json<'_>) -> bool {
-    let uuid = |value: &Json<'_>| {
-        value
-            .as_str()
-            .and_then(|text| uuid::Uuid::try_parse(&text).ok())
-    };
+    let uuid = |value: &Json<'_>| value.as_str().and_then(|text| uuid::Uuid::try_parse(&text).ok());
     one.same(two) || matches!((uuid(one), uuid(two)), (Some(one), Some(two)) if one == two)
 }
 
@@ -28,10 +24,8 @@ pub(super) fn is_duration(text: &str) -> bool {
         return false;
     }
     while !rest.is_empty() {
-        let number = rest.len()
-            - rest
-                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-                .len();
+        let number =
+            rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
         let (digits, unit) = rest.split_at(number);
         if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
             return false;

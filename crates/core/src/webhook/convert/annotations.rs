@@ -50,20 +50,12 @@ impl<'a> Annotations<'a> {
                 Err(twice) => return Err(fail(SHAPE, format!("names {:?} twice", twice.0))),
             },
         };
-        Ok(Self {
-            shape,
-            members,
-            added: false,
-        })
+        Ok(Self { shape, members, added: false })
     }
 
     /// Puts them back, within their budget.
     pub(super) fn put(self, metadata: &mut Members<'a>) -> Result<(), ConvertError> {
-        let size: usize = self
-            .members
-            .iter()
-            .map(|(name, value)| name.len() + length(value))
-            .sum();
+        let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
         if self.added && size > BUDGET {
             return Err(fail(
                 SHAPE,
@@ -84,10 +76,7 @@ impl<'a> Annotations<'a> {
     /// The value of an annotation.
     pub(in crate::webhook) fn text(&self, name: &str) -> Option<String> {
         let value = self.members.get(name)?;
-        value
-            .scalar()
-            .filter(|text| text.starts_with('"'))
-            .map(|text| unescape(text).into_owned())
+        value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
     }
 
     /// Sets an annotation.
@@ -107,19 +96,11 @@ impl<'a> Annotations<'a> {
         left: &Kept<'_>,
         mut own: Kept<'a>,
     ) -> Result<(), ConvertError> {
-        if let Some(text) = left
-            .get(DISPLACED, "value")
-            .filter(|value| value.as_str().is_some())
-        {
+        if let Some(text) = left.get(DISPLACED, "value").filter(|value| value.as_str().is_some()) {
             self.members.set(step.kept.of(to), text);
         }
         if self.members.is_empty() {
-            self.shape = match left
-                .get(SHAPE, "was")
-                .as_ref()
-                .and_then(Json::as_str)
-                .as_deref()
-            {
+            self.shape = match left.get(SHAPE, "was").as_ref().and_then(Json::as_str).as_deref() {
                 Some("null") => Shape::Null,
                 Some("empty") => Shape::Present,
                 _ if left.is_empty() => self.shape,
@@ -129,9 +110,8 @@ impl<'a> Annotations<'a> {
         let name = step.kept.of(to.other());
         let theirs = self.text(name);
         // Somebody else's annotation in our form would be taken for ours on the way home, so it is put away, too.
-        let mistaken = theirs
-            .as_deref()
-            .is_some_and(|text| super::recognized(text, step).is_some());
+        let mistaken =
+            theirs.as_deref().is_some_and(|text| super::recognized(text, step).is_some());
         if own.is_empty() && !mistaken {
             return Ok(());
         }
@@ -145,8 +125,7 @@ impl<'a> Annotations<'a> {
         }
         self.shape = Shape::Present;
         self.added = true;
-        self.members
-            .set(name, Json::string(&own.into_json().to_text()));
+        self.members.set(name, Json::string(&own.into_json().to_text()));
         Ok(())
     }
 }

@@ -28,13 +28,7 @@ pub(super) fn convert_items<'a>(
                 false => kept.take(&identity(element, keys.of(from))),
             };
             let prefix = format!("{prefix}[{index}]");
-            own.push(convert(
-                element,
-                level,
-                trip,
-                entries.as_ref().unwrap_or(&nothing),
-                &prefix,
-            )?);
+            own.push(convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?);
         }
         if own.iter().all(Kept::is_empty) {
             return Ok(None);
@@ -51,24 +45,15 @@ pub(super) fn convert_items<'a>(
             path: prefix.to_owned(),
             reason: format!("names {:?} twice", duplicate.0),
         };
-        for (key, element) in value
-            .open()
-            .map_err(duplicate)?
-            .into_iter()
-            .flat_map(|members| members.iter_mut())
+        for (key, element) in
+            value.open().map_err(duplicate)?.into_iter().flat_map(|members| members.iter_mut())
         {
             let name = Json::string(key);
             let entries = kept.take(&name);
             let prefix = format!("{prefix}[{key:?}]");
             own.push((
                 name,
-                convert(
-                    element,
-                    level,
-                    trip,
-                    entries.as_ref().unwrap_or(&nothing),
-                    &prefix,
-                )?,
+                convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?,
             ));
         }
     }
@@ -84,10 +69,8 @@ fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
     let mut copy = item.clone();
     let mut values: Vec<Json<'a>> = Vec::new();
     for key in keys {
-        let value = tree::get(&mut copy, "", key)
-            .ok()
-            .flatten()
-            .map(|value| value.clone().into_owned());
+        let value =
+            tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
         values.push(value.unwrap_or(Json::NULL));
     }
     match (values.len(), values.pop()) {

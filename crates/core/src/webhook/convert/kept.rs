@@ -44,10 +44,7 @@ impl<'a> Kept<'a> {
 
     /// A member of a field's entry.
     pub(super) fn get<'b>(&self, id: &str, member: &str) -> Option<Json<'b>> {
-        self.0
-            .get(id)
-            .and_then(|entry| entry.get(member))
-            .map(|value| value.view().into_owned())
+        self.0.get(id).and_then(|entry| entry.get(member)).map(|value| value.view().into_owned())
     }
 
     pub(super) fn has(&self, id: &str) -> bool {
@@ -89,10 +86,7 @@ impl<'a> Kept<'a> {
         now: &Fragment<'_>,
     ) -> Option<Fragment<'b>> {
         let entry = self.0.get(id)?;
-        if ["derived", "left", "was", "each"]
-            .iter()
-            .any(|other| entry.get(other).is_some())
-        {
+        if ["derived", "left", "was", "each"].iter().any(|other| entry.get(other).is_some()) {
             return None;
         }
         let became = read(entry.get("became"), now.len())?;
@@ -178,9 +172,7 @@ pub(super) fn write_items<'a>(items: Vec<(Json<'a>, Kept<'a>)>) -> Option<Json<'
         !kept.is_empty() || needed.contains(&normal(&identity.to_text()))
     });
     Some(Json::Array(
-        pairs
-            .map(|(identity, kept)| Json::Array(vec![identity, kept.into_json()]))
-            .collect(),
+        pairs.map(|(identity, kept)| Json::Array(vec![identity, kept.into_json()])).collect(),
     ))
 }
 
@@ -197,12 +189,7 @@ pub(super) fn same(one: &Fragment<'_>, two: &Fragment<'_>) -> bool {
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
 pub(super) fn identical(one: &Fragment<'_>, two: &Fragment<'_>) -> bool {
     let spelled = |value: &Json<'_>| spelled(&value.to_text());
-    same(one, two)
-        && one
-            .iter()
-            .flatten()
-            .map(spelled)
-            .eq(two.iter().flatten().map(spelled))
+    same(one, two) && one.iter().flatten().map(spelled).eq(two.iter().flatten().map(spelled))
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.
@@ -211,10 +198,7 @@ fn write<'a>(fragment: &Fragment<'a>) -> Option<Json<'a>> {
         [one] => one.clone(),
         several if several.iter().all(Option::is_none) => None,
         several => Some(Json::Array(
-            several
-                .iter()
-                .map(|value| Json::Array(value.iter().cloned().collect()))
-                .collect(),
+            several.iter().map(|value| Json::Array(value.iter().cloned().collect())).collect(),
         )),
     }
 }
@@ -230,9 +214,7 @@ fn read<'a>(written: Option<Json<'_>>, places: usize) -> Option<Fragment<'a>> {
                 let inner = element.open_array()?;
                 (inner.len() < 2).then(|| inner.pop().map(Json::into_owned))
             });
-            values
-                .collect::<Option<Vec<_>>>()
-                .filter(|values| values.len() == places)
+            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
         }
     }
 }

@@ -92,23 +92,17 @@ fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
 
 /// Decimal digits, perhaps with a sign, without leading zeros: of any length, since numbers are text here.
 fn integer(text: &str) -> Option<String> {
-    let (sign, digits) = text
-        .strip_prefix('-')
-        .map_or(("", text), |digits| ("-", digits));
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let digits = digits.trim_start_matches('0');
-    Some(format!(
-        "{sign}{}",
-        if digits.is_empty() { "0" } else { digits }
-    ))
+    Some(format!("{sign}{}", if digits.is_empty() { "0" } else { digits }))
 }
 
 /// A number as JSON writes them.
 fn number(text: &str) -> Option<String> {
-    text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
-        .then_some(())?;
+    text.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(())?;
     Json::parse(text)
         .ok()
         .filter(|value| value.type_name() == "number")
@@ -132,19 +126,15 @@ fn split<'a>(whole: Option<Json<'a>>, separator: &str, places: &[Place]) -> Frag
 }
 
 fn join<'a>(parts: &Fragment<'a>, separator: &str) -> Option<Json<'a>> {
-    let present: Vec<_> = parts
-        .iter()
-        .map_while(|part| part.as_ref().filter(|part| !part.is_null()))
-        .collect();
+    let present: Vec<_> =
+        parts.iter().map_while(|part| part.as_ref().filter(|part| !part.is_null())).collect();
     if present.is_empty() {
         return None;
     }
     let text: Option<Vec<String>> = present
         .into_iter()
         .map(|part| {
-            part.as_str()
-                .map(|text| text.into_owned())
-                .or_else(|| part.scalar().map(str::to_owned))
+            part.as_str().map(|text| text.into_owned()).or_else(|| part.scalar().map(str::to_owned))
         })
         .collect();
     text.map(|text| Json::string(&text.join(separator)))

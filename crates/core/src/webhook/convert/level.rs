@@ -42,10 +42,8 @@ pub(super) fn convert<'a>(
     prefix: &str,
 ) -> Result<Kept<'a>, ConvertError> {
     let (to, from) = (trip.to, trip.to.other());
-    let (whole, remainders): (Vec<_>, Vec<_>) = level
-        .operations
-        .iter()
-        .partition(|operation| !is_remainder(operation));
+    let (whole, remainders): (Vec<_>, Vec<_>) =
+        level.operations.iter().partition(|operation| !is_remainder(operation));
     let mut running = Vec::with_capacity(level.operations.len());
     let nothing = Kept::default();
     for operation in whole {
@@ -99,9 +97,7 @@ fn gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
         let mut tops = level.stays.of(from).iter().filter(|top| top.len() == 1);
         tops.any(|top| path.starts_with(top))
     };
-    places
-        .iter()
-        .any(|place| !tree::has_top(root, &place.path) && known(&place.path))
+    places.iter().any(|place| !tree::has_top(root, &place.path) && known(&place.path))
 }
 
 fn is_remainder(operation: &&Operation) -> bool {
@@ -129,31 +125,13 @@ fn run<'l, 'a>(
             }
             None => None,
         };
-        return Ok(Running {
-            operation,
-            from,
-            to: vec![value],
-            given_back: false,
-            items,
-        });
+        return Ok(Running { operation, from, to: vec![value], given_back: false, items });
     }
     if let Some(to) = id.and_then(|id| kept.give_back(id, places, &from)) {
-        return Ok(Running {
-            operation,
-            from,
-            to,
-            given_back: true,
-            items: None,
-        });
+        return Ok(Running { operation, from, to, given_back: true, items: None });
     }
     let to = map(operation, trip.to, &from);
-    Ok(Running {
-        operation,
-        from,
-        to,
-        given_back: false,
-        items: None,
-    })
+    Ok(Running { operation, from, to, given_back: false, items: None })
 }
 
 pub(super) fn join(prefix: &str, id: &str) -> String {
@@ -224,11 +202,7 @@ fn put<'a>(
     let from = trip.to.other();
     // On the way home an object that is emptied goes, unless that side requires it. What was otherwise is noted.
     let mut made = |path: Path, was: Was| {
-        let natural = if level.stays.of(from).contains(&path) {
-            Was::Empty
-        } else {
-            Was::Absent
-        };
+        let natural = if level.stays.of(from).contains(&path) { Was::Empty } else { Was::Absent };
         let id = path.to_string();
         if was != natural && !emptied.contains(&path) && !own.has(&id) {
             own.note_was(&id, was);
@@ -247,10 +221,7 @@ fn put<'a>(
     for run in running {
         for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
             if let (None, Some(fill), false) = (&value, &place.fill, run.given_back)
-                && place
-                    .path
-                    .parent()
-                    .is_some_and(|parent| tree::is_object(root, &parent))
+                && place.path.parent().is_some_and(|parent| tree::is_object(root, &parent))
             {
                 tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
                 *value = Some(fill.clone());
@@ -273,11 +244,7 @@ fn restore_emptied(
         if !tree::is_empty(root, path) {
             continue;
         }
-        let natural = if level.stays.of(to).contains(path) {
-            Was::Empty
-        } else {
-            Was::Absent
-        };
+        let natural = if level.stays.of(to).contains(path) { Was::Empty } else { Was::Absent };
         match kept.was(&path.to_string()).unwrap_or(natural) {
             Was::Absent => {
                 tree::take(root, prefix, path)?;
@@ -312,10 +279,8 @@ fn keep<'a>(
             let mut back = map(run.operation, from, &run.to);
             for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
                 // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
-                let holder = place
-                    .path
-                    .parent()
-                    .is_some_and(|parent| tree::is_object(root, &parent));
+                let holder =
+                    place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));
                 if value.is_none()
                     && trip.complete
                     && holder
@@ -333,10 +298,7 @@ fn keep<'a>(
     let Some(trace) = trip.trace.as_deref_mut() else {
         return;
     };
-    let (before, after) = (
-        run.operation.places.of(from),
-        run.operation.places.of(trip.to),
-    );
+    let (before, after) = (run.operation.places.of(from), run.operation.places.of(trip.to));
     let moved = before.first().map(|place| &place.path) != after.first().map(|place| &place.path);
     if (moved || !same(&run.from, &run.to) || keeps)
         && run.from.iter().chain(&run.to).any(Option::is_some)
@@ -346,9 +308,7 @@ fn keep<'a>(
                 .iter()
                 .zip(values)
                 .filter_map(|(place, value)| Some((place, value.as_ref()?)));
-            present
-                .map(|(place, value)| (join(prefix, &place.id), value.to_text()))
-                .collect()
+            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
         };
         trace.push(Change {
             operation: run.operation.name.to_owned(),

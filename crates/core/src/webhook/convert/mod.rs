@@ -77,10 +77,7 @@ pub(super) struct Object<'a> {
 }
 
 fn fail(path: &str, reason: impl Into<String>) -> ConvertError {
-    ConvertError {
-        path: path.to_owned(),
-        reason: reason.into(),
-    }
+    ConvertError { path: path.to_owned(), reason: reason.into() }
 }
 
 impl<'a> Object<'a> {
@@ -91,10 +88,7 @@ impl<'a> Object<'a> {
         };
         let mut json = Json::borrowed(text);
         let Some(members) = json.open().map_err(twice("object"))? else {
-            return Err(fail(
-                "object",
-                format!("must be an object, not a {}", json.type_name()),
-            ));
+            return Err(fail("object", format!("must be an object, not a {}", json.type_name())));
         };
         let mut string = |name: &str| {
             let value = members.remove(name).unwrap_or(Json::NULL);
@@ -117,13 +111,7 @@ impl<'a> Object<'a> {
             },
         };
         let annotations = Annotations::take(&mut metadata)?;
-        Ok(Self {
-            api_version,
-            kind,
-            metadata,
-            annotations,
-            root: json,
-        })
+        Ok(Self { api_version, kind, metadata, annotations, root: json })
     }
 
     fn write(self, metadata: Metadata) -> Result<String, ConvertError> {
@@ -154,28 +142,21 @@ impl<'a> Object<'a> {
 
     /// The version the object is in, as an index into its kind's.
     pub(super) fn version(&self, kind: &Kind) -> Result<usize, ConvertError> {
-        let version = self
-            .api_version
-            .strip_prefix(&kind.group)
-            .and_then(|rest| rest.strip_prefix('/'));
-        version
-            .and_then(|version| kind.version(version))
-            .ok_or_else(|| {
-                let known: Vec<&str> = kind
-                    .versions
-                    .iter()
-                    .map(|version| version.api_version.as_str())
-                    .collect();
-                fail(
-                    "apiVersion",
-                    format!(
-                        "{:?} is no version of {}; it has {}",
-                        self.api_version,
-                        kind.kind,
-                        known.join(", ")
-                    ),
-                )
-            })
+        let version =
+            self.api_version.strip_prefix(&kind.group).and_then(|rest| rest.strip_prefix('/'));
+        version.and_then(|version| kind.version(version)).ok_or_else(|| {
+            let known: Vec<&str> =
+                kind.versions.iter().map(|version| version.api_version.as_str()).collect();
+            fail(
+                "apiVersion",
+                format!(
+                    "{:?} is no version of {}; it has {}",
+                    self.api_version,
+                    kind.kind,
+                    known.join(", ")
+                ),
+            )
+        })
     }
 
     /// Moves the object to another version.
@@ -188,11 +169,7 @@ impl<'a> Object<'a> {
         let mut at = self.version(kind)?;
         let mut staged = false;
         while at != to {
-            let (side, next) = if at < to {
-                (Side::Newer, at + 1)
-            } else {
-                (Side::Older, at - 1)
-            };
+            let (side, next) = if at < to { (Side::Newer, at + 1) } else { (Side::Older, at - 1) };
             let Some(step) = kind.steps.get(at.min(next)) else {
                 return Err(fail("apiVersion", "no step leads on from here"));
             };
@@ -215,10 +192,7 @@ impl<'a> Object<'a> {
         for name in &step.objects {
             let value = self.root.get(name);
             if let Some(value) = value.filter(|value| !value.is_object() && !value.is_null()) {
-                return Err(fail(
-                    name,
-                    format!("must be an object, not {}", value.type_name()),
-                ));
+                return Err(fail(name, format!("must be an object, not {}", value.type_name())));
             }
         }
         let mut root = std::mem::replace(&mut self.root, Json::NULL);
@@ -232,19 +206,12 @@ impl<'a> Object<'a> {
         let rollout = kind.rollout.as_ref().filter(|_| step.status.is_some());
         let hash = |root: &Json<'_>| match rollout {
             Some(rollout) if complete => {
-                let force = rollout
-                    .force
-                    .as_deref()
-                    .and_then(|force| self.annotations.text(force));
+                let force = rollout.force.as_deref().and_then(|force| self.annotations.text(force));
                 rollout::hash(rollout, root.get(&rollout.of).as_ref(), force.as_deref())
             }
             _ => String::new(),
         };
-        let mut trip = Trip {
-            to,
-            complete,
-            trace: trace.as_deref_mut(),
-        };
+        let mut trip = Trip { to, complete, trace: trace.as_deref_mut() };
         let (own, staged) = match (&step.status, to) {
             (Some(status), Side::Newer) => {
                 let told = match trip.trace {
@@ -253,11 +220,7 @@ impl<'a> Object<'a> {
                 };
                 let requests = Requests::take(&mut root, status)?;
                 let mut own = level::convert(&mut root, &step.level, &mut trip, &left, "")?;
-                let rolling = Rolling {
-                    status,
-                    complete,
-                    hash: hash(&root),
-                };
+                let rolling = Rolling { status, complete, hash: hash(&root) };
                 let staged = rolling.up(&mut root, requests, &left, &mut own)?;
                 if let (Some(told), Some(trace)) = (told, trace) {
                     told.after(&mut root, &own, trace)?;
@@ -265,19 +228,12 @@ impl<'a> Object<'a> {
                 (own, staged)
             }
             (Some(status), Side::Older) => {
-                let rolling = Rolling {
-                    status,
-                    complete,
-                    hash: hash(&root),
-                };
+                let rolling = Rolling { status, complete, hash: hash(&root) };
                 let mut own = level::convert(&mut root, &step.level, &mut trip, &left, "")?;
                 rolling.down(&mut root, &left, &mut own, trace)?;
                 (own, false)
             }
-            (None, _) => (
-                level::convert(&mut root, &step.level, &mut trip, &left, "")?,
-                false,
-            ),
+            (None, _) => (level::convert(&mut root, &step.level, &mut trip, &left, "")?, false),
         };
         self.root = root;
         self.annotations.settle(step, to, &left, own)?;

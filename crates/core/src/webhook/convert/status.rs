@@ -32,10 +32,7 @@ impl<'a> Requests<'a> {
     pub(super) fn take(root: &mut Json<'a>, status: &RolloutStatus) -> Result<Self, ConvertError> {
         let requested = tree::take(root, "", &status.requests.requested.path)?;
         let completed = tree::take(root, "", &status.requests.completed.path)?;
-        Ok(Self {
-            requested,
-            completed,
-        })
+        Ok(Self { requested, completed })
     }
 }
 
@@ -48,10 +45,7 @@ impl Rolling<'_> {
         left: &Kept<'_>,
         own: &mut Kept<'a>,
     ) -> Result<bool, ConvertError> {
-        let (request, done) = (
-            &self.status.requests.requested,
-            &self.status.requests.completed,
-        );
+        let (request, done) = (&self.status.requests.requested, &self.status.requests.completed);
         let derived = left.get(&request.id, "derived");
         let untouched = |left: &Option<Json<'_>>, now: &Option<Json<'_>>| matches!((left, now), (Some(left), Some(now)) if same_uuid(left, now));
         if !(self.complete && untouched(&derived, &requests.requested))
@@ -78,27 +72,12 @@ impl Rolling<'_> {
             let calculated = || Some(Json::string(&self.hash));
             let completed = (settled && !promoting).then(calculated).flatten();
             let requested = (!promoting).then(calculated).flatten();
-            let was_carried = self.carry(
-                root,
-                &self.status.hashes.completed,
-                completed,
-                carrying,
-                left,
-                own,
-            )?;
-            self.carry(
-                root,
-                &self.status.hashes.requested,
-                requested,
-                carrying,
-                left,
-                own,
-            )?;
+            let was_carried =
+                self.carry(root, &self.status.hashes.completed, completed, carrying, left, own)?;
+            self.carry(root, &self.status.hashes.requested, requested, carrying, left, own)?;
             staged = settled
                 && !was_carried
-                && reasons
-                    .iter()
-                    .any(|reason| self.status.staged.contains(reason));
+                && reasons.iter().any(|reason| self.status.staged.contains(reason));
         }
         if let Some(completed) = requests.completed
             && !(status && untouched(&derived, &Some(completed.clone())))
@@ -133,9 +112,8 @@ impl Rolling<'_> {
         let mut new = calculated;
         match (carrying, &now) {
             (Carrying::AsLeft, _) => {
-                let noted = left
-                    .get(&self.status.requests.completed.id, "absent")
-                    .is_some_and(|absent| {
+                let noted =
+                    left.get(&self.status.requests.completed.id, "absent").is_some_and(|absent| {
                         absent
                             .elements()
                             .iter()
@@ -170,10 +148,7 @@ impl Rolling<'_> {
         own: &mut Kept<'a>,
         trace: Option<&mut Vec<Change>>,
     ) -> Result<(), ConvertError> {
-        let (request, done) = (
-            &self.status.requests.requested,
-            &self.status.requests.completed,
-        );
+        let (request, done) = (&self.status.requests.requested, &self.status.requests.completed);
         let mut requested = give_back(left, request, &Vec::new())
             .filter(|value| self.is_usable(root, request, value));
         if requested.is_none() && self.complete {
@@ -257,11 +232,7 @@ impl Rolling<'_> {
             }
         }
         if !absent.is_empty() {
-            own.add(
-                &self.status.requests.completed.id,
-                "absent",
-                Json::Array(absent),
-            );
+            own.add(&self.status.requests.completed.id, "absent", Json::Array(absent));
         }
         Ok(())
     }
@@ -306,9 +277,7 @@ impl Rolling<'_> {
             None => Vec::new(),
         };
         let reason = |condition: &Json<'_>| {
-            condition
-                .get("reason")
-                .and_then(|reason| reason.as_str().map(|r| r.into_owned()))
+            condition.get("reason").and_then(|reason| reason.as_str().map(|r| r.into_owned()))
         };
         Ok(conditions.iter().filter_map(reason).collect())
     }

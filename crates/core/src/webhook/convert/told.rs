@@ -23,10 +23,9 @@ impl<'s> Told<'s> {
     ) -> Result<Self, ConvertError> {
         let (requests, hashes) = (&status.requests, &status.hashes);
         let mut pairs = Vec::new();
-        for (request, hash) in [
-            (&requests.requested, &hashes.requested),
-            (&requests.completed, &hashes.completed),
-        ] {
+        for (request, hash) in
+            [(&requests.requested, &hashes.requested), (&requests.completed, &hashes.completed)]
+        {
             let field = |root: &mut Json<'_>, place: &'s Place| {
                 read(root, place).map(|value| Field { place, value })
             };
@@ -43,9 +42,7 @@ impl<'s> Told<'s> {
         trace: &mut Vec<Change>,
     ) -> Result<(), ConvertError> {
         let named = |field: &Field<'_>, value: &Option<String>| {
-            let value = value
-                .iter()
-                .map(|value| (field.place.id.clone(), value.clone()));
+            let value = value.iter().map(|value| (field.place.id.clone(), value.clone()));
             value.collect::<Vec<_>>()
         };
         for (request, hash) in self.pairs {

@@ -38,27 +38,17 @@ fn open<'t, 'a>(
     let kind = json.type_name();
     match json.open() {
         Ok(Some(members)) => Ok(Some(members)),
-        Ok(None) => Err(failed(
-            prefix,
-            path,
-            depth,
-            format!("must be an object, not {}", article(kind)),
-        )),
-        Err(duplicate) => Err(failed(
-            prefix,
-            path,
-            depth,
-            format!("names {:?} twice", duplicate.0),
-        )),
+        Ok(None) => {
+            Err(failed(prefix, path, depth, format!("must be an object, not {}", article(kind))))
+        }
+        Err(duplicate) => {
+            Err(failed(prefix, path, depth, format!("names {:?} twice", duplicate.0)))
+        }
     }
 }
 
 fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o', 'i']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if kind.starts_with(['a', 'o', 'i']) { "an" } else { "a" };
     format!("{article} {kind}")
 }
 

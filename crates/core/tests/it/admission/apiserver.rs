@@ -29,20 +29,15 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn count(&self, effect: &str) -> usize {
-        self.verdicts
-            .iter()
-            .filter(|verdict| verdict.effect == effect)
-            .count()
+        self.verdicts.iter().filter(|verdict| verdict.effect == effect).count()
     }
 }
 
 /// An `AdmissionReview` as the API server sends it.
 pub(super) fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
     let object = new.or(old).cloned().unwrap_or_default();
-    let (group, version) = object["apiVersion"]
-        .as_str()
-        .and_then(|text| text.split_once('/'))
-        .unwrap_or_default();
+    let (group, version) =
+        object["apiVersion"].as_str().and_then(|text| text.split_once('/')).unwrap_or_default();
     let kind = json!({"group": group, "version": version, "kind": object["kind"]});
     json!({
         "kind": "AdmissionReview",
@@ -90,10 +85,7 @@ pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answ
         (true, true) => Outcome::Allow,
         (true, false) => Outcome::Patch,
     };
-    assert_eq!(
-        reply.outcome, outcome,
-        "what is counted is what is answered"
-    );
+    assert_eq!(reply.outcome, outcome, "what is counted is what is answered");
     let strings = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();
     let causes = response["status"]["details"]["causes"].as_array().cloned();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -129,46 +121,20 @@ pub(super) fn accepted_by_apiserver(
     body: &Value,
 ) -> Result<(), String> {
     let must = |holds: bool, what: &str| holds.then_some(()).ok_or_else(|| what.to_owned());
-    must(
-        body["apiVersion"] == review["apiVersion"],
-        "apiVersion differs",
-    )?;
+    must(body["apiVersion"] == review["apiVersion"], "apiVersion differs")?;
     must(body["kind"] == "AdmissionReview", "kind is wrong")?;
     let Some(response) = body["response"].as_object() else {
         return Err("no response".to_owned());
     };
-    must(
-        body["response"]["uid"] == review["request"]["uid"],
-        "uid differs",
-    )?;
-    let known = [
-        "uid",
-        "allowed",
-        "status",
-        "patch",
-        "patchType",
-        "auditAnnotations",
-        "warnings",
-    ];
-    must(
-        response.keys().all(|key| known.contains(&key.as_str())),
-        "an unknown field",
-    )?;
-    let allowed = response
-        .get("allowed")
-        .and_then(Value::as_bool)
-        .ok_or("allowed is no boolean")?;
-    let text = |name: &str| {
-        response
-            .get(name)
-            .map_or(Some(""), Value::as_str)
-            .ok_or("not a string")
-    };
+    must(body["response"]["uid"] == review["request"]["uid"], "uid differs")?;
+    let known = ["uid", "allowed", "status", "patch", "patchType", "auditAnnotations", "warnings"];
+    must(response.keys().all(|key| known.contains(&key.as_str())), "an unknown field")?;
+    let allowed =
+        response.get("allowed").and_then(Value::as_bool).ok_or("allowed is no boolean")?;
+    let text =
+        |name: &str| response.get(name).map_or(Some(""), Value::as_str).ok_or("not a string");
     let (patch, patch_type) = (text("patch")?, text("patchType")?);
-    must(
-        patch.is_empty() == patch_type.is_empty(),
-        "patch and patchType go together",
-    )?;
+    must(patch.is_empty() == patch_type.is_empty(), "patch and patchType go together")?;
     if !patch.is_empty() {
         must(endpoint == Endpoint::Mutate, "a validating webhook patches")?;
         must(patch_type == "JSONPatch", "patchType is wrong")?;
@@ -183,43 +149,26 @@ pub(super) fn accepted_by_apiserver(
         let patch: Vec<Value> =
             serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         for operation in &patch {
-            let members: Vec<&str> = operation
-                .as_object()
-                .ok_or("no operation")?
-                .keys()
-                .map(String::as_str)
-                .collect();
+            let members: Vec<&str> =
+                operation.as_object().ok_or("no operation")?.keys().map(String::as_str).collect();
+            must(members == ["op", "path", "value"], "odd members in an operation")?;
             must(
-                members == ["op", "path", "value"],
-                "odd members in an operation",
-            )?;
-            must(
-                ["add", "replace", "test"]
-                    .iter()
-                    .any(|op| operation["op"] == *op),
+                ["add", "replace", "test"].iter().any(|op| operation["op"] == *op),
                 "an op that may fail",
             )?;
         }
     }
     status(allowed, response.get("status"))?;
     warnings(response.get("warnings"))?;
-    for (key, value) in response
-        .get("auditAnnotations")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
+    for (key, value) in
+        response.get("auditAnnotations").and_then(Value::as_object).into_iter().flatten()
     {
         let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         let good = key.len() <= 63
-            && key
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
             && end(key.chars().next())
             && end(key.chars().last());
-        must(
-            good && value.is_string(),
-            "an audit annotation that is dropped",
-        )?;
+        must(good && value.is_string(), "an audit annotation that is dropped")?;
     }
     Ok(())
 }
@@ -232,18 +181,12 @@ fn status(allowed: bool, status: Option<&Value>) -> Result<(), String> {
     must(!allowed, "a status that nobody reads")?;
     must(status["status"] == "Failure", "status is not Failure")?;
     let message = status["message"].as_str().unwrap_or_default();
-    must(
-        !message.is_empty() && !message.chars().any(char::is_control),
-        "no clear message",
-    )?;
+    must(!message.is_empty() && !message.chars().any(char::is_control), "no clear message")?;
     match status["code"].as_i64() {
         Some(400) => must(status["reason"] == "BadRequest", "400 is BadRequest"),
         Some(422) => {
             must(status["reason"] == "Invalid", "422 is Invalid")?;
-            let causes = status["details"]["causes"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
+            let causes = status["details"]["causes"].as_array().cloned().unwrap_or_default();
             let mut fields: Vec<String> = causes.iter().map(ToString::to_string).collect();
             fields.sort();
             fields.dedup();
@@ -255,21 +198,12 @@ fn status(allowed: bool, status: Option<&Value>) -> Result<(), String> {
                 cause["field"]
                     .as_str()
                     .is_some_and(|field| !field.is_empty() && message.contains(field))
-                    && cause["message"]
-                        .as_str()
-                        .is_some_and(|text| message.contains(text))
-                    && [
-                        "FieldValueInvalid",
-                        "FieldValueRequired",
-                        "FieldValueForbidden",
-                    ]
-                    .iter()
-                    .any(|reason| cause["reason"] == *reason)
+                    && cause["message"].as_str().is_some_and(|text| message.contains(text))
+                    && ["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden"]
+                        .iter()
+                        .any(|reason| cause["reason"] == *reason)
             };
-            must(
-                causes.iter().all(good),
-                "a cause that the message does not tell",
-            )
+            must(causes.iter().all(good), "a cause that the message does not tell")
         }
         other => Err(format!("code is {other:?}")),
     }

@@ -23,32 +23,21 @@ admission:
 ";
 
 fn widgets() -> Kind {
-    Kind::load("widgets.yaml", DEFINITION, &mut |file| {
-        Ok(data(&format!("kinds/{file}")))
-    })
-    .unwrap_or_else(|error| panic!("{error}"))
+    Kind::load("widgets.yaml", DEFINITION, &mut |file| Ok(data(&format!("kinds/{file}"))))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn recorded() -> Vec<(String, Value)> {
     let directory = format!("{}/../../tests/data/captures", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<_> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut requests = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|end| end == "json"))
-    {
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "json")) {
         let calls: Vec<Value> =
             serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        requests.extend(
-            calls
-                .into_iter()
-                .map(|mut call| (name.clone(), call["request"].take())),
-        );
+        requests.extend(calls.into_iter().map(|mut call| (name.clone(), call["request"].take())));
     }
     requests.retain(|(_, request)| request["kind"] == "AdmissionReview");
     requests
@@ -60,10 +49,7 @@ fn answers(webhook: &Webhook, review: &Value) -> [Answer; 2] {
 
 #[test]
 fn recorded_requests_are_answered_as_the_api_server_accepts_it() {
-    let default = Settings {
-        default: true,
-        ..Settings::default()
-    };
+    let default = Settings { default: true, ..Settings::default() };
     let servers = [
         plain(widgets(), Enforcement::Enforce),
         plain(widgets(), Enforcement::Audit),
@@ -97,14 +83,8 @@ fn recorded_requests_are_answered_as_the_api_server_accepts_it() {
 
 #[test]
 fn recorded_requests_in_every_other_form_are_answered_too() {
-    let webhook = serving(
-        widgets(),
-        Some("1.0.0"),
-        Settings {
-            default: true,
-            ..Settings::default()
-        },
-    );
+    let webhook =
+        serving(widgets(), Some("1.0.0"), Settings { default: true, ..Settings::default() });
     for (name, request) in recorded() {
         for (path, value) in [
             ("/apiVersion", json!("admission.k8s.io/v1beta1")),
@@ -122,10 +102,7 @@ fn recorded_requests_in_every_other_form_are_answered_too() {
             let (parent, last) = path.rsplit_once('/').unwrap();
             other.pointer_mut(parent).unwrap()[last] = value;
             let [mutate, validate] = answers(&webhook, &other);
-            assert!(
-                mutate.allowed && validate.allowed,
-                "{name} {path}: {validate:?}"
-            );
+            assert!(mutate.allowed && validate.allowed, "{name} {path}: {validate:?}");
         }
     }
 }
@@ -134,11 +111,7 @@ fn recorded_requests_in_every_other_form_are_answered_too() {
 fn a_name_that_is_still_to_come_is_named_as_it_stands() {
     let webhook = plain(widgets(), Enforcement::Enforce);
     let object = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"generateName": "gen-"}, "spec": {"replicas": 6}});
-    let answer = ask(
-        &webhook,
-        Endpoint::Validate,
-        &review("CREATE", None, Some(&object)),
-    );
+    let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
     assert_eq!(
         answer.message,
         "Widget.example.com \"gen-*\" is invalid: spec.replicas: Invalid value: 6: must be less than or equal to 5"
@@ -152,14 +125,9 @@ fn objects_of_other_kinds_are_refused_by_name_and_break_nothing() {
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}, "spec": {"replicas": 99}});
     for object in [pod, scale] {
         let [mutate, validate] = answers(&webhook, &review("CREATE", None, Some(&object)));
-        assert_eq!(
-            (mutate.allowed, validate.allowed, validate.code),
-            (false, false, 400)
-        );
+        assert_eq!((mutate.allowed, validate.allowed, validate.code), (false, false, 400));
         assert!(
-            validate
-                .message
-                .contains("is not served here; known are Widget.example.com"),
+            validate.message.contains("is not served here; known are Widget.example.com"),
             "{}",
             validate.message
         );

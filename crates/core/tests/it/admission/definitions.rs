@@ -13,9 +13,7 @@ pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
         .unwrap_or_else(|| panic!("{original}"))
         + 1;
     let text = text.replacen(original, replacement, 1);
-    let loaded = Kind::load("gadgets.yaml", &text, &mut |file| {
-        Ok(data(&format!("kinds/{file}")))
-    });
+    let loaded = Kind::load("gadgets.yaml", &text, &mut |file| Ok(data(&format!("kinds/{file}"))));
     match loaded {
         Ok(_) => panic!("{replacement:?} was taken"),
         Err(error) => (line as u64, error.to_string()),
@@ -36,22 +34,10 @@ fn rules_that_cannot_hold_are_refused_with_their_place() {
             "- range: {field: spec.levle, max: 9}",
             "spec.levle: v2 has no \"levle\" there, did you mean \"level\"?",
         ),
-        (
-            level,
-            "- range: {field: spec.level.x, max: 9}",
-            "v2 has no \"x\" there",
-        ),
-        (
-            level,
-            "- range: {field: spec..level, max: 9}",
-            "an empty name",
-        ),
+        (level, "- range: {field: spec.level.x, max: 9}", "v2 has no \"x\" there"),
+        (level, "- range: {field: spec..level, max: 9}", "an empty name"),
         (level, "- range: {field: \"\", max: 9}", "an empty path"),
-        (
-            level,
-            "- range: {field: spec.level}",
-            "range: spec.level has neither min nor max",
-        ),
+        (level, "- range: {field: spec.level}", "range: spec.level has neither min nor max"),
         (
             level,
             "- range: {field: spec.level, min: 10, max: 9}",
@@ -74,26 +60,10 @@ fn rules_that_cannot_hold_are_refused_with_their_place() {
             "- duration: {field: spec.level}",
             "duration: spec.level is of type integer, not string",
         ),
-        (
-            id,
-            "- immutable: {field: spec.identity}",
-            "v2 has no \"identity\" there",
-        ),
-        (
-            id,
-            "- immutable: {field: spec.id, unset: [5]}",
-            "immutable: spec.id can never be 5",
-        ),
-        (
-            "needs: [secretName, issuer]",
-            "needs: [secretName, issuers]",
-            "did you mean \"issuer\"?",
-        ),
-        (
-            "needs: [secretName, issuer]",
-            "needs: []",
-            "requires: spec.tls needs nothing",
-        ),
+        (id, "- immutable: {field: spec.identity}", "v2 has no \"identity\" there"),
+        (id, "- immutable: {field: spec.id, unset: [5]}", "immutable: spec.id can never be 5"),
+        ("needs: [secretName, issuer]", "needs: [secretName, issuers]", "did you mean \"issuer\"?"),
+        ("needs: [secretName, issuer]", "needs: []", "requires: spec.tls needs nothing"),
         (
             "{field: spec.tls, needs: [secretName, issuer]}",
             "{field: spec.release, needs: [secretName]}",
@@ -134,11 +104,7 @@ fn rules_that_cannot_hold_are_refused_with_their_place() {
             "- warn: {field: spec.level, unlike: spec.lvl, message: m}",
             "did you mean \"level\"?",
         ),
-        (
-            "at: v1, use",
-            "at: v9, use",
-            "at: the CRD has no version \"v9\"",
-        ),
+        ("at: v1, use", "at: v9, use", "at: the CRD has no version \"v9\""),
         (
             "versions: \"<2.17\"",
             "versions: \"<two\"",
@@ -149,11 +115,7 @@ fn rules_that_cannot_hold_are_refused_with_their_place() {
             "versions: \">2 <1\"",
             "controllers: range \">2 <1\" holds no version",
         ),
-        (
-            "versions: \"<2.17\"",
-            "versions: \"\"",
-            "controllers: an empty range",
-        ),
+        ("versions: \"<2.17\"", "versions: \"\"", "controllers: an empty range"),
     ];
     for (original, replacement, words) in cases {
         let (line, message) = problems(original, replacement);
@@ -195,27 +157,11 @@ fn upgrade_graphs_that_lead_nowhere_are_refused_with_their_place() {
             "{version: 2.17.0, upgradeFrom: [2.16.0], downgradeTo: [2.18.0]}",
             "2.17.0 cannot be downgraded to 2.18.0, which is not older",
         ),
-        (
-            middle,
-            "{version: 2.16.0, upgradeFrom: [2.16.0]}",
-            "2.16.0 has two entries",
-        ),
-        (
-            step,
-            "- {from: \"*\"}",
-            "the rule from \"*\" needs either `to` or `step`",
-        ),
-        (
-            step,
-            "- {from: \"*\", to: \"2\", step: minor}",
-            "needs either `to` or `step`",
-        ),
+        (middle, "{version: 2.16.0, upgradeFrom: [2.16.0]}", "2.16.0 has two entries"),
+        (step, "- {from: \"*\"}", "the rule from \"*\" needs either `to` or `step`"),
+        (step, "- {from: \"*\", to: \"2\", step: minor}", "needs either `to` or `step`"),
         (step, "- {from: \"*\", step: huge}", "huge"),
-        (
-            step,
-            "- {from: new, step: minor}",
-            "range \"new\": \"new\" is no version",
-        ),
+        (step, "- {from: new, step: minor}", "range \"new\": \"new\" is no version"),
         (
             step,
             "- {from: \"9\", to: \"8\"}",
@@ -247,10 +193,7 @@ fn upgrade_graphs_that_lead_nowhere_are_refused_with_their_place() {
             .parse()
             .unwrap_or_else(|_| panic!("no line: {message}"));
         // A path's own line, or the block's.
-        assert!(
-            found > 0 && found <= line,
-            "{replacement} stands in line {line}: {message}"
-        );
+        assert!(found > 0 && found <= line, "{replacement} stands in line {line}: {message}");
     }
     let text = data("kinds/gadgets.yaml")
         .replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");

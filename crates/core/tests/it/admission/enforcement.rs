@@ -9,11 +9,7 @@ use super::{gadget, load, plain, serving, version, with};
 #[test]
 fn audit_counts_warn_tells_enforce_denies() {
     let old = gadget("v1", &json!({"copies": 2, "level": "0"}));
-    let new = with(
-        &with(&old, "/spec/copies", json!(9)),
-        "/spec/hostPort",
-        json!("h:0"),
-    );
+    let new = with(&with(&old, "/spec/copies", json!(9)), "/spec/hostPort", json!("h:0"));
     let ask = |mode| {
         ask(
             &plain(load("gadgets.yaml"), mode),
@@ -21,34 +17,20 @@ fn audit_counts_warn_tells_enforce_denies() {
             &review("UPDATE", Some(&old), Some(&new)),
         )
     };
-    let (audit, warn, enforce) = (
-        ask(Enforcement::Audit),
-        ask(Enforcement::Warn),
-        ask(Enforcement::Enforce),
-    );
+    let (audit, warn, enforce) =
+        (ask(Enforcement::Audit), ask(Enforcement::Warn), ask(Enforcement::Enforce));
     let about = |warnings: &[String]| {
-        warnings
-            .iter()
-            .filter(|warning| warning.contains("spec."))
-            .cloned()
-            .collect::<Vec<_>>()
+        warnings.iter().filter(|warning| warning.contains("spec.")).cloned().collect::<Vec<_>>()
     };
 
     assert!(!enforce.allowed);
     assert_eq!(
-        (
-            enforce.count("deny"),
-            enforce.count("would_deny"),
-            enforce.causes.len()
-        ),
+        (enforce.count("deny"), enforce.count("would_deny"), enforce.causes.len()),
         (2, 0, 2)
     );
     assert!(enforce.audit.is_null());
     assert!(
-        enforce
-            .warnings
-            .iter()
-            .any(|warning| warning.starts_with("this change starts a rollout")),
+        enforce.warnings.iter().any(|warning| warning.starts_with("this change starts a rollout")),
         "warnings travel with a denial"
     );
 
@@ -56,11 +38,7 @@ fn audit_counts_warn_tells_enforce_denies() {
     assert_eq!((audit.count("deny"), audit.count("would_deny")), (0, 2));
     assert!(about(&audit.warnings).is_empty(), "{:?}", audit.warnings);
     let text = "spec.copies: Invalid value: 9: must be less than or equal to 3";
-    assert!(
-        audit.audit["would-deny"].as_str().unwrap().contains(text),
-        "{}",
-        audit.audit
-    );
+    assert!(audit.audit["would-deny"].as_str().unwrap().contains(text), "{}", audit.audit);
 
     assert!(warn.allowed);
     assert_eq!((warn.count("deny"), warn.count("would_deny")), (0, 2));
@@ -70,17 +48,9 @@ fn audit_counts_warn_tells_enforce_denies() {
         warn.warnings
     );
     assert!(warn.audit["would-deny"].as_str().unwrap().contains(text));
-    for verdict in enforce
-        .verdicts
-        .iter()
-        .chain(&audit.verdicts)
-        .chain(&warn.verdicts)
-    {
+    for verdict in enforce.verdicts.iter().chain(&audit.verdicts).chain(&warn.verdicts) {
         assert_eq!(&*verdict.kind, "gadget");
-        let (rule, field) = verdict
-            .rule
-            .split_once(':')
-            .unwrap_or((&verdict.rule, "spec"));
+        let (rule, field) = verdict.rule.split_once(':').unwrap_or((&verdict.rule, "spec"));
         assert!(
             !rule.is_empty() && field.starts_with("spec"),
             "no label from user data: {}",
@@ -96,11 +66,8 @@ fn what_people_wrote_cannot_break_what_we_say() {
         "v1",
         &json!({"release": "1.0.0", "certificate": {"secretName": "s", "issuer": {"name": "i"}, "renewal": "1h"}}),
     );
-    let mut new = with(
-        &with(&old, "/spec/certificate/renewal", json!(long)),
-        "/metadata/name",
-        json!(long),
-    );
+    let mut new =
+        with(&with(&old, "/spec/certificate/renewal", json!(long)), "/metadata/name", json!(long));
     new["spec"][&long] = json!(long);
     new["metadata"]["annotations"] = json!({"example.com/force": long});
     for mode in [Enforcement::Audit, Enforcement::Warn, Enforcement::Enforce] {
@@ -128,11 +95,7 @@ fn who_looks_on_counts_and_tells_nobody() {
     let label = "/metadata/labels";
     let managed = |by: &str| json!({"example.com/managed-by-version": by});
     // Fewer than two copies is nothing to 2.16, and too few for 2.17.
-    let few = with(
-        &gadget("v1", &json!({"copies": 1})),
-        label,
-        managed("2.16.0"),
-    );
+    let few = with(&gadget("v1", &json!({"copies": 1})), label, managed("2.16.0"));
     for enforcement in [Enforcement::Audit, Enforcement::Enforce, Enforcement::Warn] {
         let ask = |shadowed: &[&str], object: &serde_json::Value| {
             let settings = Settings {
@@ -141,11 +104,7 @@ fn who_looks_on_counts_and_tells_nobody() {
                 ..Settings::default()
             };
             let webhook = serving(load("gadgets.yaml"), Some("2.17.0"), settings);
-            ask(
-                &webhook,
-                Endpoint::Validate,
-                &review("CREATE", None, Some(object)),
-            )
+            ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(object)))
         };
         let looked = ask(&["2.16.0"], &few);
         assert!(looked.allowed, "{enforcement:?}");

@@ -13,58 +13,36 @@ fn the_version_that_is_left_refuses_while_it_promotes() {
         serving(
             embedded("materialize"),
             Some(own),
-            Settings {
-                served: vec![version(A), version(B)],
-                ..Settings::default()
-            },
+            Settings { served: vec![version(A), version(B)], ..Settings::default() },
         )
     };
     let promoting: Value = serde_saphyr::from_str(&data("fixtures/F08.yaml")).unwrap();
     let settled: Value = serde_saphyr::from_str(&data("fixtures/F06.yaml")).unwrap();
     let label = "/metadata/labels/materialize.cloud~1controller-version";
     for (object, may) in [(promoting, false), (settled, true)] {
-        let (old, new) = (
-            with(&object, label, json!(A)),
-            with(&object, label, json!(B)),
-        );
-        let left = ask(
-            &controllers(A),
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        );
+        let (old, new) = (with(&object, label, json!(A)), with(&object, label, json!(B)));
+        let left =
+            ask(&controllers(A), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!(left.allowed, may, "{left:?}");
-        assert_eq!(
-            left.flip,
-            Some(if may { Flip::Left } else { Flip::LeaveRefused })
-        );
+        assert_eq!(left.flip, Some(if may { Flip::Left } else { Flip::LeaveRefused }));
         if !may {
             assert_eq!(left.code, 422);
-            assert_eq!(
-                left.causes[0].0,
-                "metadata.labels[materialize.cloud/controller-version]"
-            );
+            assert_eq!(left.causes[0].0, "metadata.labels[materialize.cloud/controller-version]");
             assert!(
                 left.message.contains(
                     "2.16.0 is promoting this object: wait until the rollout is completed"
                 )
             );
         }
-        let entered = ask(
-            &controllers(B),
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        );
+        let entered =
+            ask(&controllers(B), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!((entered.allowed, entered.flip), (true, Some(Flip::Entered)));
         // Other changes of an object that is being promoted are the rules' business, not the label's.
         assert!(
             ask(
                 &controllers(A),
                 Endpoint::Validate,
-                &review(
-                    "UPDATE",
-                    Some(&old),
-                    Some(&with(&old, "/metadata/labels/x", json!("y")))
-                )
+                &review("UPDATE", Some(&old), Some(&with(&old, "/metadata/labels/x", json!("y"))))
             )
             .allowed
         );
@@ -81,22 +59,12 @@ fn the_version_that_is_entered_refuses_a_way_that_is_not_on_its_path() {
             ..Settings::default()
         };
         let webhook = serving(load("gadgets.yaml"), Some(own), settings);
-        let (old, new) = (
-            more(&labelled(&base, Some(old))),
-            more(&labelled(&base, Some(new))),
-        );
-        ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        )
+        let (old, new) = (more(&labelled(&base, Some(old))), more(&labelled(&base, Some(new))));
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
     };
     let same = |object: &Value| object.clone();
     let far = flip(c, &[A, B, c], A, c, same);
-    assert_eq!(
-        (far.allowed, far.flip, far.code),
-        (false, Some(Flip::EnterRefused), 422)
-    );
+    assert_eq!((far.allowed, far.flip, far.code), (false, Some(Flip::EnterRefused), 422));
     assert_eq!(
         far.message,
         "Gadget.example.com \"g\" is invalid: metadata.labels[example.com/managed-by-version]: Invalid value: \"2.18.0\": \
@@ -113,11 +81,7 @@ fn the_version_that_is_entered_refuses_a_way_that_is_not_on_its_path() {
     );
     // The annotation that opts out turns it into a warning.
     let out = flip(c, &[A, B, c], A, c, |object| {
-        with(
-            object,
-            "/metadata/annotations/example.com~1any-controller",
-            json!("true"),
-        )
+        with(object, "/metadata/annotations/example.com~1any-controller", json!("true"))
     });
     assert!(
         out.allowed
@@ -125,10 +89,7 @@ fn the_version_that_is_entered_refuses_a_way_that_is_not_on_its_path() {
                 .contains("not enforced because of annotation example.com/any-controller")
     );
     // A version that nobody serves is no version to come from: its objects are adopted.
-    assert!(
-        flip(B, &[A, B], UNKNOWN, B, same).allowed,
-        "repair from an unknown version"
-    );
+    assert!(flip(B, &[A, B], UNKNOWN, B, same).allowed, "repair from an unknown version");
     assert!(
         flip(B, &[], UNKNOWN, B, same).allowed,
         "repair where only the path says what is known"

@@ -37,44 +37,20 @@ fn odd_labels_are_neither_stamped_nor_judged() {
             let review = review(operation, old, Some(&object));
             let stamped = ask(&strict(true), Endpoint::Mutate, &review);
             assert!(stamped.patch.is_empty(), "{label}: {stamped:?}");
-            assert!(
-                ask(&strict(true), Endpoint::Validate, &review).allowed,
-                "{label}"
-            );
+            assert!(ask(&strict(true), Endpoint::Validate, &review).allowed, "{label}");
         }
     }
-    assert!(
-        "x".repeat(64)
-            .parse::<pointsman_core::webhook::ControllerVersion>()
-            .is_err()
-    );
-    assert!(
-        long.parse::<pointsman_core::webhook::ControllerVersion>()
-            .is_err()
-    );
+    assert!("x".repeat(64).parse::<pointsman_core::webhook::ControllerVersion>().is_err());
+    assert!(long.parse::<pointsman_core::webhook::ControllerVersion>().is_err());
 }
 
 #[test]
 fn a_flip_is_judged_together_with_the_change_that_comes_with_it() {
-    let old = with(
-        &gadget("v2", &json!({"replicas": 2})),
-        LABEL,
-        json!("2.16.0"),
-    );
-    let bad = with(
-        &with(&old, LABEL, json!("2.17.0")),
-        "/spec/replicas",
-        json!(1),
-    );
-    let entered = ask(
-        &strict(false),
-        Endpoint::Validate,
-        &review("UPDATE", Some(&old), Some(&bad)),
-    );
-    assert_eq!(
-        (entered.allowed, entered.flip),
-        (false, Some(Flip::EnterRefused))
-    );
+    let old = with(&gadget("v2", &json!({"replicas": 2})), LABEL, json!("2.16.0"));
+    let bad = with(&with(&old, LABEL, json!("2.17.0")), "/spec/replicas", json!(1));
+    let entered =
+        ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&bad)));
+    assert_eq!((entered.allowed, entered.flip), (false, Some(Flip::EnterRefused)));
     assert_eq!(
         entered.causes,
         [(
@@ -86,21 +62,11 @@ fn a_flip_is_judged_together_with_the_change_that_comes_with_it() {
     let old = with(&old, "/spec/replicas", json!(1));
     let new = with(&old, LABEL, json!("2.17.0"));
     assert!(
-        !ask(
-            &strict(false),
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new))
-        )
-        .allowed
+        !ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).allowed
     );
     let left = serving(load("gadgets.yaml"), Some("2.16.0"), Settings::default());
     assert_eq!(
-        ask(
-            &left,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new))
-        )
-        .flip,
+        ask(&left, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).flip,
         Some(Flip::Left)
     );
 }
@@ -111,22 +77,11 @@ fn a_refusal_that_is_not_enforced_is_no_refused_flip() {
         let webhook = serving(
             load("gadgets.yaml"),
             Some("2.17.0"),
-            Settings {
-                enforcement,
-                ..Settings::default()
-            },
+            Settings { enforcement, ..Settings::default() },
         );
-        let old = with(
-            &gadget("v2", &json!({"replicas": 1})),
-            LABEL,
-            json!("2.16.0"),
-        );
+        let old = with(&gadget("v2", &json!({"replicas": 1})), LABEL, json!("2.16.0"));
         let new = with(&old, LABEL, json!("2.17.0"));
-        let answer = ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        );
+        let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!((answer.allowed, answer.flip), (true, Some(Flip::Entered)));
         assert_eq!(answer.count("would_deny"), 1);
     }
@@ -134,17 +89,9 @@ fn a_refusal_that_is_not_enforced_is_no_refused_flip() {
 
 #[test]
 fn a_version_that_no_server_serves_is_worth_a_warning() {
-    let old = with(
-        &gadget("v2", &json!({"replicas": 2})),
-        LABEL,
-        json!("2.17.0"),
-    );
+    let old = with(&gadget("v2", &json!({"replicas": 2})), LABEL, json!("2.17.0"));
     let new = with(&old, LABEL, json!("3.0.0"));
-    let answer = ask(
-        &strict(false),
-        Endpoint::Validate,
-        &review("UPDATE", Some(&old), Some(&new)),
-    );
+    let answer = ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
     assert!(answer.allowed);
     assert_eq!(
         answer.warnings,
@@ -158,54 +105,25 @@ fn a_version_that_no_server_serves_is_worth_a_warning() {
 fn an_update_without_an_old_object_is_judged_as_a_creation_and_a_creation_has_none() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let bad = gadget("v2", &json!({"level": 99}));
-    assert!(
-        !ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", None, Some(&bad))
-        )
-        .allowed
-    );
-    assert!(
-        !ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("CREATE", Some(&bad), Some(&bad))
-        )
-        .allowed
-    );
+    assert!(!ask(&webhook, Endpoint::Validate, &review("UPDATE", None, Some(&bad))).allowed);
+    assert!(!ask(&webhook, Endpoint::Validate, &review("CREATE", Some(&bad), Some(&bad))).allowed);
     let create = ask(
         &strict(true),
         Endpoint::Mutate,
-        &review(
-            "CREATE",
-            Some(&with(&bad, LABEL, json!("2.16.0"))),
-            Some(&bad),
-        ),
+        &review("CREATE", Some(&with(&bad, LABEL, json!("2.16.0"))), Some(&bad)),
     );
-    assert_eq!(
-        create.patched["metadata"]["labels"]["example.com/managed-by-version"],
-        "2.17.0"
-    );
+    assert_eq!(create.patched["metadata"]["labels"]["example.com/managed-by-version"], "2.17.0");
 }
 
 #[test]
 fn a_lost_or_forged_kept_annotation_does_not_change_who_is_right() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let newest = gadget("v2", &json!({"secret": "s", "replicas": 2}));
-    let older: Value = serde_json::from_str(
-        &webhook
-            .convert(&newest.to_string(), "v1", None)
-            .unwrap()
-            .text,
-    )
-    .unwrap();
+    let older: Value =
+        serde_json::from_str(&webhook.convert(&newest.to_string(), "v1", None).unwrap().text)
+            .unwrap();
     let annotation = older["metadata"]["annotations"].as_object().unwrap();
-    assert_eq!(
-        annotation.len(),
-        1,
-        "v1 cannot say what the secret is: {older}"
-    );
+    assert_eq!(annotation.len(), 1, "v1 cannot say what the secret is: {older}");
     let key = annotation.keys().next().unwrap().replace('/', "~1");
     let pointer = format!("/metadata/annotations/{key}");
     let review = |new: &Value| review("UPDATE", Some(&older), Some(new));
@@ -217,24 +135,10 @@ fn a_lost_or_forged_kept_annotation_does_not_change_who_is_right() {
     // Where no /mutate is installed, an update of metadata alone still gets through.
     assert!(ask(&webhook, Endpoint::Validate, &review(&lost)).allowed);
     // An immutable field cannot be changed by forging what is kept; garbage is data like any other.
-    for forged in [
-        "",
-        "{",
-        "[]",
-        "{\"spec.secret\":5}",
-        "null",
-        &"[".repeat(5000),
-    ] {
-        let forged = with(
-            &with(&older, &pointer, json!(forged)),
-            "/spec/copies",
-            json!(3),
-        );
+    for forged in ["", "{", "[]", "{\"spec.secret\":5}", "null", &"[".repeat(5000)] {
+        let forged = with(&with(&older, &pointer, json!(forged)), "/spec/copies", json!(3));
         let answer = ask(&webhook, Endpoint::Validate, &review(&forged));
-        assert!(
-            !answer.allowed && answer.causes[0].0 == "spec.secret",
-            "{answer:?}"
-        );
+        assert!(!answer.allowed && answer.causes[0].0 == "spec.secret", "{answer:?}");
         assert!(ask(&webhook, Endpoint::Mutate, &review(&forged)).allowed);
     }
 }

@@ -26,18 +26,11 @@ fn only_a_label_key_is_a_label_key() {
         assert!(message.contains("is no label key"), "{bad}: {message}");
     }
     let long = "x".repeat(64);
-    assert!(
-        problems(key, &format!("versionLabel: a/{long}"))
-            .1
-            .contains("is no label key")
-    );
+    assert!(problems(key, &format!("versionLabel: a/{long}")).1.contains("is no label key"));
     for good in ["version", "a.b/x", "a/X_y.z-1", "a-b.c/0"] {
         let text = data("kinds/gadgets.yaml").replace(key, &format!("versionLabel: {good}"));
         assert!(
-            Kind::load("g.yaml", &text, &mut |file| Ok(data(&format!(
-                "kinds/{file}"
-            ))))
-            .is_ok(),
+            Kind::load("g.yaml", &text, &mut |file| Ok(data(&format!("kinds/{file}")))).is_ok(),
             "{good}"
         );
     }

@@ -16,11 +16,7 @@ const LABELS: [Option<&str>; 5] = [None, Some(A), Some(B), Some(UNKNOWN), Some(M
 
 fn server(controller: &str, default: bool) -> Webhook {
     let served = vec![version(A), version(B)];
-    let settings = Settings {
-        default,
-        served,
-        ..Settings::default()
-    };
+    let settings = Settings { default, served, ..Settings::default() };
     serving(load("gadgets.yaml"), Some(controller), settings)
 }
 
@@ -34,12 +30,10 @@ struct Registered<'w> {
 
 /// An objectSelector is tried on the object and on what it was before; one match is enough, and nothing never matches.
 fn selects(value: Option<&str>, objects: [Option<&Value>; 2]) -> bool {
-    objects.into_iter().flatten().any(|object| {
-        object["metadata"]["labels"]
-            .get(KEY)
-            .and_then(Value::as_str)
-            == value
-    })
+    objects
+        .into_iter()
+        .flatten()
+        .any(|object| object["metadata"]["labels"].get(KEY).and_then(Value::as_str) == value)
 }
 
 /// What the guard says: it looks at creations and at changes of the label alone.
@@ -69,22 +63,13 @@ impl Seen {
 /// and the guard.
 fn write(servers: &[Registered<'_>], operation: &str, old: Option<&Value>, new: &Value) -> Seen {
     let label = |object: &Value| {
-        object["metadata"]["labels"]
-            .get(KEY)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
+        object["metadata"]["labels"].get(KEY).and_then(Value::as_str).map(str::to_owned)
     };
-    let mut seen = Seen {
-        object: new.clone(),
-        ..Seen::default()
-    };
+    let mut seen = Seen { object: new.clone(), ..Seen::default() };
     for server in servers {
         if selects(server.value, [Some(&seen.object), old]) {
-            let answer = ask(
-                server.webhook,
-                Endpoint::Mutate,
-                &review(operation, old, Some(&seen.object)),
-            );
+            let answer =
+                ask(server.webhook, Endpoint::Mutate, &review(operation, old, Some(&seen.object)));
             assert!(answer.allowed, "{answer:?}");
             if !answer.patch.is_empty() {
                 seen.mutated_by.push(server.name);
@@ -113,11 +98,9 @@ fn write(servers: &[Registered<'_>], operation: &str, old: Option<&Value>, new: 
 
 pub(super) fn labelled(object: &Value, label: Option<&str>) -> Value {
     match label {
-        Some(label) => with(
-            object,
-            "/metadata/labels/example.com~1managed-by-version",
-            json!(label),
-        ),
+        Some(label) => {
+            with(object, "/metadata/labels/example.com~1managed-by-version", json!(label))
+        }
         None => object.clone(),
     }
 }
@@ -152,33 +135,16 @@ fn table(old: Option<Option<&'static str>>, new: Option<&'static str>) -> Cell {
 fn every_change_of_the_label_is_judged_by_whom_the_table_names() {
     let (a, b) = (server(A, true), server(B, false));
     let servers = [
-        Registered {
-            name: A,
-            value: Some(A),
-            webhook: &a,
-        },
-        Registered {
-            name: B,
-            value: Some(B),
-            webhook: &b,
-        },
-        Registered {
-            name: A,
-            value: None,
-            webhook: &a,
-        },
+        Registered { name: A, value: Some(A), webhook: &a },
+        Registered { name: B, value: Some(B), webhook: &b },
+        Registered { name: A, value: None, webhook: &a },
     ];
     // Valid for both, for B alone (A takes 3 replicas at most), for A alone (B wants 2 at least).
     let objects = [(2, [true, true]), (5, [false, true]), (1, [true, false])];
     let mut cells = 0;
-    for olds in [
-        None,
-        Some(None),
-        Some(Some(A)),
-        Some(Some(B)),
-        Some(Some(UNKNOWN)),
-        Some(Some(MALFORMED)),
-    ] {
+    for olds in
+        [None, Some(None), Some(Some(A)), Some(Some(B)), Some(Some(UNKNOWN)), Some(Some(MALFORMED))]
+    {
         for new in LABELS {
             for (replicas, [for_a, for_b]) in objects {
                 // What was there before is valid for everyone, so that nothing is excused.
@@ -189,9 +155,7 @@ fn every_change_of_the_label_is_judged_by_whom_the_table_names() {
                 let seen = write(&servers, operation, before.as_ref(), &after);
                 let cell = table(olds, new);
                 let place = format!("{olds:?} to {new:?} with {replicas}: {cell:?}");
-                let stored = seen.object["metadata"]["labels"]
-                    .get(KEY)
-                    .and_then(Value::as_str);
+                let stored = seen.object["metadata"]["labels"].get(KEY).and_then(Value::as_str);
                 match cell {
                     Cell::Judged(label, by) => {
                         // Downgrading has a path too: 2.17.0 names 2.16.0.
@@ -208,14 +172,10 @@ fn every_change_of_the_label_is_judged_by_whom_the_table_names() {
                 }
                 let flip =
                     |old: Option<Option<&str>>| old.is_some_and(|old| old.is_some() && old != new);
-                let both = [A, B]
-                    .iter()
-                    .all(|one| [olds.flatten(), new].contains(&Some(one)));
+                let both = [A, B].iter().all(|one| [olds.flatten(), new].contains(&Some(one)));
                 assert_eq!(
                     both && flip(olds),
-                    seen.flips
-                        .iter()
-                        .any(|flip| matches!(flip, Flip::Left | Flip::LeaveRefused))
+                    seen.flips.iter().any(|flip| matches!(flip, Flip::Left | Flip::LeaveRefused))
                         && seen
                             .flips
                             .iter()
@@ -236,21 +196,11 @@ fn nobody_is_asked_about_the_objects_of_others() {
         // Breaks the rules of both.
         let before = labelled(&gadget("v2", &json!({"replicas": 2, "level": 1})), old);
         let after = labelled(&gadget("v2", &json!({"replicas": 2, "level": 99})), new);
-        ask(
-            webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&before), Some(&after)),
-        )
-        .allowed
+        ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&before), Some(&after))).allowed
     };
-    for (old, new) in [
-        (B, B),
-        (UNKNOWN, UNKNOWN),
-        (MALFORMED, MALFORMED),
-        (UNKNOWN, B),
-        (MALFORMED, B),
-        (A, B),
-    ] {
+    for (old, new) in
+        [(B, B), (UNKNOWN, UNKNOWN), (MALFORMED, MALFORMED), (UNKNOWN, B), (MALFORMED, B), (A, B)]
+    {
         assert!(own(&a, Some(old), Some(new)), "A on {old} to {new}");
     }
     for (old, new) in [
@@ -264,10 +214,7 @@ fn nobody_is_asked_about_the_objects_of_others() {
     ] {
         assert!(own(&b, Some(old), Some(new)), "B on {old} to {new}");
     }
-    assert!(
-        own(&b, None, None),
-        "only the default version takes objects without a label"
-    );
+    assert!(own(&b, None, None), "only the default version takes objects without a label");
     assert!(!own(&a, None, None));
 }
 

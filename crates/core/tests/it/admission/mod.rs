@@ -44,25 +44,13 @@ pub(crate) fn version(text: &str) -> ControllerVersion {
 
 /// A server of one controller version, or of none.
 fn serving(kind: Kind, controller: Option<&str>, more: Settings) -> Webhook {
-    let settings = Settings {
-        controller: controller.map(version),
-        ..more
-    };
-    Webhook::new(vec![kind], Metadata::Identity)
-        .unwrap()
-        .admitting(settings)
+    let settings = Settings { controller: controller.map(version), ..more };
+    Webhook::new(vec![kind], Metadata::Identity).unwrap().admitting(settings)
 }
 
 /// A server that every object belongs to.
 fn plain(kind: Kind, enforcement: Enforcement) -> Webhook {
-    serving(
-        kind,
-        None,
-        Settings {
-            enforcement,
-            ..Settings::default()
-        },
-    )
+    serving(kind, None, Settings { enforcement, ..Settings::default() })
 }
 
 fn gadget(version: &str, spec: &Value) -> Value {
@@ -82,11 +70,7 @@ fn with(object: &Value, pointer: &str, value: Value) -> Value {
     let mut here = &mut object;
     for part in parent.split('/').skip(1) {
         let part = part.replace("~1", "/");
-        here = here
-            .as_object_mut()
-            .unwrap()
-            .entry(part)
-            .or_insert_with(|| json!({}));
+        here = here.as_object_mut().unwrap().entry(part).or_insert_with(|| json!({}));
     }
     let here = here.as_object_mut().unwrap();
     if value.is_null() {

@@ -11,14 +11,7 @@ use super::{embedded, serving, with};
 pub(super) const OWN: &str = "2.17.0";
 
 pub(super) fn stamping(kind: Kind) -> Webhook {
-    serving(
-        kind,
-        Some(OWN),
-        Settings {
-            default: true,
-            ..Settings::default()
-        },
-    )
+    serving(kind, Some(OWN), Settings { default: true, ..Settings::default() })
 }
 
 fn key(kind: &Kind, name: &str) -> String {
@@ -57,10 +50,9 @@ fn disturb(object: &mut Value, label: &str, random: &mut Random) {
     for (name, choices) in [("labels", &labels[..]), ("annotations", &annotations[..])] {
         if random.percent(70) {
             let mut choice = random.pick(choices).clone();
-            if let (Some(kept), Some(choice)) = (
-                metadata.get(name).and_then(Value::as_object),
-                choice.as_object_mut(),
-            ) {
+            if let (Some(kept), Some(choice)) =
+                (metadata.get(name).and_then(Value::as_object), choice.as_object_mut())
+            {
                 choice.extend(kept.clone());
             }
             metadata.insert(name.to_owned(), choice);
@@ -77,11 +69,7 @@ fn rest(object: &Value, stamps: &[String]) -> Value {
     };
     let mut metadata = metadata.as_object().unwrap().clone();
     for map in ["labels", "annotations"] {
-        let mut entries = metadata
-            .get(map)
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
+        let mut entries = metadata.get(map).and_then(Value::as_object).cloned().unwrap_or_default();
         entries.retain(|key, _| !stamps.contains(key));
         metadata.insert(map.to_owned(), Value::Object(entries));
     }
@@ -101,10 +89,7 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
         if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut)
             && random.percent(20)
         {
-            labels.insert(
-                label.to_owned(),
-                json!(random.pick(&["2.16.0", OWN, "odd label", ""])),
-            );
+            labels.insert(label.to_owned(), json!(random.pick(&["2.16.0", OWN, "odd label", ""])));
         }
     }
     if random.percent(50) && new["spec"].is_object() {
@@ -119,10 +104,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
     let kind = &webhook.kinds()[0];
     let label = key(kind, "controller-version");
     let (hash, schema) = (key(kind, "rollout-hash"), key(kind, "rollout-hash-version"));
-    let kept = [
-        "pointsman.dev/kept-v1alpha1".to_owned(),
-        "pointsman.dev/kept-v1alpha2".to_owned(),
-    ];
+    let kept = ["pointsman.dev/kept-v1alpha1".to_owned(), "pointsman.dev/kept-v1alpha2".to_owned()];
     let (mut stamped, mut left, mut restored) = (0, 0, 0);
     for case in 0..cases(2_000) {
         let random = &mut Random::new(case);
@@ -131,11 +113,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
         let mut old = None;
         if random.percent(60) {
             // What was there came from the other version, so that it carries what this one cannot say.
-            let other = if version == "v1alpha1" {
-                "v1alpha2"
-            } else {
-                "v1alpha1"
-            };
+            let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
             let mut before = object(kind, other, random);
             if let Ok(converted) = webhook.convert(&before.to_string(), version, None) {
                 before = serde_json::from_str(&converted.text).unwrap();
@@ -154,23 +132,10 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
         let after = &answer.patched;
 
         // Twice is once, in a dry run as well.
-        let again = ask(
-            &webhook,
-            Endpoint::Mutate,
-            &review(operation, old.as_ref(), Some(after)),
-        );
-        assert!(
-            again.patch.is_empty(),
-            "case {case}: {:?} after {:?}",
-            again.patch,
-            answer.patch
-        );
+        let again = ask(&webhook, Endpoint::Mutate, &review(operation, old.as_ref(), Some(after)));
+        assert!(again.patch.is_empty(), "case {case}: {:?} after {:?}", again.patch, answer.patch);
         request["request"]["dryRun"] = json!(true);
-        assert_eq!(
-            ask(&webhook, Endpoint::Mutate, &request).body,
-            answer.body,
-            "case {case}"
-        );
+        assert_eq!(ask(&webhook, Endpoint::Mutate, &request).body, answer.body, "case {case}");
 
         // Nothing else.
         let mut stamps = vec![label.clone(), hash.clone(), schema.clone()];
@@ -179,33 +144,16 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
 
         // Whose object it is, and what is stamped for that.
         let read = |object: &Value, map: &str, key: &str| {
-            object["metadata"][map]
-                .get(key)
-                .and_then(Value::as_str)
-                .map(str::to_owned)
+            object["metadata"][map].get(key).and_then(Value::as_str).map(str::to_owned)
         };
         let was = old.as_ref().and_then(|old| read(old, "labels", &label));
         let sent = read(&new, "labels", &label);
-        let expected = sent
-            .clone()
-            .or(was)
-            .or_else(|| old.is_none().then(|| OWN.to_owned()));
-        assert_eq!(
-            read(after, "labels", &label),
-            expected,
-            "case {case}: {new}"
-        );
+        let expected = sent.clone().or(was).or_else(|| old.is_none().then(|| OWN.to_owned()));
+        assert_eq!(read(after, "labels", &label), expected, "case {case}: {new}");
         if expected.as_deref().is_none_or(|label| label == OWN) {
             let preimage = webhook.preimage(&after.to_string()).unwrap();
-            assert_eq!(
-                read(after, "annotations", &hash),
-                Some(preimage.hash()),
-                "case {case}"
-            );
-            assert_eq!(
-                read(after, "annotations", &schema).as_deref(),
-                Some(HASH_SCHEMA)
-            );
+            assert_eq!(read(after, "annotations", &hash), Some(preimage.hash()), "case {case}");
+            assert_eq!(read(after, "annotations", &schema).as_deref(), Some(HASH_SCHEMA));
             stamped += 1;
             same_in_every_version(&webhook, after, &preimage.hash(), case);
             for key in &kept {
@@ -225,10 +173,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
         not_written(&webhook, &new, old.as_ref());
     }
     println!("{stamped} stamped, {left} left alone, {restored} annotations put back");
-    assert!(
-        stamped > 100 && left > 10 && restored > 10,
-        "{stamped} {left} {restored}"
-    );
+    assert!(stamped > 100 && left > 10 && restored > 10, "{stamped} {left} {restored}");
 }
 
 /// The hash is that of the object in either version, and what `/convert` says of a rollout that is asked for.
@@ -247,35 +192,23 @@ fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u6
     if object["apiVersion"] != "materialize.cloud/v1alpha1" || !complete {
         return;
     }
-    let mut asking = with(
-        object,
-        "/spec/requestRollout",
-        json!("22222222-2222-2222-2222-222222222222"),
-    );
+    let mut asking =
+        with(object, "/spec/requestRollout", json!("22222222-2222-2222-2222-222222222222"));
     asking["status"] = json!({"activeGeneration": 1, "conditions": [], "lastCompletedRolloutRequest": "33333333-3333-3333-3333-333333333333", "resourcesHash": ""});
     if let Some(annotations) = asking["metadata"]["annotations"].as_object_mut() {
         annotations.retain(|key, _| !key.starts_with("pointsman.dev/kept"));
     }
-    let converted = webhook
-        .convert(&asking.to_string(), "v1alpha2", None)
-        .unwrap();
+    let converted = webhook.convert(&asking.to_string(), "v1alpha2", None).unwrap();
     let converted: Value = serde_json::from_str(&converted.text).unwrap();
     let hash = webhook.preimage(&asking.to_string()).unwrap().hash();
-    assert_eq!(
-        converted["status"]["requestedRolloutHash"], hash,
-        "case {case}: {converted}"
-    );
+    assert_eq!(converted["status"]["requestedRolloutHash"], hash, "case {case}: {converted}");
 }
 
 /// Deletions, subresources and connections are never patched.
 fn not_written(webhook: &Webhook, new: &Value, old: Option<&Value>) {
     let mut status = review("UPDATE", Some(old.unwrap_or(new)), Some(new));
     status["request"]["subResource"] = json!("status");
-    for request in [
-        review("DELETE", Some(new), None),
-        review("CONNECT", None, Some(new)),
-        status,
-    ] {
+    for request in [review("DELETE", Some(new), None), review("CONNECT", None, Some(new)), status] {
         assert!(ask(webhook, Endpoint::Mutate, &request).patch.is_empty());
     }
 }

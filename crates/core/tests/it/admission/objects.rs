@@ -40,19 +40,13 @@ impl Random {
 
 /// How many objects a law is tried on.
 pub(super) fn cases(least: u64) -> u64 {
-    std::env::var("POINTSMAN_CASES")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(least)
+    std::env::var("POINTSMAN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
 }
 
 /// An object of a kind in one of its versions, complete or not, valid for its schema where its spec is there.
 pub(super) fn object(kind: &Kind, version: &str, random: &mut Random) -> Value {
     let versions = kind.crd()["spec"]["versions"].as_array().unwrap();
-    let found = versions
-        .iter()
-        .find(|found| found["name"] == version)
-        .unwrap();
+    let found = versions.iter().find(|found| found["name"] == version).unwrap();
     let schema = &found["schema"]["openAPIV3Schema"];
     let mut object = json!({
         "apiVersion": format!("{}/{version}", kind.group()),
@@ -61,16 +55,10 @@ pub(super) fn object(kind: &Kind, version: &str, random: &mut Random) -> Value {
     });
     let members = object.as_object_mut().unwrap();
     if random.percent(97) {
-        members.insert(
-            "spec".to_owned(),
-            value(&schema["properties"]["spec"], random, 0),
-        );
+        members.insert("spec".to_owned(), value(&schema["properties"]["spec"], random, 0));
     }
     if random.percent(60) {
-        members.insert(
-            "status".to_owned(),
-            value(&schema["properties"]["status"], random, 0),
-        );
+        members.insert("status".to_owned(), value(&schema["properties"]["status"], random, 0));
     }
     object
 }
@@ -91,9 +79,7 @@ fn value(schema: &Value, random: &mut Random, depth: u64) -> Value {
         Some("object") => Value::Object(members(schema, random, depth)),
         Some("array") => {
             let items = random.next() % 3;
-            (0..items)
-                .map(|_| value(&schema["items"], random, depth + 1))
-                .collect()
+            (0..items).map(|_| value(&schema["items"], random, depth + 1)).collect()
         }
         Some("boolean") => json!(random.percent(50)),
         Some("integer") => json!(
@@ -120,10 +106,7 @@ fn value(schema: &Value, random: &mut Random, depth: u64) -> Value {
 
 fn members(schema: &Value, random: &mut Random, depth: u64) -> Map<String, Value> {
     let mut members = Map::new();
-    if let Some(each) = schema
-        .get("additionalProperties")
-        .filter(|each| each.is_object())
-    {
+    if let Some(each) = schema.get("additionalProperties").filter(|each| each.is_object()) {
         for key in ["app", "a.b/c~d", "x y"] {
             if random.percent(40) {
                 members.insert(key.to_owned(), value(each, random, depth + 1));

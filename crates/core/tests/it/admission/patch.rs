@@ -7,10 +7,7 @@ pub(super) fn apply(object: &Value, patch: &[Value]) -> Result<Value, String> {
     let mut object = object.clone();
     for operation in patch {
         let path = operation["path"].as_str().ok_or("no path")?;
-        let mut names = path
-            .strip_prefix('/')
-            .ok_or("not below the root")?
-            .split('/');
+        let mut names = path.strip_prefix('/').ok_or("not below the root")?.split('/');
         let last = names.next_back().ok_or("no name")?;
         let plain = |name: &str| name.replace("~1", "/").replace("~0", "~");
         let mut here = &mut object;

@@ -82,12 +82,7 @@ fn violations() -> Vec<(&'static str, Value, &'static str, &'static str)> {
             "spec.internalCertificateSpec.renewBefore",
             soon,
         ),
-        (
-            "environmentdImageRef",
-            json!("mz:v29.0.0"),
-            "spec.environmentdImageRef",
-            image,
-        ),
+        ("environmentdImageRef", json!("mz:v29.0.0"), "spec.environmentdImageRef", image),
         (
             "environmentId",
             json!("33333333-3333-3333-3333-333333333333"),
@@ -118,42 +113,21 @@ fn valid(kind: &Kind, version: &str, random: &mut Random) -> Value {
 
 /// Updates that have nothing to do with the spec.
 pub(super) fn harmless(old: &Value) -> Vec<(&'static str, Value)> {
-    let spelled = old.to_string().replace(
-        "22222222-2222-2222-2222-222222222222",
-        "22222222222222222222222222222222",
-    );
+    let spelled = old
+        .to_string()
+        .replace("22222222-2222-2222-2222-222222222222", "22222222222222222222222222222222");
     vec![
         ("no-op", old.clone()),
         ("a label", with(old, "/metadata/labels/app", json!("x"))),
-        (
-            "an annotation",
-            with(old, "/metadata/annotations/note", json!("x")),
-        ),
-        (
-            "the finalizer",
-            with(old, "/metadata/finalizers", Value::Null),
-        ),
-        (
-            "deletion",
-            with(
-                old,
-                "/metadata/deletionTimestamp",
-                json!("2026-11-20T10:36:38Z"),
-            ),
-        ),
+        ("an annotation", with(old, "/metadata/annotations/note", json!("x"))),
+        ("the finalizer", with(old, "/metadata/finalizers", Value::Null)),
+        ("deletion", with(old, "/metadata/deletionTimestamp", json!("2026-11-20T10:36:38Z"))),
         (
             "status",
-            with(
-                old,
-                "/status/lastCompletedRolloutEnvironmentdImageRef",
-                json!("mz:v26.0.0"),
-            ),
+            with(old, "/status/lastCompletedRolloutEnvironmentdImageRef", json!("mz:v26.0.0")),
         ),
         ("no status", with(old, "/status", Value::Null)),
-        (
-            "another field",
-            with(old, "/spec/backendSecretName", json!("elsewhere")),
-        ),
+        ("another field", with(old, "/spec/backendSecretName", json!("elsewhere"))),
         ("another spelling", serde_json::from_str(&spelled).unwrap()),
     ]
 }
@@ -169,10 +143,7 @@ fn what_was_wrong_before_stops_nothing() {
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let mut old = valid(kind, version, random);
         // One of each field's violations, all at once; an immutable field cannot be wrong by itself.
-        for (name, bad, ..) in violations
-            .iter()
-            .filter(|(name, ..)| *name != "environmentId")
-        {
+        for (name, bad, ..) in violations.iter().filter(|(name, ..)| *name != "environmentId") {
             if old["spec"].get(*name).is_none()
                 || *name == "environmentdImageRef"
                 || random.percent(50)
@@ -182,11 +153,8 @@ fn what_was_wrong_before_stops_nothing() {
         }
         for (what, new) in harmless(&old) {
             for (webhook, mode) in servers.iter().zip(MODES) {
-                let answer = ask(
-                    webhook,
-                    Endpoint::Validate,
-                    &review("UPDATE", Some(&old), Some(&new)),
-                );
+                let answer =
+                    ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
                 assert!(answer.allowed, "case {case}, {what}, {mode:?}: {answer:?}");
                 let known = answer
                     .warnings
@@ -204,11 +172,8 @@ fn what_was_wrong_before_stops_nothing() {
             }
         }
         for webhook in &servers {
-            let mut status = review(
-                "UPDATE",
-                Some(&old),
-                Some(&with(&old, "/status/x", json!("y"))),
-            );
+            let mut status =
+                review("UPDATE", Some(&old), Some(&with(&old, "/status/x", json!("y"))));
             status["request"]["subResource"] = json!("status");
             for request in [status, review("DELETE", Some(&old), None)] {
                 let answer = ask(webhook, Endpoint::Validate, &request);
@@ -229,19 +194,13 @@ fn what_was_not_there_before_is_denied_field_by_field() {
         let random = &mut Random::new(case);
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let old = valid(kind, version, random);
-        let untouched = ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&old)),
-        );
+        let untouched =
+            ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&old)));
         assert!(untouched.allowed, "{untouched:?}");
         for (name, bad, field, words) in &violations {
             let new = with(&old, &format!("/spec/{name}"), bad.clone());
-            let answer = ask(
-                &webhook,
-                Endpoint::Validate,
-                &review("UPDATE", Some(&old), Some(&new)),
-            );
+            let answer =
+                ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
             assert!(!answer.allowed, "case {case}: {new}");
             assert_eq!(answer.code, 422);
             assert_eq!(answer.causes, [((*field).to_owned(), (*words).to_owned())]);
@@ -249,14 +208,8 @@ fn what_was_not_there_before_is_denied_field_by_field() {
                 answer.message,
                 format!("Materialize.materialize.cloud \"thing\" is invalid: {field}: {words}")
             );
-            assert_eq!(
-                answer.body["response"]["status"]["details"]["kind"],
-                "Materialize"
-            );
-            assert_eq!(
-                answer.body["response"]["status"]["details"]["name"],
-                "thing"
-            );
+            assert_eq!(answer.body["response"]["status"]["details"]["kind"], "Materialize");
+            assert_eq!(answer.body["response"]["status"]["details"]["name"], "thing");
             denied += 1;
             // The same, if it is new altogether: only what needs a past is missing.
             let past = ["environmentId", "environmentdImageRef"].contains(name);
@@ -276,11 +229,7 @@ fn what_was_not_there_before_is_denied_field_by_field() {
             "/spec/consoleReplicas",
             json!(-1),
         );
-        let answer = ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&two)),
-        );
+        let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&two)));
         assert_eq!(answer.causes.len(), 2);
         assert!(answer.message.contains("is invalid: [spec.balancerdReplicas: Invalid value: -1: must be greater than or equal to 0, spec.consoleReplicas: "), "{}", answer.message);
     }

@@ -10,20 +10,9 @@ const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 
 fn servers() -> [Webhook; 3] {
     let controller = |default| {
-        serving(
-            load("gadgets.yaml"),
-            Some("2.17.0"),
-            Settings {
-                default,
-                ..Settings::default()
-            },
-        )
+        serving(load("gadgets.yaml"), Some("2.17.0"), Settings { default, ..Settings::default() })
     };
-    [
-        plain(load("gadgets.yaml"), Enforcement::Enforce),
-        controller(true),
-        controller(false),
-    ]
+    [plain(load("gadgets.yaml"), Enforcement::Enforce), controller(true), controller(false)]
 }
 
 fn good() -> Value {
@@ -62,10 +51,7 @@ fn a_body_that_is_no_review_is_refused() {
                     "{error} for {:?}",
                     String::from_utf8_lossy(body)
                 );
-                assert_eq!(
-                    matches!(error, BadReview::NotJson { .. }),
-                    words == "not JSON"
-                );
+                assert_eq!(matches!(error, BadReview::NotJson { .. }), words == "not JSON");
             }
             let mut deep = b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":".to_vec();
             deep.extend(std::iter::repeat_n(b'[', 1_000_000));
@@ -78,24 +64,14 @@ fn a_body_that_is_no_review_is_refused() {
 #[test]
 fn a_review_of_another_kind_or_version_is_answered_where_it_has_a_uid() {
     for (field, value, words) in [
-        (
-            "kind",
-            "ConversionReview",
-            "this path takes AdmissionReview",
-        ),
-        (
-            "apiVersion",
-            "admission.k8s.io/v9",
-            "this path takes admission.k8s.io/v1",
-        ),
+        ("kind", "ConversionReview", "this path takes AdmissionReview"),
+        ("apiVersion", "admission.k8s.io/v9", "this path takes admission.k8s.io/v1"),
     ] {
         for webhook in servers() {
             for endpoint in ENDPOINTS {
                 let mut review = good();
                 review[field] = json!(value);
-                let reply = webhook
-                    .handle(endpoint, review.to_string().as_bytes())
-                    .unwrap();
+                let reply = webhook.handle(endpoint, review.to_string().as_bytes()).unwrap();
                 let body: Value = serde_json::from_slice(&reply.body).unwrap();
                 review["apiVersion"] = json!("admission.k8s.io/v1");
                 accepted_by_apiserver(endpoint, &review, &body).unwrap();
@@ -110,43 +86,15 @@ fn a_review_of_another_kind_or_version_is_answered_where_it_has_a_uid() {
 fn a_request_that_cannot_be_judged_is_refused_with_the_place() {
     let long = "x".repeat(100_000);
     for (pointer, value, words) in [
-        (
-            "/request/operation",
-            json!("PATCH"),
-            "request.operation is \"PATCH\"",
-        ),
-        (
-            "/request/operation",
-            json!("create"),
-            "request.operation is \"create\"",
-        ),
+        ("/request/operation", json!("PATCH"), "request.operation is \"PATCH\""),
+        ("/request/operation", json!("create"), "request.operation is \"create\""),
         ("/request/operation", json!(5), "request.operation is \"\""),
         ("/request/operation", json!(long), "request.operation is"),
-        (
-            "/request/operation",
-            Value::Null,
-            "request.operation is \"\"",
-        ),
-        (
-            "/request/object",
-            Value::Null,
-            "request.object is missing in a CREATE",
-        ),
-        (
-            "/request/object",
-            json!("text"),
-            "request.object must be an object, not a string",
-        ),
-        (
-            "/request/object",
-            json!([1]),
-            "request.object must be an object, not an array",
-        ),
-        (
-            "/request/object",
-            json!(5),
-            "request.object must be an object, not a number",
-        ),
+        ("/request/operation", Value::Null, "request.operation is \"\""),
+        ("/request/object", Value::Null, "request.object is missing in a CREATE"),
+        ("/request/object", json!("text"), "request.object must be an object, not a string"),
+        ("/request/object", json!([1]), "request.object must be an object, not an array"),
+        ("/request/object", json!(5), "request.object must be an object, not a number"),
         ("/request/kind", Value::Null, "is not served here"),
         ("/request/kind", json!("Gadget"), "is not served here"),
         ("/request/kind/kind", json!(long), "kind: x"),
@@ -154,32 +102,19 @@ fn a_request_that_cannot_be_judged_is_refused_with_the_place() {
         for webhook in servers() {
             for endpoint in ENDPOINTS {
                 let answer = ask(&webhook, endpoint, &with(&good(), pointer, value.clone()));
-                assert_eq!(
-                    (answer.allowed, answer.code),
-                    (false, 400),
-                    "{pointer} {words}"
-                );
+                assert_eq!((answer.allowed, answer.code), (false, 400), "{pointer} {words}");
                 assert!(answer.message.contains(words), "{}", answer.message);
                 assert!(answer.message.len() < 2_000);
             }
             fine(&webhook);
         }
     }
-    let mut odd = review(
-        "UPDATE",
-        Some(&json!("text")),
-        Some(&gadget("v2", &json!({}))),
-    );
+    let mut odd = review("UPDATE", Some(&json!("text")), Some(&gadget("v2", &json!({}))));
     for webhook in servers() {
         for old in [json!("text"), json!([]), json!(true)] {
             odd["request"]["oldObject"] = old;
             let answer = ask(&webhook, Endpoint::Validate, &odd);
-            assert!(
-                answer
-                    .message
-                    .contains("request.oldObject must be an object"),
-                "{answer:?}"
-            );
+            assert!(answer.message.contains("request.oldObject must be an object"), "{answer:?}");
         }
     }
 }
@@ -204,10 +139,7 @@ fn an_object_that_makes_no_sense_is_refused_by_field_and_never_stamped_wrongly()
         let answer = ask(&webhook, Endpoint::Validate, &review);
         assert_eq!((answer.allowed, answer.code), (false, 422), "{pointer}");
         assert_eq!(answer.causes[0].0, field, "{}", answer.message);
-        assert!(
-            ask(&webhook, Endpoint::Mutate, &review).patch.is_empty(),
-            "{pointer}"
-        );
+        assert!(ask(&webhook, Endpoint::Mutate, &review).patch.is_empty(), "{pointer}");
         fine(&webhook);
     }
 }
@@ -231,13 +163,9 @@ fn depth_repetition_and_size_break_nothing() {
         "{\"a\":".repeat(50_000) + "1" + &"}".repeat(50_000),
     ];
     let deep = deep.map(|deep| {
-        with_spec(&format!(
-            "{{\"replicas\":2,\"labels\":{{\"a\":{deep}}},\"x\":{deep}}}"
-        ))
+        with_spec(&format!("{{\"replicas\":2,\"labels\":{{\"a\":{deep}}},\"x\":{deep}}}"))
     });
-    let wide: String = (0..50_000)
-        .map(|index| format!("\"k{index}\":{index},"))
-        .collect();
+    let wide: String = (0..50_000).map(|index| format!("\"k{index}\":{index},")).collect();
     let wide = with_spec(&format!("{{{wide}\"replicas\":2}}"));
     for webhook in servers() {
         for body in twice.iter().chain(&deep).chain([&wide]) {
@@ -249,14 +177,8 @@ fn depth_repetition_and_size_break_nothing() {
                 }
             }
         }
-        let refused = webhook
-            .handle(Endpoint::Validate, twice[0].as_bytes())
-            .unwrap();
-        assert!(
-            refused
-                .message
-                .is_none_or(|message| message.contains("\"replicas\" twice"))
-        );
+        let refused = webhook.handle(Endpoint::Validate, twice[0].as_bytes()).unwrap();
+        assert!(refused.message.is_none_or(|message| message.contains("\"replicas\" twice")));
         fine(&webhook);
     }
 }

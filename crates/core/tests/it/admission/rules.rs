@@ -10,11 +10,7 @@ use super::{gadget, load, plain, with};
 /// Denied for these fields.
 fn fields(webhook: &Webhook, old: Option<&Value>, new: &Value) -> Vec<String> {
     let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
-    let answer = ask(
-        webhook,
-        Endpoint::Validate,
-        &review(operation, old, Some(new)),
-    );
+    let answer = ask(webhook, Endpoint::Validate, &review(operation, old, Some(new)));
     answer.causes.into_iter().map(|(field, _)| field).collect()
 }
 
@@ -37,47 +33,17 @@ fn fields_are_named_as_the_request_spells_them() {
         ("v2", "/spec/replicas", json!(9), "spec.replicas"),
         ("v1", "/spec/copies", json!(9), "spec.copies"),
         ("v0", "/spec/size", json!(9), "spec.size"),
-        (
-            "v2",
-            "/spec/id",
-            json!("33333333-3333-3333-3333-333333333333"),
-            "spec.id",
-        ),
-        (
-            "v1",
-            "/spec/identity",
-            json!("33333333-3333-3333-3333-333333333333"),
-            "spec.identity",
-        ),
+        ("v2", "/spec/id", json!("33333333-3333-3333-3333-333333333333"), "spec.id"),
+        ("v1", "/spec/identity", json!("33333333-3333-3333-3333-333333333333"), "spec.identity"),
         ("v0", "/spec/identity", Value::Null, "spec.identity"),
         ("v2", "/spec/endpoint/port", json!(0), "spec.endpoint.port"),
         ("v1", "/spec/hostPort", json!("h:0"), "spec.hostPort"),
         ("v0", "/spec/hostPort", json!("h:70000"), "spec.hostPort"),
-        (
-            "v2",
-            "/spec/tls/secretName",
-            Value::Null,
-            "spec.tls.secretName",
-        ),
-        (
-            "v1",
-            "/spec/certificate/secretName",
-            Value::Null,
-            "spec.certificate.secretName",
-        ),
-        (
-            "v1",
-            "/spec/certificate/issuer",
-            Value::Null,
-            "spec.certificate.issuer",
-        ),
+        ("v2", "/spec/tls/secretName", Value::Null, "spec.tls.secretName"),
+        ("v1", "/spec/certificate/secretName", Value::Null, "spec.certificate.secretName"),
+        ("v1", "/spec/certificate/issuer", Value::Null, "spec.certificate.issuer"),
         ("v2", "/spec/tls/renewal", json!("1 h"), "spec.tls.renewal"),
-        (
-            "v1",
-            "/spec/certificate/renewal",
-            json!("1 h"),
-            "spec.certificate.renewal",
-        ),
+        ("v1", "/spec/certificate/renewal", json!("1 h"), "spec.certificate.renewal"),
         ("v2", "/spec/level", json!(10), "spec.level"),
         ("v1", "/spec/level", json!("10"), "spec.level"),
         ("v1", "/spec/release", json!("1.3.0"), "spec.release"),
@@ -85,22 +51,15 @@ fn fields_are_named_as_the_request_spells_them() {
         let old = good(version);
         assert_eq!(fields(&webhook, Some(&old), &old), [""; 0], "{version}");
         let new = with(&old, pointer, bad);
-        assert_eq!(
-            fields(&webhook, Some(&old), &new),
-            [field],
-            "{version} {pointer}"
-        );
+        assert_eq!(fields(&webhook, Some(&old), &new), [field], "{version} {pointer}");
         // Standing there before, it is a warning in the same words.
         if !pointer.ends_with("identity")
             && !pointer.ends_with("id")
             && !pointer.ends_with("release")
         {
             let later = with(&new, "/spec/labels", json!({"a": "b"}));
-            let answer = ask(
-                &webhook,
-                Endpoint::Validate,
-                &review("UPDATE", Some(&new), Some(&later)),
-            );
+            let answer =
+                ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&new), Some(&later)));
             assert!(
                 answer.allowed
                     && answer
@@ -115,16 +74,10 @@ fn fields_are_named_as_the_request_spells_them() {
     let nobody = ask(
         &webhook,
         Endpoint::Validate,
-        &review(
-            "CREATE",
-            None,
-            Some(&with(&good("v1"), "/spec/owner", json!("nobody"))),
-        ),
+        &review("CREATE", None, Some(&with(&good("v1"), "/spec/owner", json!("nobody")))),
     );
     assert!(
-        nobody
-            .warnings
-            .contains(&"spec.owner: somebody should answer for this".to_owned()),
+        nobody.warnings.contains(&"spec.owner: somebody should answer for this".to_owned()),
         "{:?}",
         nobody.warnings
     );
@@ -133,55 +86,29 @@ fn fields_are_named_as_the_request_spells_them() {
 #[test]
 fn a_need_that_is_taken_away_is_missed_and_one_that_was_never_there_is_not() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
-    let old = gadget(
-        "v2",
-        &json!({"tls": {"secretName": "s", "issuer": {"name": "i"}}}),
-    );
+    let old = gadget("v2", &json!({"tls": {"secretName": "s", "issuer": {"name": "i"}}}));
     for empty in [Value::Null, json!(""), json!({})] {
-        let field = if empty == json!("") {
-            "secretName"
-        } else {
-            "issuer"
-        };
+        let field = if empty == json!("") { "secretName" } else { "issuer" };
         let new = with(&old, &format!("/spec/tls/{field}"), empty);
-        assert_eq!(
-            fields(&webhook, Some(&old), &new),
-            [format!("spec.tls.{field}")]
-        );
+        assert_eq!(fields(&webhook, Some(&old), &new), [format!("spec.tls.{field}")]);
     }
     let bare = gadget("v2", &json!({"tls": {"secretName": "s"}}));
-    assert_eq!(
-        fields(
-            &webhook,
-            Some(&bare),
-            &with(&bare, "/spec/replicas", json!(3))
-        ),
-        [""; 0]
-    );
+    assert_eq!(fields(&webhook, Some(&bare), &with(&bare, "/spec/replicas", json!(3))), [""; 0]);
     // Repairing one of two things is no offence for the other.
     let both = gadget("v2", &json!({"tls": {}}));
     assert_eq!(fields(&webhook, Some(&both), &bare), [""; 0]);
     assert_eq!(
-        fields(
-            &webhook,
-            Some(&both),
-            &with(&both, "/spec/tls/renewal", json!("1x"))
-        ),
+        fields(&webhook, Some(&both), &with(&both, "/spec/tls/renewal", json!("1x"))),
         ["spec.tls.renewal"]
     );
-    assert_eq!(
-        fields(&webhook, Some(&gadget("v2", &json!({"tls": null}))), &both).len(),
-        2
-    );
+    assert_eq!(fields(&webhook, Some(&gadget("v2", &json!({"tls": null}))), &both).len(), 2);
 }
 
 #[test]
 fn immutable_means_once_set() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
-    let (one, two) = (
-        "aaaaaaaa-2222-2222-2222-222222222222",
-        "bbbbbbbb-2222-2222-2222-222222222222",
-    );
+    let (one, two) =
+        ("aaaaaaaa-2222-2222-2222-222222222222", "bbbbbbbb-2222-2222-2222-222222222222");
     let id = |id: Value| gadget("v2", &json!({"id": id}));
     let change = |old: Value, new: Value| fields(&webhook, Some(&id(old)), &id(new)).is_empty();
     assert!(change(Value::Null, json!(one)), "null is not set");
@@ -189,10 +116,7 @@ fn immutable_means_once_set() {
         fields(&webhook, Some(&gadget("v2", &json!({}))), &id(json!(one))).is_empty(),
         "absent is not set"
     );
-    assert!(
-        change(json!(""), json!(one)),
-        "an empty string is no value of any UUID"
-    );
+    assert!(change(json!(""), json!(one)), "an empty string is no value of any UUID");
     assert!(
         change(json!(one), json!(one.to_uppercase()))
             && change(json!(one), json!(one.replace('-', "")))
@@ -213,12 +137,7 @@ fn numbers_are_compared_as_numbers() {
                 r#"{{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{{"name":"g"}},"spec":{{"level":{level}}}}}"#
             )
         };
-        webhook
-            .judge(&object(new), Some(&object(old)))
-            .unwrap()
-            .0
-            .errors
-            .len()
+        webhook.judge(&object(new), Some(&object(old))).unwrap().0.errors.len()
     };
     for (old, new) in [
         ("10", "10.0"),
@@ -239,43 +158,25 @@ fn numbers_are_compared_as_numbers() {
 #[test]
 fn an_object_that_cannot_be_read_can_be_left_alone_and_repaired() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
-    let old = gadget(
-        "v1",
-        &json!({"labels": "many", "copies": 9, "certificate": {}}),
-    );
-    for (_, new) in harmless(&old)
-        .into_iter()
-        .filter(|(what, _)| *what != "another spelling")
-    {
+    let old = gadget("v1", &json!({"labels": "many", "copies": 9, "certificate": {}}));
+    for (_, new) in harmless(&old).into_iter().filter(|(what, _)| *what != "another spelling") {
         assert_eq!(fields(&webhook, Some(&old), &new), [""; 0], "{new}");
     }
     // Repaired, it is judged again; what else is wrong with it was so before.
     assert_eq!(
-        fields(
-            &webhook,
-            Some(&old),
-            &with(&old, "/spec/labels", json!({"a": "1"}))
-        ),
+        fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!({"a": "1"}))),
         [""; 0]
     );
     assert_eq!(
         fields(
             &webhook,
             Some(&old),
-            &with(
-                &with(&old, "/spec/labels", json!({"a": "1"})),
-                "/spec/copies",
-                json!(8)
-            )
+            &with(&with(&old, "/spec/labels", json!({"a": "1"})), "/spec/copies", json!(8))
         ),
         ["spec.copies"]
     );
     assert_eq!(
-        fields(
-            &webhook,
-            Some(&old),
-            &with(&old, "/spec/labels", json!("more"))
-        ),
+        fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!("more"))),
         ["spec.labels"]
     );
 }

@@ -19,20 +19,12 @@ fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
         ("/metadata", json!([1])),
     ] {
         let odd = with(&base, pointer, value);
-        let answer = ask(
-            &webhook,
-            Endpoint::Mutate,
-            &review("CREATE", None, Some(&odd)),
-        );
+        let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&odd)));
         let untouched = odd.pointer(pointer) == answer.patched.pointer(pointer);
         assert!(untouched, "{odd}: {:?}", answer.patch);
     }
     let unreadable = with(&base, "/spec/labels", json!("many"));
-    let answer = ask(
-        &webhook,
-        Endpoint::Mutate,
-        &review("CREATE", None, Some(&unreadable)),
-    );
+    let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&unreadable)));
     assert_eq!(
         answer.patched["metadata"],
         json!({"name": "g", "labels": {"example.com/managed-by-version": OWN}})
@@ -43,11 +35,7 @@ fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
 fn a_kind_without_a_rollout_gets_a_label_and_no_hash() {
     let webhook = stamping(embedded("elasticsearch"));
     let object = json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch", "metadata": {"generateName": "e-"}, "spec": {"version": "8.19.0"}});
-    let answer = ask(
-        &webhook,
-        Endpoint::Mutate,
-        &review("CREATE", None, Some(&object)),
-    );
+    let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&object)));
     assert_eq!(
         answer.patched["metadata"],
         json!({"generateName": "e-", "labels": {"eaas.search.mercari.in/desired-controller-version": OWN}})

@@ -13,15 +13,9 @@ fn a_forced_promotion_is_warned_of_in_the_words_of_its_version() {
         let object = json!({"apiVersion": format!("materialize.cloud/{version}"), "kind": "Materialize", "metadata": {"name": "m"},
             "spec": {"environmentdImageRef": "materialize/environmentd:v26.1.0", "backendSecretName": "s", "forcePromote": promote, "requestRollout": request},
             "status": status});
-        let answer = ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("CREATE", None, Some(&object)),
-        );
-        let about = answer
-            .warnings
-            .into_iter()
-            .filter(|warning| warning.starts_with("spec.forcePromote"));
+        let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
+        let about =
+            answer.warnings.into_iter().filter(|warning| warning.starts_with("spec.forcePromote"));
         about.collect::<Vec<_>>()
     };
     let (one, two, nil) = (
@@ -33,10 +27,7 @@ fn a_forced_promotion_is_warned_of_in_the_words_of_its_version() {
     let none: [&str; 0] = [];
     // At v1alpha1 a promotion names the request; at v1alpha2 it names the hash.
     assert_eq!(warnings("v1alpha1", one, one, &status), none);
-    assert_eq!(
-        warnings("v1alpha1", &one.replace('-', ""), one, &status),
-        none
-    );
+    assert_eq!(warnings("v1alpha1", &one.replace('-', ""), one, &status), none);
     assert_eq!(warnings("v1alpha1", "abc", one, &status), none);
     assert_eq!(warnings("v1alpha1", nil, one, &status), none);
     assert_eq!(warnings("v1alpha1", "", one, &status), none);
@@ -59,12 +50,7 @@ fn a_rollout_is_told_once_with_its_reasons() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let old = gadget("v1", &json!({"copies": 2, "hostPort": "a:1"}));
     let told = |new: &Value| {
-        ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(new)),
-        )
-        .warnings
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(new))).warnings
     };
     assert!(told(&old).is_empty());
     let forced = with(
@@ -78,14 +64,7 @@ fn a_rollout_is_told_once_with_its_reasons() {
         "{warning}"
     );
     // An annotation without content changes no hash.
-    assert!(
-        told(&with(
-            &old,
-            "/metadata/annotations/example.com~1force",
-            json!("")
-        ))
-        .is_empty()
-    );
+    assert!(told(&with(&old, "/metadata/annotations/example.com~1force", json!(""))).is_empty());
 }
 
 #[test]
@@ -99,24 +78,14 @@ fn fields_that_a_version_does_not_have_are_told_of() {
         "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
         json!(applied),
     );
-    let answer = ask(
-        &webhook,
-        Endpoint::Validate,
-        &review("CREATE", None, Some(&object)),
-    );
-    assert_eq!(
-        answer.warnings,
-        ["spec.owner has no effect: v2 does not have it, only v1 does"]
-    );
+    let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
+    assert_eq!(answer.warnings, ["spec.owner has no effect: v2 does not have it, only v1 does"]);
     let deprecated = ask(
         &webhook,
         Endpoint::Validate,
         &review("CREATE", None, Some(&gadget("v1", &json!({"level": "3"})))),
     );
-    assert_eq!(
-        deprecated.warnings,
-        ["spec.level is deprecated: use spec.copies"]
-    );
+    assert_eq!(deprecated.warnings, ["spec.level is deprecated: use spec.copies"]);
     let unused = ask(
         &webhook,
         Endpoint::Validate,

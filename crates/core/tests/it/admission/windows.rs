@@ -39,11 +39,7 @@ fn upgraded(webhook: &Webhook, version: &str, active: &str, next: &str) -> Answe
         "status": {"lastCompletedRolloutEnvironmentdImageRef": active},
     });
     let new = with(&old, "/spec/environmentdImageRef", json!(next));
-    ask(
-        webhook,
-        Endpoint::Validate,
-        &review("UPDATE", Some(&old), Some(&new)),
-    )
+    ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
 }
 
 #[test]
@@ -89,9 +85,7 @@ fn images_follow_each_other_as_the_operator_lets_them() {
         "vv26.0.0",
         "",
     ];
-    let images = tags
-        .iter()
-        .map(|tag| format!("materialize/environmentd:{tag}"));
+    let images = tags.iter().map(|tag| format!("materialize/environmentd:{tag}"));
     let more = [
         "materialize/environmentd",
         "localhost:5000/environmentd",
@@ -104,17 +98,10 @@ fn images_follow_each_other_as_the_operator_lets_them() {
         for next in &images {
             // Both versions for those that may follow; one will do for saying no.
             let versions = ["v1alpha2", "v1alpha1"].into_iter();
-            for version in versions.take(if window(active, next) && active != next {
-                2
-            } else {
-                1
-            }) {
+            for version in versions.take(if window(active, next) && active != next { 2 } else { 1 })
+            {
                 let answer = upgraded(&webhook, version, active, next);
-                assert_eq!(
-                    answer.allowed,
-                    window(active, next),
-                    "{active} to {next}: {answer:?}"
-                );
+                assert_eq!(answer.allowed, window(active, next), "{active} to {next}: {answer:?}");
                 pairs += 1;
                 refused += u32::from(!answer.allowed);
                 if !answer.allowed {
@@ -161,11 +148,7 @@ fn what_runs_counts_and_not_what_was_only_wanted() {
             "spec": {"environmentdImageRef": format!("mz:{image}"), "backendSecretName": "s"}, "status": status})
     };
     let judge = |old: &Value, new: &Value| {
-        ask(
-            &webhook,
-            Endpoint::Validate,
-            &review("UPDATE", Some(old), Some(new)),
-        )
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(old), Some(new)))
     };
     // Nothing ran yet: a mistyped image may be corrected, to whatever it should have been.
     for nothing in [
@@ -174,46 +157,20 @@ fn what_runs_counts_and_not_what_was_only_wanted() {
         json!({"lastCompletedRolloutEnvironmentdImageRef": null}),
         json!({"lastCompletedRolloutEnvironmentdImageRef": ""}),
     ] {
-        assert!(
-            judge(
-                &object("v29.0.0", nothing.clone()),
-                &object("v26.0.0", nothing)
-            )
-            .allowed
-        );
+        assert!(judge(&object("v29.0.0", nothing.clone()), &object("v26.0.0", nothing)).allowed);
     }
     let running = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v26.0.0"});
     // An upgrade that has not happened may be taken back, however far it went.
     assert!(
-        judge(
-            &object("v27.0.0", running.clone()),
-            &object("v26.0.0", running.clone())
-        )
-        .allowed
+        judge(&object("v27.0.0", running.clone()), &object("v26.0.0", running.clone())).allowed
     );
     assert!(
-        !judge(
-            &object("v26.0.0", running.clone()),
-            &object("v28.0.0", running.clone())
-        )
-        .allowed
+        !judge(&object("v26.0.0", running.clone()), &object("v28.0.0", running.clone())).allowed
     );
     // What an update says of the status is not what runs: a manifest has none.
-    assert!(
-        !judge(
-            &object("v26.0.0", running.clone()),
-            &object("v28.0.0", Value::Null)
-        )
-        .allowed
-    );
+    assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", Value::Null)).allowed);
     let lie = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v27.9.0"});
-    assert!(
-        !judge(
-            &object("v26.0.0", running.clone()),
-            &object("v28.0.0", lie.clone())
-        )
-        .allowed
-    );
+    assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", lie.clone())).allowed);
     // A status that moves under an image nobody touched is no reason to refuse.
     let moved = judge(&object("v26.0.0", running), &object("v26.0.0", lie));
     assert!(moved.allowed, "{moved:?}");

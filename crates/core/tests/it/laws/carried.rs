@@ -15,10 +15,7 @@ fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     for touched in trip.touched {
         for way in touched.of(newer) {
             let known = |end: &usize| {
-                way[..*end]
-                    .iter()
-                    .try_fold(other, |schema, step| step_into(schema, step))
-                    .is_some()
+                way[..*end].iter().try_fold(other, |schema, step| step_into(schema, step)).is_some()
             };
             let end = (1..=way.len()).find(|end| !known(end)).unwrap_or(way.len());
             claimed.push(way[..end].to_vec());
@@ -38,22 +35,12 @@ fn step_into<'s>(schema: &'s Schema, step: &Step) -> Option<&'s Schema> {
 /// Fields that the older version requires, with a default, and the newer one does not have by itself.
 fn filled_requirements(own: &Schema, other: &Schema, newer: bool) -> Vec<Way> {
     let (older, newer) = if newer { (other, own) } else { (own, other) };
-    let names = |schema: &Schema| {
-        schema
-            .pointer("/properties/spec/required")
-            .cloned()
-            .unwrap_or_default()
-    };
+    let names =
+        |schema: &Schema| schema.pointer("/properties/spec/required").cloned().unwrap_or_default();
     let (older, newer) = (names(older), names(newer));
     let missing = |name: &&Schema| !newer.as_array().is_some_and(|names| names.contains(name));
-    let ways = older
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(missing)
-        .filter_map(Schema::as_str);
-    ways.map(|name| vec![Step::Name("spec".to_owned()), Step::Name(name.to_owned())])
-        .collect()
+    let ways = older.as_array().into_iter().flatten().filter(missing).filter_map(Schema::as_str);
+    ways.map(|name| vec![Step::Name("spec".to_owned()), Step::Name(name.to_owned())]).collect()
 }
 
 /// What is left of spec and status when the claimed fields are gone, and the objects that they leave empty.
@@ -64,25 +51,16 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
     }
     for way in holders {
         for end in (1..way.len()).rev() {
-            if rest
-                .at(&way[..end])
-                .is_some_and(|value| value.is_empty() || *value == Value::Null)
-            {
+            if rest.at(&way[..end]).is_some_and(|value| value.is_empty() || *value == Value::Null) {
                 rest.remove(&way[..end]);
             }
         }
     }
     rest.take("apiVersion");
-    if rest
-        .get("metadata")
-        .is_none_or(|metadata| *metadata == Value::Null)
-    {
+    if rest.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
         rest.set("metadata", Value::object());
     }
-    if rest
-        .field("metadata.annotations")
-        .is_some_and(|all| all.is_empty() || *all == Value::Null)
-    {
+    if rest.field("metadata.annotations").is_some_and(|all| all.is_empty() || *all == Value::Null) {
         rest.take("metadata.annotations");
     }
     rest
@@ -91,11 +69,7 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
 #[test]
 fn what_no_operation_names_is_carried_and_nothing_is_invented() {
     let make = |trip: &Trip, seed: u64| {
-        if seed.is_multiple_of(2) {
-            complete(trip, seed)
-        } else {
-            sparse(trip, seed)
-        }
+        if seed.is_multiple_of(2) { complete(trip, seed) } else { sparse(trip, seed) }
     };
     let seen = on_every_trip(1, &make, &|trip, seen, object, _| {
         let is = (is_complete(trip, object), is_sparse(trip, object));
@@ -106,16 +80,10 @@ fn what_no_operation_names_is_carried_and_nothing_is_invented() {
         seen.note("complete", is.0);
         let there = convert(object, trip.to)?;
         let (from, to) = (trip.schema_from(), trip.schema_to());
-        let (before, after) = (
-            claimed(trip, trip.down, from, to),
-            claimed(trip, !trip.down, to, from),
-        );
+        let (before, after) =
+            (claimed(trip, trip.down, from, to), claimed(trip, !trip.down, to, from));
         let holders = [before.clone(), after.clone()].concat();
-        exactly(
-            "carried",
-            &residue(object, &before, &holders),
-            &residue(&there, &after, &holders),
-        )
+        exactly("carried", &residue(object, &before, &holders), &residue(&there, &after, &holders))
     });
     seen.at_least(25, "sparse");
     seen.at_least(25, "complete");
@@ -130,19 +98,11 @@ fn sparse_objects_get_nothing_that_was_not_there() {
         let there = without_ours(&convert(object, trip.to)?);
         let has = |object: &Value, ways: &[Way]| ways.iter().any(|way| object.at(way).is_some());
         for Touched { older, newer, .. } in trip.touched {
-            let (before, after) = if trip.down {
-                (newer, older)
-            } else {
-                (older, newer)
-            };
+            let (before, after) = if trip.down { (newer, older) } else { (older, newer) };
             if has(&there, after) && !has(object, before) && !has(object, after) {
                 return Err(format!(
                     "invents {}",
-                    after
-                        .iter()
-                        .map(|way| shown(way))
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    after.iter().map(|way| shown(way)).collect::<Vec<_>>().join(", ")
                 ));
             }
             seen.note("operations", true);
@@ -171,19 +131,12 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         let mut less = object.clone();
         less.remove(&removed);
         seen.note("removed", true);
-        let (mut all, mut fewer) = (
-            without_ours(&convert(object, trip.to)?),
-            without_ours(&convert(&less, trip.to)?),
-        );
+        let (mut all, mut fewer) =
+            (without_ours(&convert(object, trip.to)?), without_ours(&convert(&less, trip.to)?));
         let follows: Vec<Way> = trip
             .touched
             .iter()
-            .filter(|touched| {
-                touched
-                    .of(trip.down)
-                    .iter()
-                    .any(|way| overlaps(way, &removed))
-            })
+            .filter(|touched| touched.of(trip.down).iter().any(|way| overlaps(way, &removed)))
             .flat_map(|touched| touched.of(!trip.down).to_vec())
             .collect();
         // The field itself, what the operations on it make, and the objects these make or empty.
@@ -192,11 +145,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         } else {
             removed.len()
         };
-        for way in follows
-            .iter()
-            .map(Vec::as_slice)
-            .chain([&removed[..whole.min(removed.len())]])
-        {
+        for way in follows.iter().map(Vec::as_slice).chain([&removed[..whole.min(removed.len())]]) {
             all.remove(way);
             fewer.remove(way);
             for end in (1..way.len()).rev() {
@@ -221,10 +170,7 @@ fn nothing_stays_that_only_the_other_version_knows() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         let there = convert(object, trip.to)?;
         for (name, value) in [("spec", there.get("spec")), ("status", there.get("status"))] {
-            let schemas = (
-                property(trip.schema_from(), name),
-                property(trip.schema_to(), name),
-            );
+            let schemas = (property(trip.schema_from(), name), property(trip.schema_to(), name));
             if let (Some(value), (Some(from), Some(to))) = (value, schemas) {
                 seen.note("compared", true);
                 if let Some(way) = stranger(from, to, value) {

@@ -20,12 +20,7 @@ fn edited_there(
 }
 
 fn back(trip: &Trip) -> Trip {
-    Trip {
-        from: trip.to,
-        to: trip.from,
-        down: !trip.down,
-        ..*trip
-    }
+    Trip { from: trip.to, to: trip.from, down: !trip.down, ..*trip }
 }
 
 #[test]
@@ -41,11 +36,7 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
         seen.note("edited", true);
         seen.note("kept something", has_ours(&edit));
         let home = comes_home(&back(trip), &edit).map_err(|error| {
-            format!(
-                "{error}\nedited: {}\nwas:    {}",
-                edit.to_text(),
-                there.to_text()
-            )
+            format!("{error}\nedited: {}\nwas:    {}", edit.to_text(), there.to_text())
         })?;
         // And once more, with an edit at home.
         let mut home = home;
@@ -73,15 +64,9 @@ fn a_kept_value_whose_guard_broke_stays_away() {
         let Some((there, edit)) = edited_there(trip, &mut random, object)? else {
             return Ok(());
         };
-        let (home, fresh) = (
-            convert(&edit, trip.from)?,
-            convert(&without_ours(&edit), trip.from)?,
-        );
+        let (home, fresh) = (convert(&edit, trip.from)?, convert(&without_ours(&edit), trip.from)?);
         for touched in trip.touched.iter().filter(|touched| !touched.each) {
-            let broken = touched
-                .of(!trip.down)
-                .iter()
-                .any(|way| there.at(way) != edit.at(way));
+            let broken = touched.of(!trip.down).iter().any(|way| there.at(way) != edit.at(way));
             // What follows from the whole spec is judged by the stories of the status.
             let rollout = touched.older.len() == 4;
             if !broken || rollout {
@@ -89,16 +74,10 @@ fn a_kept_value_whose_guard_broke_stays_away() {
             }
             seen.note("broken guards", true);
             for way in touched.of(trip.down) {
-                seen.note(
-                    "kept values that stay away",
-                    object.at(way) != fresh.at(way),
-                );
+                seen.note("kept values that stay away", object.at(way) != fresh.at(way));
                 if home.at(way) != fresh.at(way) {
                     let difference = difference(&fresh, &home).unwrap_or_default();
-                    return Err(format!(
-                        "comes back: {difference}\nedited: {}",
-                        edit.to_text()
-                    ));
+                    return Err(format!("comes back: {difference}\nedited: {}", edit.to_text()));
                 }
             }
         }

@@ -64,22 +64,8 @@ const INTEGERS: [&str; 10] = [
     "-9223372036854775808",
     "18446744073709551615",
 ];
-const NUMBERS: [&str; 6] = [
-    "1.0",
-    "1e21",
-    "1E400",
-    "-0.0",
-    "0.1",
-    "12345678901234567890.5",
-];
-const KEYS: [&str; 6] = [
-    "a",
-    "b",
-    "eks.amazonaws.com/role-arn",
-    "example.com/role",
-    "x.y",
-    "é",
-];
+const NUMBERS: [&str; 6] = ["1.0", "1e21", "1E400", "-0.0", "0.1", "12345678901234567890.5"];
+const KEYS: [&str; 6] = ["a", "b", "eks.amazonaws.com/role-arn", "example.com/role", "x.y", "é"];
 const REASONS: [&str; 7] = [
     "Applying",
     "ReadyToPromote",
@@ -181,19 +167,10 @@ pub(crate) fn anything(random: &mut Random, depth: usize) -> Value {
         2 => text(random.word(&TEXTS)),
         3 => text(random.word(&UUIDS)),
         4 => Value::Number((*random.pick(&[&INTEGERS[..], &NUMBERS[..]].concat())).to_owned()),
-        5 => Value::List(
-            (0..random.below(3))
-                .map(|_| anything(random, depth - 1))
-                .collect(),
-        ),
+        5 => Value::List((0..random.below(3)).map(|_| anything(random, depth - 1)).collect()),
         _ => Value::Object(
             (0..random.below(3))
-                .map(|_| {
-                    (
-                        (*random.pick(&KEYS)).to_owned(),
-                        anything(random, depth - 1),
-                    )
-                })
+                .map(|_| ((*random.pick(&KEYS)).to_owned(), anything(random, depth - 1)))
                 .collect(),
         ),
     }

@@ -10,19 +10,13 @@ use crate::kinds::WEBHOOK;
 use crate::value::{Value, way};
 
 fn preimage(object: &Value) -> Result<String, String> {
-    let preimage = WEBHOOK
-        .preimage(&object.to_text())
-        .map_err(|error| error.to_string())?;
+    let preimage = WEBHOOK.preimage(&object.to_text()).map_err(|error| error.to_string())?;
     Ok(format!("{} {:?}", preimage.canonical, preimage.force))
 }
 
 fn equal(what: &str, one: &Value, two: &Value) -> Result<(), String> {
     let (one, two) = (preimage(one)?, preimage(two)?);
-    if one == two {
-        Ok(())
-    } else {
-        Err(format!("{what} moves the hash:\n{one}\n{two}"))
-    }
+    if one == two { Ok(()) } else { Err(format!("{what} moves the hash:\n{one}\n{two}")) }
 }
 
 fn is_hashed(trip: &Trip) -> bool {
@@ -74,9 +68,8 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
             .into_iter()
             .filter(|way| way.len() > 1 && way[0] == super::Step::Name("spec".to_owned()))
         {
-            let nothing = object
-                .at(&way)
-                .is_some_and(|value| *value == Value::Null || value.is_empty());
+            let nothing =
+                object.at(&way).is_some_and(|value| *value == Value::Null || value.is_empty());
             let in_object = matches!(way.last(), Some(super::Step::Name(_)));
             if seen.note("nothings", nothing && in_object) {
                 match random.below(4) {
@@ -113,9 +106,7 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
         // Members in another order.
         let mut shuffled = String::new();
         object.write(&mut shuffled, &mut |names| random.shuffle(names));
-        let other = WEBHOOK
-            .preimage(&shuffled)
-            .map_err(|error| error.to_string())?;
+        let other = WEBHOOK.preimage(&shuffled).map_err(|error| error.to_string())?;
         (other == WEBHOOK.preimage(&object.to_text()).unwrap())
             .then_some(())
             .ok_or_else(|| "the order of members moves the hash".to_owned())

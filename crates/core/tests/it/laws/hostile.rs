@@ -12,9 +12,7 @@ use pointsman_core::webhook::ConvertError;
 /// A failure says what and where.
 fn named(error: Option<ConvertError>) -> Result<(), String> {
     let error = error.filter(|error| error.path.is_empty() || error.reason.is_empty());
-    error.map_or(Ok(()), |error| {
-        Err(format!("fails without a path: {error}"))
-    })
+    error.map_or(Ok(()), |error| Err(format!("fails without a path: {error}")))
 }
 
 #[test]
@@ -62,19 +60,13 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     }
     for _ in 0..1 + random.below(4) {
         let mut entry = Value::object();
-        for member in [
-            "value", "became", "derived", "left", "was", "each", "at", "absent",
-        ] {
+        for member in ["value", "became", "derived", "left", "was", "each", "at", "absent"] {
             if random.percent(25) {
                 entry.set(member, anything(random, 3));
             }
         }
         let field = random.pick(&fields).clone();
-        let entry = if random.percent(10) {
-            anything(random, 2)
-        } else {
-            entry
-        };
+        let entry = if random.percent(10) { anything(random, 2) } else { entry };
         entries.insert(field, entry);
     }
     let whole = Value::Object(entries).to_text();
@@ -96,15 +88,10 @@ fn forged_annotations_gain_nothing() {
         let mut there = convert(object, trip.to)?;
         let annotation = forged(&mut random, trip, ours(&there, trip.from).as_ref());
         let honest = without_ours(&there);
-        let mut annotations = honest
-            .field("metadata.annotations")
-            .cloned()
-            .unwrap_or_else(Value::object);
+        let mut annotations =
+            honest.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
         if let Value::Object(all) = &mut annotations {
-            all.insert(
-                format!("pointsman.dev/kept-{}", trip.from),
-                annotation.clone(),
-            );
+            all.insert(format!("pointsman.dev/kept-{}", trip.from), annotation.clone());
         }
         there.set("metadata.annotations", annotations);
         fill(trip.schema_to(), &mut there);
@@ -154,29 +141,21 @@ fn what_is_not_ours_is_carried_along() {
         ] {
             let mut object = without_ours(object);
             let name = format!("pointsman.dev/kept-{}", trip.to);
-            let mut annotations = object
-                .field("metadata.annotations")
-                .cloned()
-                .unwrap_or_else(Value::object);
+            let mut annotations =
+                object.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
             if let Value::Object(all) = &mut annotations {
                 all.insert(name.clone(), text(foreign));
             }
             object.set("metadata.annotations", annotations);
             let there = convert(&object, trip.to)?;
-            if there
-                .field("metadata.annotations")
-                .and_then(|all| all.get(&name))
+            if there.field("metadata.annotations").and_then(|all| all.get(&name))
                 != Some(&text(foreign))
             {
                 return Err(format!("{foreign:?} is gone"));
             }
             // Where ours takes its place, it comes back.
             let home = convert(&there, trip.from)?;
-            if home
-                .field("metadata.annotations")
-                .and_then(|all| all.get(&name))
-                .is_none()
-            {
+            if home.field("metadata.annotations").and_then(|all| all.get(&name)).is_none() {
                 return Err(format!("{foreign:?} does not come home"));
             }
             seen.note("carried", true);
@@ -195,9 +174,7 @@ fn depth_size_and_duplicates_are_no_danger() {
         )
     };
     let deep = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
-    for place in [
-        "extra", "nowhere", "forward", "aliases", "old", "filters", "policy", "notes",
-    ] {
+    for place in ["extra", "nowhere", "forward", "aliases", "old", "filters", "policy", "notes"] {
         let text = object(&format!("{{\"{place}\":{deep}}}"));
         match WEBHOOK.convert(&text, "v2", None) {
             Ok(there) => {
@@ -211,21 +188,14 @@ fn depth_size_and_duplicates_are_no_danger() {
         }
     }
     let nested = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
-    assert!(
-        WEBHOOK
-            .preimage(&object(&format!("{{\"extra\":{nested}}}")))
-            .is_ok()
-    );
+    assert!(WEBHOOK.preimage(&object(&format!("{{\"extra\":{nested}}}"))).is_ok());
     for twice in [
         "{\"mail\":1,\"mail\":2}",
         "{\"old\":{\"quota\":1,\"quota\":2}}",
         "{\"filters\":[{\"id\":1,\"\\u0069d\":2}]}",
     ] {
         let error = WEBHOOK.convert(&object(twice), "v2", None).unwrap_err();
-        assert!(
-            error.reason.contains("twice") && error.path.starts_with("spec"),
-            "{error}"
-        );
+        assert!(error.reason.contains("twice") && error.path.starts_with("spec"), "{error}");
     }
     for broken in [
         "",

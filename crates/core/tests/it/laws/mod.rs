@@ -68,22 +68,12 @@ fn trips() -> Vec<Trip> {
         for (i, older) in versions.iter().enumerate() {
             for newer in &versions[i + 1..] {
                 let neighbours = *newer == versions[i + 1];
-                let touched = if neighbours {
-                    kinds::touched(kind, older, newer)
-                } else {
-                    Vec::new()
-                };
+                let touched =
+                    if neighbours { kinds::touched(kind, older, newer) } else { Vec::new() };
                 let touched: &[Touched] = Vec::leak(touched);
                 for (from, to, down) in [(*older, *newer, false), (*newer, *older, true)] {
                     let relaxed = Box::leak(Box::new(schema::relaxed(kinds::schema(kind, from))));
-                    trips.push(Trip {
-                        kind,
-                        from,
-                        to,
-                        down,
-                        relaxed,
-                        touched,
-                    });
+                    trips.push(Trip { kind, from, to, down, relaxed, touched });
                 }
             }
         }
@@ -92,9 +82,7 @@ fn trips() -> Vec<Trip> {
 }
 
 fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable)
-        .ok()
-        .map_or(default, |text| text.parse().unwrap())
+    std::env::var(variable).ok().map_or(default, |text| text.parse().unwrap())
 }
 
 /// What the objects of a run were like, so that a law cannot hold because it saw nothing.
@@ -111,10 +99,7 @@ impl Seen {
     fn at_least(&self, percent: u64, what: &'static str) {
         let (seen, cases) = (self.0.borrow(), self.0.borrow()["cases"]);
         let count = seen.get(what).copied().unwrap_or_default();
-        assert!(
-            count * 100 >= cases * percent,
-            "only {count} of {cases} cases: {what} ({seen:?})"
-        );
+        assert!(count * 100 >= cases * percent, "only {count} of {cases} cases: {what} ({seen:?})");
     }
 }
 
@@ -135,12 +120,7 @@ fn on_every_trip(
             Err(message) => broken.push(message),
         }
     }
-    assert!(
-        broken.is_empty(),
-        "{} trips break the law\n\n{}\n",
-        broken.len(),
-        broken.join("\n\n")
-    );
+    assert!(broken.is_empty(), "{} trips break the law\n\n{}\n", broken.len(), broken.join("\n\n"));
     assert_eq!(seen.0.borrow()["trips"], 12);
     seen
 }
@@ -207,10 +187,7 @@ fn has_ours(object: &Value) -> bool {
 fn same(what: &str, expected: &Value, found: &Value) -> Result<(), String> {
     let tidy = |object: &Value| {
         let mut object = without_ours(object);
-        if object
-            .field("metadata.annotations")
-            .is_some_and(Value::is_empty)
-        {
+        if object.field("metadata.annotations").is_some_and(Value::is_empty) {
             object.take("metadata.annotations");
         }
         object

@@ -19,22 +19,12 @@ pub(super) fn complete(trip: &Trip, seed: u64) -> Value {
 pub(super) fn pruned(trip: &Trip, seed: u64) -> Value {
     let mut random = Random::new(seed);
     let optional = *random.pick(&[90, 50, 10]);
-    made(
-        &mut random,
-        trip,
-        Fullness {
-            optional,
-            unknown: 0,
-        },
-    )
+    made(&mut random, trip, Fullness { optional, unknown: 0 })
 }
 
 fn made(random: &mut Random, trip: &Trip, fullness: Fullness) -> Value {
     let mut object = valid(random, trip.schema_from(), "", fullness);
-    object.set(
-        "spec",
-        object.get("spec").cloned().unwrap_or_else(Value::object),
-    );
+    object.set("spec", object.get("spec").cloned().unwrap_or_else(Value::object));
     head(random, trip.kind, trip.from, &mut object);
     fill(trip.schema_from(), &mut object);
     if random.percent(50) {
@@ -48,20 +38,14 @@ fn match_hashes(random: &mut Random, object: &mut Value) {
     let Ok(preimage) = crate::kinds::WEBHOOK.preimage(&object.to_text()) else {
         return;
     };
-    for field in [
-        "status.lastCompletedRolloutHash",
-        "status.requestedRolloutHash",
-    ] {
+    for field in ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"] {
         if random.percent(60) && object.field(field).is_some() {
             object.set(field, text(&preimage.hash()));
         }
     }
     if random.percent(40) && object.field("status.lastCompletedRolloutRequest").is_some() {
         let request = object.field("spec.requestRollout").cloned();
-        object.set(
-            "status.lastCompletedRolloutRequest",
-            request.unwrap_or(Value::Null),
-        );
+        object.set("status.lastCompletedRolloutRequest", request.unwrap_or(Value::Null));
     }
 }
 
@@ -137,30 +121,19 @@ pub(super) fn is_sparse(trip: &Trip, object: &Value) -> bool {
 
 /// Whether an object has what its spec requires.
 fn has_required(schema: &serde_json::Value, object: &Value) -> bool {
-    let required = schema
-        .pointer("/properties/spec/required")
-        .and_then(serde_json::Value::as_array);
+    let required =
+        schema.pointer("/properties/spec/required").and_then(serde_json::Value::as_array);
     let has = |name: &str| {
-        object
-            .field(&format!("spec.{name}"))
-            .is_some_and(|value| *value != Value::Null)
+        object.field(&format!("spec.{name}")).is_some_and(|value| *value != Value::Null)
     };
     matches!(object.get("spec"), Some(Value::Object(_)))
-        && required
-            .into_iter()
-            .flatten()
-            .filter_map(serde_json::Value::as_str)
-            .all(has)
+        && required.into_iter().flatten().filter_map(serde_json::Value::as_str).all(has)
 }
 
 /// An object in which anything may stand anywhere.
 pub(super) fn hostile(trip: &Trip, seed: u64) -> Value {
     let mut random = Random::new(seed);
-    let mut object = if random.percent(50) {
-        complete(trip, seed)
-    } else {
-        sparse(trip, seed)
-    };
+    let mut object = if random.percent(50) { complete(trip, seed) } else { sparse(trip, seed) };
     for _ in 0..1 + random.below(5) {
         let ways = object.ways();
         let way = random.pick(&ways).clone();
@@ -177,10 +150,7 @@ pub(super) fn hostile(trip: &Trip, seed: u64) -> Value {
 
 /// Changes something visible, so that the object stays one that the API server takes.
 pub(super) fn edited(random: &mut Random, schema: &serde_json::Value, object: &Value) -> Value {
-    let fullness = Fullness {
-        optional: 60,
-        unknown: 0,
-    };
+    let fullness = Fullness { optional: 60, unknown: 0 };
     for _ in 0..200 {
         let mut edited = object.clone();
         for _ in 0..1 + random.below(2) {
@@ -226,15 +196,7 @@ fn edit(random: &mut Random, root: &serde_json::Value, object: &mut Value, fulln
             elements.insert(at, valid(random, &schema["items"], &name, fullness));
         }
         (1..4, Some(Value::Object(members))) => {
-            let more = valid(
-                random,
-                schema,
-                &name,
-                Fullness {
-                    optional: 90,
-                    unknown: 0,
-                },
-            );
+            let more = valid(random, schema, &name, Fullness { optional: 90, unknown: 0 });
             if let Value::Object(more) = more {
                 let more: Vec<_> = more.into_iter().collect();
                 if !more.is_empty() {

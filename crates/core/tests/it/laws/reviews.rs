@@ -14,10 +14,7 @@ fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
         r#"{"kind":"ConversionReview","request":{"uid":"u-1"},"response":{"uid":"","convertedObjects":null,"result":{"metadata":{}}}}"#,
     );
     let version = if random.percent(50) { "v1" } else { "v1beta1" };
-    review.set(
-        "apiVersion",
-        text(&format!("apiextensions.k8s.io/{version}")),
-    );
+    review.set("apiVersion", text(&format!("apiextensions.k8s.io/{version}")));
     review.set("request.desiredAPIVersion", text(desired));
     review.set("request.objects", Value::List(objects));
     review
@@ -44,11 +41,8 @@ fn answers_hold_the_objects_that_were_sent() {
         for index in 0..count {
             let trip = random.pick(&desired);
             let case = seed.wrapping_mul(1000) + index as u64;
-            let mut object = if random.percent(70) {
-                complete(trip, case)
-            } else {
-                sparse(trip, case)
-            };
+            let mut object =
+                if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
             if object.field("metadata.name").is_some() {
                 object.set("metadata.name", text(&format!("n-{index}")));
             } else {
@@ -58,23 +52,18 @@ fn answers_hold_the_objects_that_were_sent() {
         }
         let group = desired[0].kind.group();
         let review = review(&mut random, &format!("{group}/{to}"), sent.clone()).to_text();
-        let reply = WEBHOOK
-            .handle(Endpoint::Convert, review.as_bytes())
-            .unwrap();
+        let reply = WEBHOOK.handle(Endpoint::Convert, review.as_bytes()).unwrap();
         if sent.iter().any(|object| convert(object, to).is_err()) {
             assert_eq!(reply.outcome, Outcome::Fail);
             continue;
         }
         // `1E400` is JSON, but no reader with floating numbers takes it: for the contract it is another number.
         let readable = |text: &str| serde_json::from_str(&text.replace("1E400", "14")).unwrap();
-        let body = String::from_utf8(reply.body)
-            .unwrap()
-            .replace("1E400", "14");
+        let body = String::from_utf8(reply.body).unwrap().replace("1E400", "14");
         let answered = accepted_by_apiserver(&readable(&review), body.as_bytes())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         mixed += u64::from(
-            sent.iter()
-                .any(|object| object.get("apiVersion") != sent[0].get("apiVersion")),
+            sent.iter().any(|object| object.get("apiVersion") != sent[0].get("apiVersion")),
         );
         for (sent, answered) in sent.iter().zip(answered) {
             converted += 1;
@@ -93,19 +82,10 @@ fn answers_hold_the_objects_that_were_sent() {
             labelled += u64::from(
                 sent.field("metadata.name").is_none() && sent.field("metadata.labels").is_some(),
             );
-            same(
-                "kind",
-                alone.get("kind").unwrap(),
-                answered.get("kind").unwrap(),
-            )
-            .unwrap();
+            same("kind", alone.get("kind").unwrap(), answered.get("kind").unwrap()).unwrap();
         }
         assert_eq!(
-            reply
-                .conversions
-                .iter()
-                .map(|counted| counted.objects)
-                .sum::<u64>(),
+            reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(),
             count as u64
         );
     }

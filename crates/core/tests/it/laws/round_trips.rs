@@ -6,10 +6,7 @@ use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, same};
 use crate::value::Value;
 
 /// Status fields of the newer version that the older schema lets through.
-const CARRIED: [&str; 2] = [
-    "status.lastCompletedRolloutHash",
-    "status.requestedRolloutHash",
-];
+const CARRIED: [&str; 2] = ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"];
 
 /// There and back is the same, and from there on nothing moves.
 pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
@@ -19,21 +16,15 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
     if let Some(Value::Object(entries)) = ours(object, trip.to) {
         for (field, entry) in entries {
-            let derived = entry
-                .get("derived")
-                .is_some_and(|derived| object.field(&field) == Some(derived));
+            let derived =
+                entry.get("derived").is_some_and(|derived| object.field(&field) == Some(derived));
             let completed = field == "status.lastCompletedRolloutRequest";
             // Where somebody completed a request, the hashes are worked out anew.
             let left = entry.get("derived").or_else(|| entry.get("left"));
-            let carried = if completed && object.field(&field) != left {
-                &CARRIED[..]
-            } else {
-                &[]
-            };
-            for field in carried
-                .iter()
-                .copied()
-                .chain((derived || completed).then_some(field.as_str()))
+            let carried =
+                if completed && object.field(&field) != left { &CARRIED[..] } else { &[] };
+            for field in
+                carried.iter().copied().chain((derived || completed).then_some(field.as_str()))
             {
                 expected.take(field);
                 tidy.take(field);
@@ -62,10 +53,7 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
 /// An answer always has metadata.
 fn with_metadata(object: &Value) -> Value {
     let mut object = object.clone();
-    if object
-        .get("metadata")
-        .is_none_or(|metadata| *metadata == Value::Null)
-    {
+    if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
         object.set("metadata", Value::object());
     }
     object

@@ -13,24 +13,15 @@ pub(crate) fn property<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema>
 }
 
 pub(super) fn map_values(schema: &Schema) -> Option<&Schema> {
-    schema
-        .get("additionalProperties")
-        .filter(|inner| inner.is_object())
+    schema.get("additionalProperties").filter(|inner| inner.is_object())
 }
 
 pub(super) fn flag(schema: &Schema, name: &str) -> bool {
-    schema
-        .get(name)
-        .and_then(Schema::as_bool)
-        .unwrap_or_default()
+    schema.get(name).and_then(Schema::as_bool).unwrap_or_default()
 }
 
 pub(super) fn properties(schema: &Schema) -> impl Iterator<Item = (&String, &Schema)> {
-    schema
-        .get("properties")
-        .and_then(Schema::as_object)
-        .into_iter()
-        .flatten()
+    schema.get("properties").and_then(Schema::as_object).into_iter().flatten()
 }
 
 pub(super) fn requires(schema: &Schema, name: &str) -> bool {
@@ -46,16 +37,11 @@ pub(crate) fn literal(value: &Schema) -> Value {
 
 /// Whether a list that is told apart by keys has an element with the same keys.
 pub(super) fn clashes(schema: &Schema, elements: &[Value], element: &Value) -> bool {
-    let Some(keys) = schema
-        .get("x-kubernetes-list-map-keys")
-        .and_then(Schema::as_array)
-    else {
+    let Some(keys) = schema.get("x-kubernetes-list-map-keys").and_then(Schema::as_array) else {
         return false;
     };
     let same = |other: &Value| {
-        keys.iter()
-            .filter_map(Schema::as_str)
-            .all(|key| other.get(key) == element.get(key))
+        keys.iter().filter_map(Schema::as_str).all(|key| other.get(key) == element.get(key))
     };
     elements.iter().any(same)
 }
@@ -98,9 +84,9 @@ pub(crate) fn fill(schema: &Schema, value: &mut Value) {
                 }
             }
         }
-        Value::List(elements) => elements
-            .iter_mut()
-            .for_each(|element| fill(&schema["items"], element)),
+        Value::List(elements) => {
+            elements.iter_mut().for_each(|element| fill(&schema["items"], element))
+        }
         _ => {}
     }
 }

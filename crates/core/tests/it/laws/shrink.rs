@@ -12,24 +12,16 @@ pub(super) fn shrink(
     loop {
         let mut candidates = Vec::new();
         let head = |way: &Way| matches!(way.first(), Some(Step::Name(name)) if name == "apiVersion" || name == "kind");
-        let ways: Vec<Way> = value
-            .ways()
-            .into_iter()
-            .skip(1)
-            .filter(|way| !head(way))
-            .collect();
+        let ways: Vec<Way> = value.ways().into_iter().skip(1).filter(|way| !head(way)).collect();
         for way in &ways {
             let mut without = value.clone();
             without.remove(way);
             candidates.push(without);
         }
         for way in &ways {
-            for simple in [
-                Value::Null,
-                Value::Text(String::new()),
-                Value::object(),
-                Value::List(Vec::new()),
-            ] {
+            for simple in
+                [Value::Null, Value::Text(String::new()), Value::object(), Value::List(Vec::new())]
+            {
                 let mut simpler = value.clone();
                 let Some(place) = simpler.at_mut(way) else {
                     continue;
@@ -54,12 +46,7 @@ pub(super) fn shrink(
 #[test]
 fn a_broken_law_is_shown_by_its_smallest_case() {
     let big = Value::parse(r#"{"a":{"b":[1,{"c":"xxx","d":3}]},"e":{"f":null}}"#);
-    let law = |value: &Value| {
-        value
-            .to_text()
-            .contains("\"c\"")
-            .then(|| "has a c".to_owned())
-    };
+    let law = |value: &Value| value.to_text().contains("\"c\"").then(|| "has a c".to_owned());
     let (small, _) = shrink(big, String::new(), &law);
     assert_eq!(small.to_text(), r#"{"a":{"b":[{"c":""}]}}"#);
 }

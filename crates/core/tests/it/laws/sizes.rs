@@ -50,17 +50,12 @@ fn too_much_to_keep_is_refused_before_the_api_server_does() {
     };
     let there = kinds::convert(&object(262_000), "v1").unwrap();
     assert_eq!(
-        kinds::convert(&there, "v1alpha1")
-            .unwrap()
-            .field("spec.legacyMode"),
+        kinds::convert(&there, "v1alpha1").unwrap().field("spec.legacyMode"),
         object(262_000).field("spec.legacyMode")
     );
     let error = kinds::convert(&object(262_144), "v1").unwrap_err();
     assert_eq!(error.path, "metadata.annotations");
-    assert!(
-        error.reason.contains("262144") && error.reason.contains("smaller"),
-        "{error}"
-    );
+    assert!(error.reason.contains("262144") && error.reason.contains("smaller"), "{error}");
     // What a user's annotations take alone is not ours to refuse.
     let mut full = object(1);
     full.take("spec.legacyMode");
@@ -82,19 +77,13 @@ fn big_objects_take_time_in_proportion() {
             }
             item
         };
-        object.set(
-            "spec.routes",
-            Value::List((0..count).map(|index| item(index, true)).collect()),
-        );
+        object.set("spec.routes", Value::List((0..count).map(|index| item(index, true)).collect()));
         object.set(
             "spec.rules",
             Value::List((0..count).map(|index| item(index % 7, false)).collect()),
         );
         let zone = |index: usize| {
-            (
-                format!("z{index}"),
-                Value::parse(r#"{"region":"r","tags":["1","2"]}"#),
-            )
+            (format!("z{index}"), Value::parse(r#"{"region":"r","tags":["1","2"]}"#))
         };
         object.set("spec.zones", Value::Object((0..count).map(zone).collect()));
         object.set("spec.note", text(&"\\\"n".repeat(count * 10)));
@@ -102,16 +91,11 @@ fn big_objects_take_time_in_proportion() {
         let time = |_| {
             let start = std::time::Instant::now();
             let there = kinds::WEBHOOK.convert(&sent, "v1", None).unwrap();
-            kinds::WEBHOOK
-                .convert(&there.text, "v1alpha1", None)
-                .unwrap();
+            kinds::WEBHOOK.convert(&there.text, "v1alpha1", None).unwrap();
             start.elapsed()
         };
         (0..3).map(time).min().unwrap()
     };
     let (small, big) = (measure(25), measure(2_500));
-    assert!(
-        big < small * 1_000,
-        "{small:?} for 25, {big:?} for 2,500 items"
-    );
+    assert!(big < small * 1_000, "{small:?} for 25, {big:?} for 2,500 items");
 }

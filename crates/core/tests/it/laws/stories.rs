@@ -26,11 +26,7 @@ pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
         object.take(field);
     }
     let condition = Value::Object(
-        [
-            ("reason".to_owned(), text(reason)),
-            ("type".to_owned(), text("UpToDate")),
-        ]
-        .into(),
+        [("reason".to_owned(), text(reason)), ("type".to_owned(), text("UpToDate"))].into(),
     );
     object.set("status.conditions", Value::List(vec![condition]));
     object
@@ -73,10 +69,7 @@ pub(super) fn hashes(object: &Value) -> (String, String) {
 /// Whether an old controller, or a script, finds the request completed.
 pub(super) fn says_done(object: &Value) -> bool {
     let uuid = |field: &str| {
-        object
-            .field(field)
-            .and_then(Value::as_str)
-            .and_then(|text| Uuid::try_parse(text).ok())
+        object.field(field).and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok())
     };
     uuid(REQUEST).is_some() && uuid(REQUEST) == uuid(DONE)
 }
@@ -91,52 +84,24 @@ fn the_first_migration_says_what_the_requests_say() {
             "H",
             "H",
         ),
-        (
-            "upper-case",
-            older(&FIRST.to_uppercase(), FIRST, "Applied"),
-            "H",
-            "H",
-        ),
+        ("upper-case", older(&FIRST.to_uppercase(), FIRST, "Applied"), "H", "H"),
         ("rolling out", older(SECOND, FIRST, "Applying"), "-", "H"),
         ("ready", older(SECOND, FIRST, "ReadyToPromote"), "-", "H"),
         ("promoting", older(SECOND, FIRST, "Promoting"), "-", "-"),
-        (
-            "promoting what is done",
-            older(FIRST, FIRST, "Promoting"),
-            "-",
-            "-",
-        ),
-        (
-            "nothing was ever asked for",
-            older(NIL, NIL, "Applied"),
-            "-",
-            "H",
-        ),
+        ("promoting what is done", older(FIRST, FIRST, "Promoting"), "-", "-"),
+        ("nothing was ever asked for", older(NIL, NIL, "Applied"), "-", "H"),
         (
             "nil without hyphens",
             older(NIL, "00000000000000000000000000000000", "Applied"),
             "-",
             "H",
         ),
-        (
-            "staged",
-            older(FIRST, FIRST, "WaitingForApproval"),
-            "H",
-            "H",
-        ),
+        ("staged", older(FIRST, FIRST, "WaitingForApproval"), "H", "H"),
         ("timed out", older(FIRST, FIRST, "RolloutTimeout"), "H", "H"),
     ] {
         let newer = stored(&object);
-        assert_eq!(
-            hashes(&newer),
-            (completed.to_owned(), requested.to_owned()),
-            "{what}"
-        );
-        assert_eq!(
-            (newer.field(REQUEST), newer.field(DONE)),
-            (None, None),
-            "{what}"
-        );
+        assert_eq!(hashes(&newer), (completed.to_owned(), requested.to_owned()), "{what}");
+        assert_eq!((newer.field(REQUEST), newer.field(DONE)), (None, None), "{what}");
         let mut home = down(&newer);
         for (field, was) in [(COMPLETED, completed), (REQUESTED, requested)] {
             assert_eq!(home.take(field).is_some(), was != "-", "{what}");
@@ -148,10 +113,7 @@ fn the_first_migration_says_what_the_requests_say() {
 #[test]
 fn a_staged_change_that_is_taken_as_completed_is_told() {
     let staged = |reason: &str| {
-        WEBHOOK
-            .convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2", None)
-            .unwrap()
-            .staged
+        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2", None).unwrap().staged
     };
     assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
     assert!(!staged("Applied") && !staged("Promoting"));
@@ -165,10 +127,7 @@ fn a_new_request_alone_does_not_move_the_hashes() {
     assert_eq!(hashes(&newer), ("H".to_owned(), "H".to_owned()));
     let home = down(&newer);
     assert_eq!(home.field(REQUEST), Some(&text(SECOND)));
-    assert!(
-        says_done(&home),
-        "the hash is the spec's: nothing is left to do"
-    );
+    assert!(says_done(&home), "the hash is the spec's: nothing is left to do");
 }
 
 #[test]
@@ -182,11 +141,7 @@ fn an_old_controller_that_records_a_completion_is_heard() {
         // A merge patch of that one field on the status.
         object.set(DONE, text(SECOND));
         let newer = stored(&object);
-        assert_eq!(
-            hashes(&newer),
-            ("H".to_owned(), "H".to_owned()),
-            "after {trips} trips"
-        );
+        assert_eq!(hashes(&newer), ("H".to_owned(), "H".to_owned()), "after {trips} trips");
         assert!(says_done(&down(&newer)));
     }
 }
@@ -195,17 +150,10 @@ fn an_old_controller_that_records_a_completion_is_heard() {
 fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
     for born_newer in [false, true] {
         let start = stored(&older(FIRST, FIRST, "Applied"));
-        let start = if born_newer {
-            super::without_ours(&start)
-        } else {
-            start
-        };
+        let start = if born_newer { super::without_ours(&start) } else { start };
         let mut home = down(&start);
         assert!(says_done(&home));
-        home.set(
-            "spec.environmentdImageRef",
-            text("materialize/environmentd:v99.0.0"),
-        );
+        home.set("spec.environmentdImageRef", text("materialize/environmentd:v99.0.0"));
         if !born_newer {
             home.set(REQUEST, text(SECOND));
         }
@@ -222,16 +170,8 @@ fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
         newer.set(COMPLETED, hash(&newer));
         let home = down(&newer);
         assert!(says_done(&home));
-        let expected = if born_newer {
-            derived(&hash(&newer))
-        } else {
-            text(SECOND)
-        };
-        assert_eq!(
-            home.field(REQUEST),
-            Some(&expected),
-            "the user's own request"
-        );
+        let expected = if born_newer { derived(&hash(&newer)) } else { text(SECOND) };
+        assert_eq!(home.field(REQUEST), Some(&expected), "the user's own request");
         assert_eq!(up(&home), up(&down(&up(&home))));
     }
 }
@@ -257,11 +197,7 @@ fn an_object_born_newer_asks_by_a_request_of_its_own() {
     let home = down(&newer);
     assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
     assert!(!says_done(&home) || newer.field(COMPLETED) == Some(&hash(&newer)));
-    assert_eq!(
-        home.field("spec.forcePromote"),
-        newer.field("spec.forcePromote"),
-        "verbatim"
-    );
+    assert_eq!(home.field("spec.forcePromote"), newer.field("spec.forcePromote"), "verbatim");
     assert_eq!(up(&home), newer, "clean again");
     // Without a completed hash the completed request is no request that was ever made.
     let mut fresh = newer.clone();

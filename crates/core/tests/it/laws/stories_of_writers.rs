@@ -36,10 +36,7 @@ fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
     );
     // The API server copies the status of the stored object into a replaced one.
     let mut replaced = older(SECOND, FIRST, "Applied");
-    replaced.set(
-        "spec.environmentdImageRef",
-        text("materialize/environmentd:v99.0.0"),
-    );
+    replaced.set("spec.environmentdImageRef", text("materialize/environmentd:v99.0.0"));
     replaced.set("status", home.get("status").cloned().unwrap());
     let stored = stored(&replaced);
     assert_ne!(hashes(&stored).0, "H");

@@ -16,17 +16,11 @@ pub(crate) struct Authority {
 impl Authority {
     pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "test authority");
+        params.distinguished_name.push(DnType::CommonName, "test authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let cert = params.self_signed(&key).unwrap();
-        Self {
-            der: cert.der().clone(),
-            pem: cert.pem(),
-            issuer: Issuer::new(params, key),
-        }
+        Self { der: cert.der().clone(), pem: cert.pem(), issuer: Issuer::new(params, key) }
     }
 
     /// A certificate for the server, as `localhost` and `127.0.0.1`, valid until the end of 2099.
@@ -51,11 +45,7 @@ impl Authority {
         params.not_after = date_time_ymd(year, 1, 1);
         let key = KeyPair::generate().unwrap();
         let cert = params.signed_by(&key, &self.issuer).unwrap();
-        Pair {
-            cert: cert.pem(),
-            key: key.serialize_pem(),
-            der: cert.der().clone(),
-        }
+        Pair { cert: cert.pem(), key: key.serialize_pem(), der: cert.der().clone() }
     }
 }
 

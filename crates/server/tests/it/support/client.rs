@@ -38,13 +38,7 @@ pub(crate) struct Dial {
 impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
-        Self {
-            addr,
-            trust: authority.der.clone(),
-            alpn: vec!["http/1.1"],
-            pair: None,
-            versions,
-        }
+        Self { addr, trust: authority.der.clone(), alpn: vec!["http/1.1"], pair: None, versions }
     }
 
     pub(crate) fn http2(mut self) -> Self {
@@ -80,23 +74,15 @@ impl Dial {
         let mut config = match &self.pair {
             Some(pair) => {
                 let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
-                builder
-                    .with_client_auth_cert(vec![pair.der.clone()], key)
-                    .unwrap()
+                builder.with_client_auth_cert(vec![pair.der.clone()], key).unwrap()
             }
             None => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = self
-            .alpn
-            .iter()
-            .map(|name| name.as_bytes().to_vec())
-            .collect();
+        config.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         let stream = TcpStream::connect(self.addr).await?;
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
     pub(crate) async fn connect(&self) -> io::Result<Client> {
@@ -106,9 +92,8 @@ impl Dial {
         let http2 = session.alpn_protocol() == Some(b"h2");
         let io = TokioIo::new(stream);
         let sender = if http2 {
-            let (sender, connection) = http2::handshake(TokioExecutor::new(), io)
-                .await
-                .map_err(io::Error::other)?;
+            let (sender, connection) =
+                http2::handshake(TokioExecutor::new(), io).await.map_err(io::Error::other)?;
             tokio::spawn(connection);
             Sender::Http2(sender)
         } else {
@@ -145,11 +130,7 @@ impl Client {
     /// Posts a JSON body without saying how long it is.
     pub(crate) async fn post_chunked(&mut self, path: &str, body: &[u8]) -> hyper::Result<Answer> {
         let chunks = Chunks(body.chunks(10_000).map(Bytes::copy_from_slice).collect()).boxed();
-        self.send(
-            self.request(Method::POST, path, Bytes::new())
-                .map(|_| chunks),
-        )
-        .await
+        self.send(self.request(Method::POST, path, Bytes::new()).map(|_| chunks)).await
     }
 
     /// A JSON request, to be changed before it is sent.
@@ -164,10 +145,8 @@ impl Client {
             Sender::Http2(_) => format!("https://localhost{path}"),
         };
         let body = Full::new(body.into()).boxed();
-        let mut request = Request::builder()
-            .method(method)
-            .uri(uri)
-            .header(CONTENT_TYPE, "application/json");
+        let mut request =
+            Request::builder().method(method).uri(uri).header(CONTENT_TYPE, "application/json");
         if matches!(self.sender, Sender::Http1(_)) {
             request = request.header(HOST, "localhost");
         }
@@ -200,10 +179,7 @@ impl Client {
         let Sender::Http2(sender) = &self.sender else {
             panic!("HTTP/1.1 has one request at a time")
         };
-        Self {
-            sender: Sender::Http2(sender.clone()),
-            served: self.served.clone(),
-        }
+        Self { sender: Sender::Http2(sender.clone()), served: self.served.clone() }
     }
 }
 
@@ -247,18 +223,8 @@ impl Answer {
         assert_eq!(self.header("content-type"), Some("application/json"));
         let status: Value = serde_json::from_slice(&self.body).unwrap();
         assert_eq!(
-            (
-                &status["apiVersion"],
-                &status["kind"],
-                &status["status"],
-                &status["code"]
-            ),
-            (
-                &"v1".into(),
-                &"Status".into(),
-                &"Failure".into(),
-                &code.into()
-            ),
+            (&status["apiVersion"], &status["kind"], &status["status"], &status["code"]),
+            (&"v1".into(), &"Status".into(), &"Failure".into(), &code.into()),
         );
         let message = status["message"].as_str().unwrap().to_owned();
         assert!(!message.is_empty());
@@ -271,11 +237,7 @@ pub(crate) async fn get(addr: SocketAddr, path: &str) -> hyper::Result<Answer> {
     let stream = TcpStream::connect(addr).await.unwrap();
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    let mut client = Client {
-        sender: Sender::Http1(sender),
-        served: CertificateDer::from(Vec::new()),
-    };
-    client
-        .send(client.request(Method::GET, path, Bytes::new()))
-        .await
+    let mut client =
+        Client { sender: Sender::Http1(sender), served: CertificateDer::from(Vec::new()) };
+    client.send(client.request(Method::GET, path, Bytes::new())).await
 }

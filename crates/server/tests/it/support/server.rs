@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use pointsman_server::{Decide, Options, ServeError, Server, Shutdown, Trigger};
 use pointsman_core::webhook::{Outcome, Reply};
+use pointsman_server::{Decide, Options, ServeError, Server, Shutdown, Trigger};
 use tokio::task::JoinHandle;
 
 use super::certs::{Authority, Pair};
@@ -44,15 +44,7 @@ impl TestServer {
         let (addr, admin) = (bound.local_addr().unwrap(), bound.admin_addr().unwrap());
         let (trigger, shutdown) = Shutdown::channel();
         let task = tokio::spawn(bound.run(shutdown));
-        Self {
-            addr,
-            admin,
-            authority,
-            pair,
-            volume,
-            trigger,
-            task,
-        }
+        Self { addr, admin, authority, pair, volume, trigger, task }
     }
 
     /// How to reach it, over HTTP/1.1 unless changed.

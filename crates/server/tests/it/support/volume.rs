@@ -32,10 +32,7 @@ impl Volume {
     }
 
     pub(crate) fn cert_paths(&self) -> CertPaths {
-        CertPaths {
-            cert: self.file("tls.crt"),
-            key: self.file("tls.key"),
-        }
+        CertPaths { cert: self.file("tls.crt"), key: self.file("tls.key") }
     }
 
     /// Another pair.
