@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 export CARGO_TARGET_DIR="$root/target/mutants" POINTSMAN_CASES="${POINTSMAN_CASES:-150}" RUST_BACKTRACE=0
 (cd "$root" && tar -cf - --exclude=./target --exclude=./fuzz --exclude=./.git .) | tar -xf - -C "$scratch"
 cd "$scratch"
-find src tests -name '*.rs' -exec touch {} +
+find src crates tests -name '*.rs' -exec touch {} +
 
 plant() {
     python3 - "$1" <<'PYTHON'
@@ -33,10 +33,10 @@ PYTHON
 }
 
 laws() {
-    cargo test --quiet --test it -- laws fixtures captures >"$scratch/log" 2>&1
+    cargo test --quiet -p pointsman-core --test it -- laws fixtures captures >"$scratch/log" 2>&1
 }
 
-if ! cargo test --quiet --no-run --test it >"$scratch/log" 2>&1 || ! laws; then
+if ! cargo test --quiet --no-run -p pointsman-core --test it >"$scratch/log" 2>&1 || ! laws; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"
     exit 1
@@ -46,7 +46,7 @@ missed=0
 for name in "$@"; do
     name=${name%.txt}
     path=$(plant "$name") || { missed=1; continue; }
-    if ! cargo test --quiet --no-run --test it >"$scratch/log" 2>&1; then
+    if ! cargo test --quiet --no-run -p pointsman-core --test it >"$scratch/log" 2>&1; then
         cat "$scratch/log"
         echo "$name: does not compile"
         missed=1

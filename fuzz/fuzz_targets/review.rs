@@ -1,12 +1,12 @@
 //! Any bytes at the door: an answer that the API server believes, a refusal that says why, or no review.
 #![no_main]
 
-#[path = "../../tests/it/contract.rs"]
+#[path = "../../crates/core/tests/it/contract.rs"]
 mod contract;
-#[path = "../../tests/it/kinds.rs"]
+#[path = "../../crates/core/tests/it/kinds.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod kinds;
-#[path = "../../tests/it/value.rs"]
+#[path = "../../crates/core/tests/it/value.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod value;
 
@@ -29,13 +29,9 @@ libfuzzer_sys::fuzz_target!(|body: &[u8]| {
         .any(|object| object["apiVersion"] == request["request"]["desiredAPIVersion"]);
     match contract::accepted_by_apiserver(&request, &reply.body) {
         Ok(_) => assert_eq!(reply.outcome, Outcome::Convert),
-        Err(error) if reply.outcome == Outcome::Fail => assert!(
-            error.starts_with("refused: ") || error.contains("is not the kind"),
-            "{error}"
-        ),
-        Err(error) => assert!(
-            odd || error.contains("something else than strings"),
-            "{error}"
-        ),
+        Err(error) if reply.outcome == Outcome::Fail => {
+            assert!(error.starts_with("refused: ") || error.contains("is not the kind"), "{error}")
+        }
+        Err(error) => assert!(odd || error.contains("something else than strings"), "{error}"),
     }
 });

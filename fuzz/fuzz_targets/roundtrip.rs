@@ -1,20 +1,16 @@
 //! Any object of a known kind: it converts or fails by path, and after one trip nothing moves any more.
 #![no_main]
 
-#[path = "../../tests/it/kinds.rs"]
+#[path = "../../crates/core/tests/it/kinds.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod kinds;
-#[path = "../../tests/it/value.rs"]
+#[path = "../../crates/core/tests/it/value.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod value;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let convert = |text: &str, to: &str| kinds::WEBHOOK.convert(text, to, None);
-    for to in kinds::WEBHOOK
-        .kinds()
-        .iter()
-        .flat_map(|kind| kind.versions())
-    {
+    for to in kinds::WEBHOOK.kinds().iter().flat_map(|kind| kind.versions()) {
         let Ok(there) = convert(text, to) else {
             continue;
         };
