@@ -22,9 +22,7 @@ pub fn crd(kind: &Kind) -> Value {
         let Some(index) = kind.version(name) else {
             continue;
         };
-        let Some(known) = kind.versions.get(index) else {
-            continue;
-        };
+        let known = kind.version_at(index);
         let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") else {
             continue;
         };

@@ -186,25 +186,21 @@ fn one(webhook: &Webhook, text: &str, desired: &str) -> Result<Option<Done>, Con
     let object = Object::read(text)?;
     let kind = webhook.kind_of(&object)?;
     object.version(kind)?;
-    let to = kind.versions.iter().position(|version| version.api_version == desired).ok_or_else(
-        || ConvertError {
+    let to = kind.versions.find(|version| version.api_version == desired).ok_or_else(|| {
+        ConvertError {
             path: "desiredAPIVersion".to_owned(),
             reason: format!(
                 "{desired:?} is no version of {}; it has {}",
                 kind.kind,
                 webhook.versions_of(kind)
             ),
-        },
-    )?;
+        }
+    })?;
     if object.api_version == desired {
         return Ok(None);
     }
     let converted = super::convert::convert(kind, object, to, webhook.metadata, None)?;
-    let to = kind
-        .versions
-        .get(to)
-        .map(|version| version.name.clone())
-        .unwrap_or_else(|| std::sync::Arc::from(""));
+    let to = kind.version_at(to).name.clone();
     Ok(Some(Done {
         text: converted.text,
         kind: kind.name.clone(),

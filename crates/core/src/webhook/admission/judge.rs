@@ -4,7 +4,7 @@ use super::field::FieldError;
 use super::rules::{Found, Subject, applies};
 use super::value::same_value;
 use super::{Enforcement, Flip, Judgement, Label, Settings, Verdict, Written};
-use crate::definition::{Kind, Path};
+use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object};
 use crate::webhook::review::bounded;
@@ -90,8 +90,8 @@ impl Judging<'_> {
         let kind = self.kind;
         // Metadata and status are written by many who never saw the spec, and must always get through.
         let spared = ratchet && written.leaves_spec_alone();
-        for at in 0..kind.versions.len() {
-            let newest = at + 1 == kind.versions.len();
+        for at in kind.versions.indices() {
+            let newest = at == kind.versions.newest();
             let rules: Vec<_> = kind
                 .admission
                 .rules
@@ -244,8 +244,8 @@ impl Written<'_> {
 fn subject<'w>(
     kind: &'w Kind,
     written: &'w Written<'_>,
-    at: usize,
-    request: usize,
+    at: VersionIndex,
+    request: VersionIndex,
 ) -> Result<Subject<'w>, ConvertError> {
     let mut new = written.read_new()?;
     new.convert(kind, at, None)?;

@@ -8,7 +8,7 @@ use super::field::FieldError;
 use super::spelling::spelled;
 use super::value::{compare, is_duration, is_empty, same_value};
 use crate::definition::admission::{Check, Reading, Rule, UpgradePath};
-use crate::definition::{Kind, Path};
+use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::upgrade::{self, Refused};
 use crate::webhook::convert::{Object, tree};
@@ -17,8 +17,8 @@ use crate::webhook::convert::{Object, tree};
 pub(super) struct Subject<'a> {
     pub(super) kind: &'a Kind,
     /// The version of the fields, and that of the request.
-    pub(super) at: usize,
-    pub(super) request: usize,
+    pub(super) at: VersionIndex,
+    pub(super) request: VersionIndex,
     pub(super) new: Object<'a>,
     pub(super) old: Option<Object<'a>>,
     /// The object as it was sent, after and before, where what was before cannot be converted.

@@ -1,11 +1,12 @@
 //! How a field of one version is spelled in another.
 
-use crate::definition::{Kind, Lens, Operation, Path, Side};
+use crate::definition::{Kind, Operation, Path, Side, VersionIndex};
 
 /// How a field that one version names is spelled in another. A field that several become is spelled as the first.
-pub(crate) fn spelled(kind: &Kind, path: &Path, from: usize, to: usize) -> Path {
+pub(crate) fn spelled(kind: &Kind, path: &Path, from: VersionIndex, to: VersionIndex) -> Path {
     let mut path = path.clone();
-    for (side, operations) in way(kind, from, to) {
+    for (side, step) in kind.steps_between(from, to) {
+        let operations = &step.level.operations;
         let there = moved(operations, &path, side).map(|(_, there)| there);
         path = there.or_else(|| carried(operations, &path, side)).unwrap_or(path);
     }
@@ -13,29 +14,23 @@ pub(crate) fn spelled(kind: &Kind, path: &Path, from: usize, to: usize) -> Path 
 }
 
 /// The same, if the field holds the same value in both: what a rule says of it can then be said there, too.
-pub(crate) fn the_same(kind: &Kind, path: &Path, from: usize, to: usize) -> Option<Path> {
+pub(crate) fn the_same(
+    kind: &Kind,
+    path: &Path,
+    from: VersionIndex,
+    to: VersionIndex,
+) -> Option<Path> {
     let mut path = path.clone();
-    for (side, operations) in way(kind, from, to) {
+    for (side, step) in kind.steps_between(from, to) {
+        let operations = &step.level.operations;
         match moved(operations, &path, side) {
-            Some((operation, there)) if matches!(operation.lens, Lens::Same) => path = there,
+            Some((operation, there)) if operation.is_same() => path = there,
             Some(_) => return None,
             None if carried(operations, &path, side).is_some() => return None,
             None => {}
         }
     }
     Some(path)
-}
-
-fn way(kind: &Kind, from: usize, to: usize) -> impl Iterator<Item = (Side, &[Operation])> {
-    let up = from < to;
-    let side = if up { Side::Newer } else { Side::Older };
-    let steps = kind.steps.get(from.min(to)..from.max(to)).unwrap_or_default();
-    let count = steps.len();
-    (0..count).filter_map(move |index| {
-        let index = if up { index } else { count - 1 - index };
-        let step = steps.get(index)?;
-        Some((side, step.level.operations.as_slice()))
-    })
 }
 
 /// The operation that has most to say of a field, and what it makes of it.
@@ -75,5 +70,5 @@ fn carried(operations: &[Operation], path: &Path, to: Side) -> Option<Path> {
 /// Whether one field becomes one field with the same inside.
 fn is_one_to_one(operation: &Operation) -> bool {
     let one = |side| operation.places.of(side).len() == 1;
-    one(Side::Older) && one(Side::Newer) && !matches!(operation.lens, Lens::IntoMap { .. })
+    one(Side::Older) && one(Side::Newer)
 }

@@ -3,14 +3,14 @@
 use super::Written;
 use super::judge::Judging;
 use super::spelling::spelled;
-use crate::definition::{Lens, Path, Side};
+use crate::definition::{Path, Side, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::tree;
 use crate::webhook::rollout;
 
 impl Judging<'_> {
     /// Tells what an update will roll out, and why.
-    pub(super) fn rollout(&mut self, written: &Written<'_>, request: usize) {
+    pub(super) fn rollout(&mut self, written: &Written<'_>, request: VersionIndex) {
         let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) =
             (&self.kind.rollout, written.read_old(), written.read_new())
         else {
@@ -55,8 +55,8 @@ impl Judging<'_> {
     }
 
     /// Tells of fields that a manifest still has, but the version of the request has not: the API server drops them.
-    pub(super) fn gone(&mut self, written: &Written<'_>, request: usize) {
-        let Some(step) = request.checked_sub(1).and_then(|index| self.kind.steps.get(index)) else {
+    pub(super) fn gone(&mut self, written: &Written<'_>, request: VersionIndex) {
+        let Some(step) = self.kind.step_to(request) else {
             return;
         };
         let Ok(mut object) = written.read_new() else {
@@ -70,10 +70,7 @@ impl Judging<'_> {
                     .and_then(|version| version.as_str().map(|text| text.into_owned()))
                     == Some(object.api_version.clone())
             });
-        let operations =
-            step.level.operations.iter().filter(|operation| {
-                matches!(operation.lens, Lens::OneSided | Lens::IntoMap { .. })
-            });
+        let operations = step.level.operations.iter().filter(|operation| operation.drops());
         let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
         let requests = step
             .status
@@ -83,8 +80,7 @@ impl Judging<'_> {
             let mut has =
                 |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
             if has(&mut object.root) || applied.as_mut().is_some_and(&mut has) {
-                let version =
-                    self.kind.versions.get(request).map_or("", |version| version.name.as_ref());
+                let version = &self.kind.version_at(request).name;
                 let older = step.versions.of(Side::Older);
                 self.warn(format!(
                     "{} has no effect: {version} does not have it, only {older} does",

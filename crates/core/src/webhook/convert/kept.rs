@@ -15,9 +15,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::lens::Fragment;
 use super::tree::Was;
-use crate::definition::Place;
+use crate::definition::{Fragment, Place};
 use crate::json::{Json, Members, normal, spelled};
 
 /// Entries that were read, or are being written.

@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 
 use super::items::convert_items;
 use super::kept::{Kept, identical, same};
-use super::lens::{Fragment, map};
 use super::tree::{self, Was};
 use super::{Change, ConvertError};
-use crate::definition::{Lens, Level, Operation, Path, Place, Side};
+use crate::definition::{Fragment, Items, Level, Operation, Path, Place, Side};
 use crate::json::Json;
 
 /// One conversion of one object.
@@ -43,7 +42,7 @@ pub(super) fn convert<'a>(
 ) -> Result<Kept<'a>, ConvertError> {
     let (to, from) = (trip.to, trip.to.other());
     let (whole, remainders): (Vec<_>, Vec<_>) =
-        level.operations.iter().partition(|operation| !is_remainder(operation));
+        level.operations.iter().partition(|operation| !operation.is_remainder());
     let mut running = Vec::with_capacity(level.operations.len());
     let nothing = Kept::default();
     for operation in whole {
@@ -100,11 +99,6 @@ fn gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
     places.iter().any(|place| !tree::has_top(root, &place.path) && known(&place.path))
 }
 
-fn is_remainder(operation: &&Operation) -> bool {
-    let mut places = operation.places.older.iter().chain(&operation.places.newer);
-    places.any(|place| place.remainder)
-}
-
 fn run<'l, 'a>(
     operation: &'l Operation,
     from: Fragment<'a>,
@@ -114,7 +108,7 @@ fn run<'l, 'a>(
 ) -> Result<Running<'l, 'a>, ConvertError> {
     let places = operation.places.of(trip.to);
     let id = places.first().map(|place| place.id.as_str());
-    if let Lens::Each { level, keys } = &operation.lens {
+    if let Some(Items { level, keys }) = operation.items() {
         let mut value = from.first().cloned().flatten();
         let each = id.and_then(|id| kept.get(id, "each"));
         let items = match &mut value {
@@ -130,7 +124,7 @@ fn run<'l, 'a>(
     if let Some(to) = id.and_then(|id| kept.give_back(id, places, &from)) {
         return Ok(Running { operation, from, to, given_back: true, items: None });
     }
-    let to = map(operation, trip.to, &from);
+    let to = operation.map(trip.to, &from);
     Ok(Running { operation, from, to, given_back: false, items: None })
 }
 
@@ -275,8 +269,8 @@ fn keep<'a>(
         if let Some(items) = run.items {
             own.add(&place.id, "each", items);
             keeps = true;
-        } else if !matches!(run.operation.lens, Lens::Each { .. }) {
-            let mut back = map(run.operation, from, &run.to);
+        } else if run.operation.items().is_none() {
+            let mut back = run.operation.map(from, &run.to);
             for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
                 // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
                 let holder =

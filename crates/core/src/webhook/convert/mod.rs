@@ -3,7 +3,6 @@
 mod annotations;
 mod items;
 mod kept;
-mod lens;
 mod level;
 mod status;
 mod told;
@@ -17,7 +16,7 @@ use self::level::Trip;
 use self::status::{Requests, Rolling};
 use self::told::Told;
 use super::rollout;
-use crate::definition::{Kind, Lens, Level, Path, Side, Step};
+use crate::definition::{Kind, Level, Path, Side, Step, VersionIndex};
 use crate::json::{Json, Members};
 
 /// Why an object cannot be converted.
@@ -140,8 +139,8 @@ impl<'a> Object<'a> {
         Ok(out)
     }
 
-    /// The version the object is in, as an index into its kind's.
-    pub(super) fn version(&self, kind: &Kind) -> Result<usize, ConvertError> {
+    /// The version the object is in.
+    pub(super) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
         let version =
             self.api_version.strip_prefix(&kind.group).and_then(|rest| rest.strip_prefix('/'));
         version.and_then(|version| kind.version(version)).ok_or_else(|| {
@@ -163,22 +162,14 @@ impl<'a> Object<'a> {
     pub(super) fn convert(
         &mut self,
         kind: &Kind,
-        to: usize,
+        to: VersionIndex,
         mut trace: Option<&mut Vec<Change>>,
     ) -> Result<bool, ConvertError> {
-        let mut at = self.version(kind)?;
         let mut staged = false;
-        while at != to {
-            let (side, next) = if at < to { (Side::Newer, at + 1) } else { (Side::Older, at - 1) };
-            let Some(step) = kind.steps.get(at.min(next)) else {
-                return Err(fail("apiVersion", "no step leads on from here"));
-            };
+        for (side, step) in kind.steps_between(self.version(kind)?, to) {
             staged |= self.step(kind, step, side, trace.as_deref_mut())?;
-            at = next;
         }
-        if let Some(version) = kind.versions.get(to) {
-            self.api_version.clone_from(&version.api_version);
-        }
+        self.api_version.clone_from(&kind.version_at(to).api_version);
         Ok(staged)
     }
 
@@ -245,18 +236,14 @@ impl<'a> Object<'a> {
 pub(super) fn convert(
     kind: &Kind,
     mut object: Object<'_>,
-    to: usize,
+    to: VersionIndex,
     metadata: Metadata,
     trace: Option<&mut Vec<Change>>,
 ) -> Result<Converted, ConvertError> {
     let from = object.version(kind)?;
     let staged = object.convert(kind, to, trace)?;
-    let from = kind.versions.get(from).map(|version| version.name.clone());
-    Ok(Converted {
-        text: object.write(metadata)?,
-        from: from.unwrap_or_else(|| Arc::from("")),
-        staged,
-    })
+    let from = kind.version_at(from).name.clone();
+    Ok(Converted { text: object.write(metadata)?, from, staged })
 }
 
 /// Entries that this step left. Anything else is somebody else's annotation.
@@ -280,9 +267,10 @@ fn is_known(id: &str, step: &Step) -> bool {
 /// Whether an operation keeps something under this name, or an object on the way to its field has it.
 fn is_place(id: &str, level: &Level) -> bool {
     level.operations.iter().any(|operation| {
-        let one_way = !matches!(operation.lens, Lens::Each { .. });
-        let mut places = operation.places.older.iter().chain(&operation.places.newer);
-        places.any(|place| place.id == id || (one_way && is_ancestor(id, &place.path)))
+        let one_way = operation.items().is_none();
+        operation
+            .all_places()
+            .any(|place| place.id == id || (one_way && is_ancestor(id, &place.path)))
     })
 }
 
