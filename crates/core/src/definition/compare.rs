@@ -19,8 +19,7 @@ use super::side::{Side, Sides};
 
 /// A difference between the two schemas that needs no operation, and why.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Accept")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Accept")]
 pub(super) struct AcceptSpec {
     /// The field, as the message that reported it names it.
     path: String,

@@ -19,8 +19,7 @@ pub const KIND: &str = "KindDefinition";
 
 /// All that pointsman knows of a kind: how its versions convert into each other, and what calls for a rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "KindDefinition")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "KindDefinition")]
 pub(super) struct Document {
     /// Always `pointsman.dev/v1`.
     #[schemars(with = "String")]
@@ -47,8 +46,7 @@ pub(super) struct Document {
 
 /// What calls for a rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Rollout")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Rollout")]
 pub(super) struct RolloutSpec {
     /// What the rollout hash is made of.
     pub(super) hash: HashSpec,
@@ -93,14 +91,8 @@ fn no_definition(text: &str) -> Option<(u64, String)> {
     if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind.value != KIND) {
         return Some((line(&kind), format!("kind is {:?}, this build reads {KIND:?}", kind.value)));
     }
-    text.trim().is_empty().then(|| {
-        (
-            0,
-            format!(
-                "is empty: a definition begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
-            ),
-        )
-    })
+    let head = format!("`apiVersion: {API_VERSION}` and `kind: {KIND}`");
+    text.trim().is_empty().then(|| (0, format!("is empty: a definition begins with {head}")))
 }
 
 /// The JSON Schema of a definition file, for editors.

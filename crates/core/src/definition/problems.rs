@@ -35,7 +35,7 @@ pub struct BadDefinition {
 }
 
 /// The problems of one definition, while it is read.
-pub(super) struct Problems {
+pub(crate) struct Problems {
     file: String,
     list: Vec<Problem>,
 }

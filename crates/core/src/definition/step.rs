@@ -19,8 +19,7 @@ use super::version::Version;
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Step")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Step")]
 pub(super) struct StepSpec {
     /// The older version.
     #[schemars(with = "String")]

@@ -17,9 +17,8 @@ use crate::upgrade::Range;
 
 /// What is checked when an object is written, besides what its schema says.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Admission")]
-pub(in crate::definition) struct AdmissionSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Admission")]
+pub(crate) struct AdmissionSpec {
     /// The label that says which controller version manages an object. Defaults to `<group>/controller-version`.
     pub(super) version_label: Option<String>,
     /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may follow
@@ -41,8 +40,7 @@ pub(in crate::definition) struct AdmissionSpec {
 
 /// Rules that only some controller versions have.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "ControllerRules")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ControllerRules")]
 pub(super) struct ControllerRulesSpec {
     /// Which: a range such as `>=2.17` or `2.16`.
     pub(super) versions: String,
@@ -61,12 +59,12 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// What holds for a kind whose definition says nothing of admission.
-    pub(in crate::definition) fn none(group: &str) -> Self {
+    pub(crate) fn none(group: &str) -> Self {
         Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
     }
 
     /// Compiles the admission block of a kind.
-    pub(in crate::definition) fn compile(
+    pub(crate) fn compile(
         spec: &Spanned<AdmissionSpec>,
         group: &str,
         versions: &Versions,
@@ -86,12 +84,14 @@ impl Admission {
                 Ok(range) => {
                     rules.extend(more.iter().filter_map(|rule| compiler.rule(rule, Some(&range))))
                 }
-                Err(error) => compiler.problem(line(controllers), format!("controllers: {error}")),
+                Err(error) => {
+                    compiler.at(line(controllers)).problem(format!("controllers: {error}"));
+                }
             }
         }
         let version_path = match &spec.version_path {
             None => None,
-            Some(name) => Some(compiler.upgrade_path(name, at_line)?),
+            Some(name) => Some(compiler.at(at_line).upgrade_path(name)?),
         };
         let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
         if !is_qualified_name(&version_label) {

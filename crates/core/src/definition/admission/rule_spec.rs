@@ -6,8 +6,7 @@ use serde_json::Value;
 
 /// One rule. Fields are named as the newest version spells them, unless `at` names another one.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Rule")]
+#[serde(rename_all = "camelCase", rename = "Rule")]
 pub(super) enum RuleSpec {
     /// Warns that a field is going away.
     Deprecated(DeprecatedSpec),
@@ -27,8 +26,7 @@ pub(super) enum RuleSpec {
 
 /// A field that is going away.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Deprecated")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Deprecated")]
 pub(super) struct DeprecatedSpec {
     /// The field.
     pub(super) field: String,
@@ -44,8 +42,7 @@ pub(super) struct DeprecatedSpec {
 
 /// A field by itself.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Field")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Field")]
 pub(super) struct FieldSpec {
     /// The field.
     pub(super) field: String,
@@ -53,8 +50,7 @@ pub(super) struct FieldSpec {
 
 /// A field that is set once.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Immutable")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Immutable")]
 pub(super) struct ImmutableSpec {
     /// The field.
     pub(super) field: String,
@@ -65,8 +61,7 @@ pub(super) struct ImmutableSpec {
 
 /// Bounds of a number, both included.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Bounds")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Bounds")]
 pub(super) struct RangeSpec {
     /// The field.
     pub(super) field: String,
@@ -78,8 +73,7 @@ pub(super) struct RangeSpec {
 
 /// A field that does not go alone.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Requires")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Requires")]
 pub(super) struct RequiresSpec {
     /// The field: an object.
     pub(super) field: String,
@@ -89,8 +83,7 @@ pub(super) struct RequiresSpec {
 
 /// A version that follows another.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Upgrade")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Upgrade")]
 pub(super) struct UpgradeSpec {
     /// The field that says which version is wanted.
     pub(super) wanted: String,
@@ -121,8 +114,7 @@ pub(crate) enum Reading {
 
 /// A value that deserves a warning.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Warn")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Warn")]
 pub(super) struct WarnSpec {
     /// The field.
     pub(super) field: String,

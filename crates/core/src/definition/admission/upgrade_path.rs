@@ -10,8 +10,7 @@ use crate::upgrade::{self, Exact, Range, Step, Target};
 
 /// Which version may follow which.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "UpgradePath")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "UpgradePath")]
 pub(super) struct UpgradePathSpec {
     /// From a range to a range, or as far as a step goes. One that fits is enough.
     #[serde(default)]
@@ -27,8 +26,7 @@ pub(super) struct UpgradePathSpec {
 
 /// A rule of an upgrade path.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Hop")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Hop")]
 pub(super) struct HopSpec {
     /// Running versions: a range such as `7.17` or `>=8.18 <9`; `*` for any.
     pub(super) from: String,
@@ -40,8 +38,7 @@ pub(super) struct HopSpec {
 
 /// How far an upgrade goes at most.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Step")]
+#[serde(rename_all = "camelCase", rename = "Step")]
 pub(super) enum ReachSpec {
     /// The next major version.
     Major,
@@ -53,8 +50,7 @@ pub(super) enum ReachSpec {
 
 /// A version with the ones it may come from and go back to.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Neighbours")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Neighbours")]
 pub(super) struct NeighboursSpec {
     /// The version.
     pub(super) version: String,

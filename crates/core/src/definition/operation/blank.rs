@@ -13,9 +13,8 @@ use crate::json::Json;
 
 /// Spellings of "no value".
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Blank")]
-pub(in crate::definition) struct BlankSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Blank")]
+pub(crate) struct BlankSpec {
     /// The field, at the same place in both versions.
     field: String,
     /// The strings. A UUID stands for all its spellings. Null is always one of them.

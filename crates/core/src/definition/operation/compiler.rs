@@ -1,7 +1,5 @@
 //! Compiles operations between two schemas: paths become places, and each field has one operation at most.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::mapping::{Mapping, Operation};
@@ -12,22 +10,22 @@ use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
 /// An operation as it is written.
-pub(in crate::definition) trait Compile {
+pub(crate) trait Compile {
     /// The operation that runs. `None` if it cannot be; the compiler then has the problem.
     fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation>;
 }
 
 /// Compiles what happens between two schemas: of two versions, or of their items in a list.
-pub(in crate::definition) struct Compiler<'a> {
+pub(crate) struct Compiler<'a> {
     problems: &'a mut Problems,
-    pub(in crate::definition) older: &'a Schema,
-    pub(in crate::definition) newer: &'a Schema,
+    pub(crate) older: &'a Schema,
+    pub(crate) newer: &'a Schema,
     /// Where problems are.
     line: u64,
 }
 
 impl<'a> Compiler<'a> {
-    pub(in crate::definition) fn new(
+    pub(crate) fn new(
         problems: &'a mut Problems,
         older: &'a Schema,
         newer: &'a Schema,
@@ -41,21 +39,21 @@ impl<'a> Compiler<'a> {
         Compiler::new(self.problems, older, newer, self.line)
     }
 
-    pub(in crate::definition) fn problem(&mut self, message: impl Into<String>) {
+    pub(crate) fn problem(&mut self, message: impl Into<String>) {
         self.problems.add(self.line, message);
     }
 
     /// Compiles operations. `handled` are older fields that the rollout's status takes care of.
-    pub(in crate::definition) fn operations<O: Compile>(
+    pub(crate) fn operations<O: Compile>(
         &mut self,
-        written: &[Spanned<O>],
+        specs: &[Spanned<O>],
         handled: &[Path],
     ) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<(Operation, u64)> = Vec::new();
-        for operation in written {
-            self.line = line(operation);
-            let Some(operation) = operation.value.compile(self) else {
+        for spec in specs {
+            self.line = line(spec);
+            let Some(operation) = spec.value.compile(self) else {
                 continue;
             };
             // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
@@ -95,7 +93,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A path that must be in the schema of a side.
-    pub(in crate::definition) fn place(&mut self, side: Side, text: &str) -> Option<Place> {
+    pub(crate) fn place(&mut self, side: Side, text: &str) -> Option<Place> {
         let (root, version) = match side {
             Side::Newer => (self.newer, "newer"),
             Side::Older => (self.older, "older"),
@@ -165,37 +163,5 @@ impl<'a> Compiler<'a> {
             places.older.fill_with_default();
         }
         Some(Operation::between(name, places, mapping))
-    }
-}
-
-/// A field at two places.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Pair")]
-pub(in crate::definition) struct PairSpec {
-    /// Where the older version has it.
-    pub(super) from: String,
-    /// Where the newer version has it.
-    pub(super) to: String,
-}
-
-/// A field at the same place in both versions, or at two.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "takes a path, or {from: PATH, to: PATH}")]
-#[schemars(rename = "Place")]
-pub(in crate::definition) enum PlaceSpec {
-    /// The same path in both versions.
-    Path(String),
-    /// Two paths.
-    Pair(PairSpec),
-}
-
-impl PlaceSpec {
-    /// The paths in the older and in the newer version.
-    pub(super) fn paths(&self) -> (&str, &str) {
-        match self {
-            Self::Path(path) => (path, path),
-            Self::Pair(pair) => (&pair.from, &pair.to),
-        }
     }
 }

@@ -15,9 +15,8 @@ use crate::json::Json;
 
 /// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Each")]
-pub(in crate::definition) struct EachSpec<O> {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Each")]
+pub(crate) struct EachSpec<O> {
     /// The list or map, at the same place in both versions.
     #[serde(rename = "in")]
     within: Option<String>,

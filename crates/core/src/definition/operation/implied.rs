@@ -15,7 +15,7 @@ use crate::definition::side::{Side, Sides};
 
 /// What holds the fields of a level.
 #[derive(Clone, Copy, Eq, PartialEq)]
-pub(in crate::definition) enum Holder {
+pub(crate) enum Holder {
     /// An item of a list, or a value of a map.
     Item,
     /// The object itself. What is directly in it, such as its spec, never goes because it is empty.
@@ -23,7 +23,7 @@ pub(in crate::definition) enum Holder {
 }
 
 /// Adds what is left of objects that only one version has, and finds which objects stay.
-pub(in crate::definition) fn level(
+pub(crate) fn level(
     older: &Schema,
     newer: &Schema,
     mut operations: Vec<Operation>,
@@ -71,7 +71,7 @@ fn on_the_way(operations: &[Operation], side: Side) -> BTreeSet<Path> {
 
 /// Fields that both versions have, that only the older one requires, and that it has a default for: readers of the older
 /// version rely on the API server to have filled it, which it does when it reads that version from storage.
-pub(in crate::definition) fn filled_requirements(
+pub(crate) fn filled_requirements(
     older: &Schema,
     newer: &Schema,
     operations: &[Operation],

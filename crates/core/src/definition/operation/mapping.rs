@@ -2,6 +2,9 @@
 //!
 //! A mapping may lose. What makes a conversion lossless is the comparison of the way there and back, which keeps whatever
 //! would not come back by itself; so no operation says what it loses, and none can forget it.
+//!
+//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and comes back as `fast`: nothing
+//! is kept. An older `Quick`, which the schema may allow too, maps to `Quick` and would come back as `fast`: it is kept.
 
 use std::fmt;
 
@@ -52,11 +55,11 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
 
 /// What an operation does not explain by itself.
 #[derive(Default)]
-pub(in crate::definition) struct Unexplained {
+pub(crate) struct Unexplained {
     /// Why the operation cannot work here.
-    pub(in crate::definition) problem: Option<String>,
+    pub(crate) problem: Option<String>,
     /// Two schemas that have to agree for the rest.
-    pub(in crate::definition) schemas: Option<Sides<Schema>>,
+    pub(crate) schemas: Option<Sides<Schema>>,
 }
 
 impl Unexplained {
@@ -113,7 +116,7 @@ impl Operation {
     }
 
     /// Whether a value of the older field always shows in the first newer one.
-    pub(in crate::definition) fn shows(&self) -> bool {
+    pub(crate) fn shows(&self) -> bool {
         self.mapping.shows()
     }
 
@@ -128,13 +131,13 @@ impl Operation {
     }
 
     /// Whether a field of a side, its holder or its inside is a place of this operation.
-    pub(in crate::definition) fn touches(&self, side: Side, path: &Path) -> bool {
+    pub(crate) fn touches(&self, side: Side, path: &Path) -> bool {
         let mut places = self.places.of(side).iter();
         places.any(|place| place.path.starts_with(path) || path.starts_with(&place.path))
     }
 
     /// What the comparison of the schemas is left with. `name` makes the name of a path in messages.
-    pub(in crate::definition) fn unexplained(
+    pub(crate) fn unexplained(
         &self,
         name: impl FnOnce(&Path) -> String,
     ) -> Option<(String, Unexplained)> {
@@ -172,7 +175,7 @@ pub(crate) struct Level {
 
 impl Level {
     /// One line for each operation. What loading adds by itself is left out: the user did not write it.
-    pub(in crate::definition) fn describe(&self, prefix: &str) -> Vec<String> {
+    pub(crate) fn describe(&self, prefix: &str) -> Vec<String> {
         let operations = self.operations.iter();
         let written = operations
             .filter(|operation| operation.name != "required" && !operation.is_remainder());

@@ -11,6 +11,7 @@ mod implied;
 mod mapping;
 mod move_into_map;
 mod one_sided;
+mod place_spec;
 mod retype;
 mod same;
 mod spec;

@@ -13,9 +13,8 @@ use crate::json::Json;
 
 /// A field that becomes an entry of a map.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "MoveIntoMap")]
-pub(in crate::definition) struct MoveIntoMapSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "MoveIntoMap")]
+pub(crate) struct MoveIntoMapSpec {
     /// The field of the older version.
     field: String,
     /// The map, in both versions.
@@ -63,9 +62,9 @@ impl Mapping for MoveIntoMap {
         let value = from.first().cloned().flatten();
         match to {
             Side::Newer => {
-                let entry = from.get(1).cloned().flatten();
                 let is_unset = |value: &Json<'_>| self.unset.iter().any(|unset| unset.same(value));
-                vec![entry.or(value.filter(|value| !value.is_null() && !is_unset(value)))]
+                let set = value.filter(|value| !value.is_null() && !is_unset(value));
+                vec![from.get(1).cloned().flatten().or(set)]
             }
             Side::Older => vec![None, value],
         }

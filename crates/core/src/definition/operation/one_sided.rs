@@ -12,9 +12,12 @@ use crate::json::Json;
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}")]
-#[schemars(rename = "OneSided")]
-pub(in crate::definition) enum OneSidedSpec {
+#[serde(
+    untagged,
+    expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}",
+    rename = "OneSided"
+)]
+pub(crate) enum OneSidedSpec {
     /// Just its path.
     Path(String),
     /// Its path, and what to fill in.
@@ -23,9 +26,8 @@ pub(in crate::definition) enum OneSidedSpec {
 
 /// A field of one version with the value that readers of that version expect when nobody set one.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Filled")]
-pub(in crate::definition) struct FilledSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Filled")]
+pub(crate) struct FilledSpec {
     /// The field.
     field: String,
     /// What a complete object gets when there is nothing to give back. Defaults to the schema's default.

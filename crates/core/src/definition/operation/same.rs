@@ -1,7 +1,8 @@
 //! `move` and `rename`: the same value at another place, or under another name.
 
-use super::compiler::{Compiler, PairSpec};
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
+use super::place_spec::PairSpec;
 use crate::definition::place::Place;
 use crate::definition::side::Side;
 use crate::json::Json;

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blank::BlankSpec;
-use super::compiler::{Compile, Compiler, PairSpec, PlaceSpec};
+use super::compiler::{Compile, Compiler};
 use super::each::EachSpec;
 use super::mapping::Operation;
 use super::move_into_map::MoveIntoMapSpec;
 use super::one_sided::OneSidedSpec;
+use super::place_spec::{PairSpec, PlaceSpec};
 use super::retype::retyped;
 use super::same::same;
 use super::split::SplitSpec;
@@ -18,9 +19,8 @@ use crate::definition::side::Side;
 
 /// One change between two versions.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Operation")]
-pub(in crate::definition) enum OperationSpec {
+#[serde(rename_all = "camelCase", rename = "Operation")]
+pub(crate) enum OperationSpec {
     /// The newer version has a field that the older one does not.
     Add(OneSidedSpec),
     /// A string of the older version that means "no value" is absent in the newer one.
@@ -28,7 +28,7 @@ pub(in crate::definition) enum OperationSpec {
     /// The older version has a field that the newer one does not.
     Drop(OneSidedSpec),
     /// The same operations for each item of a list, or each value of a map.
-    Each(EachSpec<OperationSpec>),
+    Each(EachSpec<Self>),
     /// A field stands at another place.
     Move(PairSpec),
     /// A field of the older version becomes an entry of a map that both versions have.

@@ -12,9 +12,8 @@ use crate::json::Json;
 
 /// One string that becomes several fields.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Split")]
-pub(in crate::definition) struct SplitSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Split")]
+pub(crate) struct SplitSpec {
     /// The string of the older version.
     field: String,
     /// The fields of the newer version, in the order of the parts. Strings, numbers or booleans.

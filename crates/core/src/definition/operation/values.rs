@@ -15,9 +15,8 @@ use crate::json::Json;
 
 /// Values with other names.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Values")]
-pub(in crate::definition) struct ValuesSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Values")]
+pub(crate) struct ValuesSpec {
     /// The field, at the same place in both versions.
     field: Option<String>,
     /// The field in the older version, where the place differs.

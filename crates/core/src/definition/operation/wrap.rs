@@ -1,7 +1,8 @@
 //! `wrap`: a single value of the older version is a list with one element in the newer one.
 
-use super::compiler::{Compiler, PlaceSpec};
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
+use super::place_spec::PlaceSpec;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::Side;

@@ -15,9 +15,8 @@ use crate::json::{Canonical, Json};
 
 /// The recipe of the rollout hash.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Hash")]
-pub(in crate::definition) struct HashSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Hash")]
+pub(crate) struct HashSpec {
     /// The top-level field that is hashed.
     of: String,
     /// The version whose shape is hashed.
@@ -49,7 +48,7 @@ pub(crate) struct Rollout {
 
 impl HashSpec {
     /// The recipe as it runs. `at_line` is where it stands.
-    pub(in crate::definition) fn compile(
+    pub(crate) fn compile(
         &self,
         versions: &Versions,
         at_line: u64,

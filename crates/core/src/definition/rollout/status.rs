@@ -10,9 +10,8 @@ use crate::definition::side::Side;
 
 /// A rollout in the status: by hashes in the newer version, by request identifiers in the older one.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "RolloutStatus")]
-pub(in crate::definition) struct RolloutStatusSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "RolloutStatus")]
+pub(crate) struct RolloutStatusSpec {
     /// The newer version's fields. The older schema has them too, as optional fields that carry.
     hashes: RequestedSpec,
     /// The older version's fields: UUIDs.
@@ -23,8 +22,7 @@ pub(in crate::definition) struct RolloutStatusSpec {
 
 /// What was asked for, and what was done last.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Requested")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Requested")]
 struct RequestedSpec {
     /// What was asked for.
     requested: String,
@@ -34,8 +32,7 @@ struct RequestedSpec {
 
 /// Reasons in a list of conditions.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Reasons")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Reasons")]
 struct ReasonsSpec {
     /// The list of conditions.
     #[serde(rename = "in")]
@@ -68,10 +65,7 @@ pub(crate) struct Requested {
 
 impl RolloutStatusSpec {
     /// The fields as the two schemas have them.
-    pub(in crate::definition) fn compile(
-        &self,
-        compiler: &mut Compiler<'_>,
-    ) -> Option<RolloutStatus> {
+    pub(crate) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<RolloutStatus> {
         let mut both = |text: &str| {
             let older = compiler.place(Side::Older, text);
             let newer = compiler.place(Side::Newer, text);
@@ -101,12 +95,12 @@ impl RolloutStatusSpec {
 
 impl RolloutStatus {
     /// The older version's fields that no operation needs to name.
-    pub(in crate::definition) fn handled(&self) -> [&Path; 2] {
+    pub(crate) fn handled(&self) -> [&Path; 2] {
         [&self.requests.requested.path, &self.requests.completed.path]
     }
 
     /// One line for each request and its hash, for people.
-    pub(in crate::definition) fn describe(&self) -> [String; 2] {
+    pub(crate) fn describe(&self) -> [String; 2] {
         let line =
             |request: &Place, hash: &Place| format!("rollout {} <-> {}", request.id, hash.id);
         [
