@@ -40,7 +40,7 @@ fn examples(help: &str) -> Vec<String> {
 fn every_example_runs() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
-    for name in ["manifests", "src", "tests"] {
+    for name in ["crates", "manifests", "tests"] {
         symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), here.join(name)).unwrap();
     }
     fs::create_dir_all(here.join("bin")).unwrap();
