@@ -4,10 +4,31 @@ use std::io::{self, IsTerminal};
 use std::panic;
 
 use anyhow::Context;
+use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::{LogArgs, LogFormat};
 use crate::commands::Usage;
+
+/// Logs go to stderr and never hold an object.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Logging")]
+pub(crate) struct LogArgs {
+    /// Form of a log line.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, env = "POINTSMAN_LOG_FORMAT")]
+    pub(crate) log_format: LogFormat,
+    /// How much to log: error, warn, info, debug or trace, or per module as in RUST_LOG, which counts where this is
+    /// not set. [default: info]
+    #[arg(long, global = true, value_name = "FILTER", env = "POINTSMAN_LOG_LEVEL")]
+    pub(crate) log_level: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// For people.
+    Text,
+}
 
 /// Sets up logging for the process.
 pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {

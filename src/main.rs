@@ -7,7 +7,7 @@ mod logging;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
 use crate::commands::Usage;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.
     let cli = Cli::parse();
     let result = logging::init(&cli.log).and_then(|()| match cli.command {
-        Command::Completion(args) => commands::completion::run(&args),
+        Command::Completion(args) => commands::completion::run(&args, Cli::command()),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Crd(args) => commands::crd::run(&args),
         Command::Hash(args) => commands::hash::run(&args),

@@ -7,13 +7,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind};
 
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::{self, KindsArgs, Known};
-use super::node::Node;
-use super::output::{self, Format, complain, talk};
+use super::output::{self, complain, talk};
+use super::table::table;
 use super::{crd, input};
 
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct KindsCommandArgs {
     #[command(subcommand)]
     command: Option<KindsCommand>,
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
         Some(KindsCommand::Check(args)) => check(args),
         Some(KindsCommand::List(args)) => list(args),
         Some(KindsCommand::Schema) => {
-            let schema = Node::from_json(&definition::json_schema().to_string())?;
+            let schema = Json::from_json(&definition::json_schema().to_string())?;
             output::data(&Format::Json.write(&schema))?;
             Ok(ExitCode::SUCCESS)
         }
@@ -80,10 +82,10 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     output::data(&match args.output {
-        Some(format) => format.write(&Node::List(all.iter().map(node).collect())),
+        Some(format) => format.write(&Json::Array(all.iter().map(json).collect())),
         None => {
             let rows: Vec<[String; 8]> = all.iter().map(row).collect();
-            output::table(
+            table(
                 ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"],
                 &rows,
             )
@@ -110,26 +112,26 @@ fn row(known: &Known) -> [String; 8] {
     ]
 }
 
-fn node(known: &Known) -> Node {
+fn json(known: &Known) -> Json {
     let kind = &known.kind;
     let steps = kind.steps().into_iter().map(|step| {
-        let operations = step.operations.into_iter().map(Node::text).collect();
-        Node::map([
-            ("from", Node::text(step.from)),
-            ("to", Node::text(step.to)),
-            ("operations", Node::List(operations)),
+        let operations = step.operations.into_iter().map(Json::string).collect();
+        Json::object([
+            ("from", Json::string(step.from)),
+            ("to", Json::string(step.to)),
+            ("operations", Json::Array(operations)),
         ])
     });
-    Node::map([
-        ("name", Node::text(kind.name())),
-        ("group", Node::text(kind.group())),
-        ("kind", Node::text(kind.kind())),
-        ("plural", Node::text(kind.plural())),
-        ("versions", Node::List(kind.versions().map(Node::text).collect())),
-        ("storage", Node::text(kind.storage())),
-        ("hashAt", kind.hash_version().map_or(Node::Null, Node::text)),
-        ("steps", Node::List(steps.collect())),
-        ("source", Node::text(known.source())),
+    Json::object([
+        ("name", Json::string(kind.name())),
+        ("group", Json::string(kind.group())),
+        ("kind", Json::string(kind.kind())),
+        ("plural", Json::string(kind.plural())),
+        ("versions", Json::Array(kind.versions().map(Json::string).collect())),
+        ("storage", Json::string(kind.storage())),
+        ("hashAt", kind.hash_version().map_or(Json::Null, Json::string)),
+        ("steps", Json::Array(steps.collect())),
+        ("source", Json::string(known.source())),
     ])
 }
 
@@ -201,7 +203,7 @@ fn understood(known: &Known) -> String {
     text
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   Which kinds are known, yours among them:
     pointsman kinds

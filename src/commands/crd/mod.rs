@@ -18,12 +18,14 @@ use serde_json::{Value, json};
 
 use self::address::url;
 pub(super) use self::address::{Service, namespaced};
-use super::Usage;
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::{KindsArgs, Known};
-use super::node::Node;
-use super::output::{self, Format, talk};
+use super::output::{self, talk};
+use super::usage::Usage;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CrdArgs {
     /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between.
     #[arg(long, value_name = "NAME")]
@@ -84,7 +86,7 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let bundle = args.ca_file.as_ref().map(bundle).transpose()?;
     let nodes = chosen
         .into_iter()
-        .map(|known| Node::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
+        .map(|known| Json::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
     let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
     if (args.service.is_some() || args.url.is_some())
         && bundle.is_none()
@@ -197,7 +199,7 @@ pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
     Ok(STANDARD.encode(&pem))
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   For a cluster where cert-manager looks after the certificate:
     pointsman crd --service pointsman-system/pointsman:443 \\

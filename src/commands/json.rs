@@ -8,46 +8,46 @@ use serde_json::value::RawValue;
 
 /// A value, members in the order they came.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum Json {
+    Array(Vec<Self>),
     Bool(bool),
-    List(Vec<Self>),
-    Map(Vec<(String, Self)>),
     Null,
     /// As JSON writes numbers.
     Number(String),
-    Text(String),
+    Object(Vec<(String, Self)>),
+    String(String),
 }
 
 /// How deep values may nest. Kubernetes itself stops earlier; the stack of a process would at some point, too.
 const DEPTH: usize = 128;
 
-impl Node {
+impl Json {
     /// Reads JSON.
     pub(crate) fn from_json(text: &str) -> anyhow::Result<Self> {
         read(text.trim(), 0)
     }
 
-    pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
+    pub(crate) fn string(text: impl Into<String>) -> Self {
+        Self::String(text.into())
     }
 
-    /// A map of these members.
-    pub(crate) fn map<const N: usize>(members: [(&str, Self); N]) -> Self {
-        Self::Map(members.map(|(name, value)| (name.to_owned(), value)).into())
+    /// An object of these members.
+    pub(crate) fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
+        Self::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Map(members) => {
+            Self::Object(members) => {
                 members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
             }
             _ => None,
         }
     }
 
-    /// Replaces a member where it stands, or appends it. Nothing where this is no map.
+    /// Replaces a member where it stands, or appends it. Nothing where this is no object.
     pub(crate) fn set(&mut self, name: &str, value: Self) {
-        let Self::Map(members) = self else { return };
+        let Self::Object(members) = self else { return };
         match members.iter_mut().find(|(key, _)| key == name) {
             Some((_, place)) => *place = value,
             None => members.push((name.to_owned(), value)),
@@ -56,7 +56,7 @@ impl Node {
 
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::String(text) => Some(text),
             _ => None,
         }
     }
@@ -81,12 +81,12 @@ impl Node {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::Number(number) => out.push_str(number),
-            Self::Text(text) => out.push_str(&quoted(text)),
-            Self::List(items) => {
+            Self::String(text) => out.push_str(&quoted(text)),
+            Self::Array(items) => {
                 let entries = items.iter().map(|item| (None, item));
                 write_all(out, ['[', ']'], entries, indent);
             }
-            Self::Map(members) => {
+            Self::Object(members) => {
                 let entries = members.iter().map(|(name, value)| (Some(name.as_str()), value));
                 write_all(out, ['{', '}'], entries, indent);
             }
@@ -102,7 +102,7 @@ pub(crate) fn quoted(text: &str) -> String {
 fn write_all<'n>(
     out: &mut String,
     [open, close]: [char; 2],
-    entries: impl ExactSizeIterator<Item = (Option<&'n str>, &'n Node)>,
+    entries: impl ExactSizeIterator<Item = (Option<&'n str>, &'n Json)>,
     indent: Option<usize>,
 ) {
     let empty = entries.len() == 0;
@@ -129,7 +129,7 @@ fn write_all<'n>(
     out.push(close);
 }
 
-fn read(text: &str, depth: usize) -> anyhow::Result<Node> {
+fn read(text: &str, depth: usize) -> anyhow::Result<Json> {
     anyhow::ensure!(depth <= DEPTH, "nests deeper than {DEPTH} levels");
     Ok(match text.as_bytes().first() {
         Some(b'{') => {
@@ -141,23 +141,23 @@ fn read(text: &str, depth: usize) -> anyhow::Result<Node> {
             let inner = members
                 .iter()
                 .map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
-            Node::Map(inner.collect::<anyhow::Result<_>>()?)
+            Json::Object(inner.collect::<anyhow::Result<_>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            Node::List(
+            Json::Array(
                 items
                     .iter()
                     .map(|item| read(item.get(), depth + 1))
                     .collect::<anyhow::Result<_>>()?,
             )
         }
-        Some(b'"') => Node::Text(serde_json::from_str(text)?),
+        Some(b'"') => Json::String(serde_json::from_str(text)?),
         _ => match serde_json::from_str::<&RawValue>(text)?.get() {
-            "null" => Node::Null,
-            "true" => Node::Bool(true),
-            "false" => Node::Bool(false),
-            number => Node::Number(number.to_owned()),
+            "null" => Json::Null,
+            "true" => Json::Bool(true),
+            "false" => Json::Bool(false),
+            number => Json::Number(number.to_owned()),
         },
     })
 }

@@ -1,0 +1,60 @@
+//! The forms of data on stdout.
+
+use clap::ValueEnum;
+
+use super::json::Json;
+use super::yaml;
+
+/// The form of data on stdout.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Format {
+    pub(crate) fn write(self, json: &Json) -> String {
+        match self {
+            Self::Json => json.to_pretty_json(),
+            Self::Yaml => yaml::write(json),
+        }
+    }
+
+    /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
+    pub(crate) fn write_all(self, mut values: Vec<Json>) -> String {
+        match (self, values.len()) {
+            (_, 1) => values.pop().map(|json| self.write(&json)).unwrap_or_default(),
+            (Self::Yaml, _) => values.iter().map(yaml::write).collect::<Vec<_>>().join("---\n"),
+            (Self::Json, _) => self.write(&Json::object([
+                ("apiVersion", Json::string("v1")),
+                ("kind", Json::string("List")),
+                ("metadata", Json::Object(Vec::new())),
+                ("items", Json::Array(values)),
+            ])),
+        }
+    }
+}
+
+/// The same, for commands that have a form for people as well.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// One JSON document.
+    Json,
+    /// A hash and a name on each line, as sha256sum prints them.
+    Text,
+    /// YAML.
+    Yaml,
+}
+
+impl TextFormat {
+    /// The form for programs, if it is one.
+    pub(crate) fn structured(self) -> Option<Format> {
+        match self {
+            Self::Json => Some(Format::Json),
+            Self::Text => None,
+            Self::Yaml => Some(Format::Yaml),
+        }
+    }
+}
