@@ -17,7 +17,7 @@ pub(crate) enum Format {
 impl Format {
     pub(crate) fn write(self, json: &Json) -> String {
         match self {
-            Self::Json => json.to_pretty_json(),
+            Self::Json => format!("{json:#}\n"),
             Self::Yaml => yaml::write(json),
         }
     }
@@ -49,12 +49,13 @@ pub(crate) enum TextFormat {
 }
 
 impl TextFormat {
-    /// The form for programs, if it is one.
-    pub(crate) fn structured(self) -> Option<Format> {
-        match self {
-            Self::Json => Some(Format::Json),
-            Self::Text => None,
-            Self::Yaml => Some(Format::Yaml),
-        }
+    /// Writes several values, each of which is given as text and as JSON.
+    pub(crate) fn write_all(self, values: Vec<(String, Json)>) -> String {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Text => return values.into_iter().map(|(text, _)| text).collect(),
+            Self::Yaml => Format::Yaml,
+        };
+        format.write_all(values.into_iter().map(|(_, json)| json).collect())
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Error as _, Serialize};
+use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::value::RawValue;
 
 /// A value, members in the order they came.
@@ -60,36 +62,38 @@ impl Json {
             _ => None,
         }
     }
+}
 
-    /// JSON on one line.
-    pub(crate) fn to_json(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out, None);
-        out
+/// JSON on one line; with `{:#}` as kubectl prints it, four spaces a level.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = Vec::new();
+        let written = match f.alternate() {
+            true => {
+                let layout = PrettyFormatter::with_indent(b"    ");
+                self.serialize(&mut Serializer::with_formatter(&mut out, layout))
+            }
+            false => serde_json::to_writer(&mut out, self),
+        };
+        written.map_err(|_| fmt::Error)?;
+        f.write_str(str::from_utf8(&out).map_err(|_| fmt::Error)?)
     }
+}
 
-    /// JSON as kubectl prints it: four spaces a level, and a line end.
-    pub(crate) fn to_pretty_json(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out, Some(0));
-        out.push('\n');
-        out
-    }
-
-    fn write(&self, out: &mut String, indent: Option<usize>) {
+impl Serialize for Json {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Number(number) => out.push_str(number),
-            Self::String(text) => out.push_str(&quoted(text)),
-            Self::Array(items) => {
-                let entries = items.iter().map(|item| (None, item));
-                write_all(out, ['[', ']'], entries, indent);
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Null => serializer.serialize_unit(),
+            Self::Number(number) => {
+                let raw = RawValue::from_string(number.clone()).map_err(S::Error::custom)?;
+                raw.serialize(serializer)
             }
             Self::Object(members) => {
-                let entries = members.iter().map(|(name, value)| (Some(name.as_str()), value));
-                write_all(out, ['{', '}'], entries, indent);
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
             }
+            Self::String(text) => serializer.serialize_str(text),
         }
     }
 }
@@ -97,36 +101,6 @@ impl Json {
 /// A JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-fn write_all<'n>(
-    out: &mut String,
-    [open, close]: [char; 2],
-    entries: impl ExactSizeIterator<Item = (Option<&'n str>, &'n Json)>,
-    indent: Option<usize>,
-) {
-    let empty = entries.len() == 0;
-    let inner = indent.map(|indent| indent + 4);
-    let line = |out: &mut String, indent: Option<usize>| {
-        if let Some(indent) = indent.filter(|_| !empty) {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-        }
-    };
-    out.push(open);
-    for (index, (name, value)) in entries.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        line(out, inner);
-        if let Some(name) = name {
-            out.push_str(&quoted(name));
-            out.push_str(if indent.is_some() { ": " } else { ":" });
-        }
-        value.write(out, inner);
-    }
-    line(out, indent);
-    out.push(close);
 }
 
 fn read(text: &str, depth: usize) -> anyhow::Result<Json> {

@@ -32,13 +32,13 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     let Some(all) = args.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let (mut good, mut text, mut values) = (true, String::new(), Vec::new());
+    let (mut good, mut values) = (true, Vec::new());
     for request in all {
         match webhook.patch(&request.object.text, request.old.as_ref().map(|old| old.text.as_str()))
         {
             Ok(patch) => {
-                text.push_str(&diff(&request.object.name(), &patch));
-                values.push(json(&request.object.name(), &patch)?);
+                let name = request.object.name();
+                values.push((diff(&name, &patch), json(&name, &patch)?));
             }
             Err(error) => {
                 good = false;
@@ -46,10 +46,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    output::data(&match args.output.structured() {
-        Some(format) => format.write_all(values),
-        None => text,
-    })?;
+    output::data(&args.output.write_all(values))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

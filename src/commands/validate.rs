@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let Some(all) = args.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let (mut good, mut text, mut values) = (true, String::new(), Vec::new());
+    let (mut good, mut values) = (true, Vec::new());
     for request in all {
         let old = request.old.as_ref().map(|old| old.text.as_str());
         let (judgement, denial) = match webhook.judge(&request.object.text, old) {
@@ -50,35 +50,24 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         for warning in &judgement.warnings {
             talk(&format!("Warning: {warning}"));
         }
-        match &denial {
-            Some(denial) => {
-                text.push_str(&format!("{}: {operation} denied\n", request.object.name()));
-                complain(&format!("Error from server (Invalid): {denial}"));
-            }
-            None => {
-                text.push_str(&format!("{}: {operation} allowed\n", request.object.name()));
-            }
+        if let Some(denial) = &denial {
+            complain(&format!("Error from server (Invalid): {denial}"));
         }
         if !enforced {
             for (key, value) in &judgement.audit {
                 talk(&format!("{key}: {value}"));
             }
         }
-        values.push(json(&request.object.name(), operation, &judgement, denial.as_deref())?);
+        let name = request.object.name();
+        let verdict = if denial.is_some() { "denied" } else { "allowed" };
+        let text = format!("{name}: {operation} {verdict}\n");
+        values.push((text, json(&name, operation, &judgement, denial.as_deref())));
     }
-    output::data(&match args.output.structured() {
-        Some(format) => format.write_all(values),
-        None => text,
-    })?;
+    output::data(&args.output.write_all(values))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn json(
-    name: &str,
-    operation: &str,
-    judgement: &Judgement,
-    denial: Option<&str>,
-) -> anyhow::Result<Json> {
+fn json(name: &str, operation: &str, judgement: &Judgement, denial: Option<&str>) -> Json {
     let causes = judgement.errors.iter().map(|error| {
         Json::object([
             ("field", Json::string(&error.path)),
@@ -89,7 +78,7 @@ fn json(
     let mut members = vec![
         ("object", Json::string(name)),
         ("operation", Json::string(operation)),
-        ("allowed", Json::from_json(if denial.is_none() { "true" } else { "false" })?),
+        ("allowed", Json::Bool(denial.is_none())),
         ("warnings", Json::Array(judgement.warnings.iter().map(Json::string).collect())),
     ];
     if let Some(denial) = denial {
@@ -97,7 +86,7 @@ fn json(
         members.push(("causes", Json::Array(causes.collect())));
     }
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
-    Ok(Json::Object(members.collect()))
+    Json::Object(members.collect())
 }
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";

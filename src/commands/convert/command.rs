@@ -7,7 +7,7 @@ use clap::Args;
 use super::converted::{Converted, convert};
 use super::explain;
 use crate::commands::format::Format;
-use crate::commands::input::{Document, FileArgs};
+use crate::commands::input::{Decided, Document, FileArgs};
 use crate::commands::json::Json;
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
 use crate::commands::output;
@@ -46,36 +46,36 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);
     };
-    let text = match (args.explain, args.output) {
-        (true, Format::Json) => explain::json(&converted),
-        (true, Format::Yaml) => {
-            converted.iter().for_each(|(document, done)| explain::table(document, done));
-            result(args, converted)
+    let text = if args.explain && args.output == Format::Json {
+        explain::json(&converted)
+    } else {
+        if args.explain {
+            converted.iter().for_each(explain::table);
         }
-        (false, _) => result(args, converted),
+        result(args.output, converted)
     };
     output::data(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn result(args: &ConvertArgs, converted: Vec<(Document, Vec<Converted>)>) -> String {
-    let values = converted.into_iter().filter_map(|(document, mut done)| match document {
-        Document::One(_) => done.pop().map(|done| done.object),
-        Document::List { mut list, items } => {
-            // A typed list says the version once more.
-            let version = list.get("apiVersion").and_then(Json::as_str).map(str::to_owned);
-            let first = items
-                .iter()
-                .zip(&done)
-                .find(|(object, _)| Some(&object.api_version) == version.as_ref());
-            if let Some(version) = first.and_then(|(_, done)| done.object.get("apiVersion")) {
-                list.set("apiVersion", version.clone());
-            }
-            list.set("items", Json::Array(done.into_iter().map(|done| done.object).collect()));
-            Some(list)
+/// What was converted, in the documents it came in.
+fn result(format: Format, converted: Vec<Decided<Converted>>) -> String {
+    let values = converted.into_iter().filter_map(|Decided { document, mut results }| {
+        let Document::List { mut list, items } = document else {
+            return results.pop().map(|converted| converted.object);
+        };
+        // A typed list says the version once more.
+        let version = list.get("apiVersion").and_then(Json::as_str).map(str::to_owned);
+        let mut pairs = items.iter().zip(&results);
+        let first = pairs.find(|(object, _)| Some(&object.api_version) == version.as_ref());
+        if let Some(version) = first.and_then(|(_, to)| to.object.get("apiVersion")) {
+            list.set("apiVersion", version.clone());
         }
+        let objects = results.into_iter().map(|converted| converted.object);
+        list.set("items", Json::Array(objects.collect()));
+        Some(list)
     });
-    args.output.write_all(values.collect())
+    format.write_all(values.collect())
 }
 
 const EXAMPLE: &str = "kubectl get materializes -A -o yaml | pointsman convert --to v1alpha2";

@@ -4,17 +4,17 @@ use pointsman_core::webhook::Change;
 
 use super::converted::Converted;
 use crate::commands::format::Format;
-use crate::commands::input::Document;
+use crate::commands::input::Decided;
 use crate::commands::json::Json;
 use crate::commands::output::talk;
 use crate::commands::table;
 
 /// One JSON document: each object with its changes.
-pub(super) fn json(converted: &[(Document, Vec<Converted>)]) -> String {
-    let items = converted.iter().flat_map(|(_, done)| done);
-    let items = items.map(|done| {
-        let changes = done.changes.iter().map(change).collect();
-        Json::object([("object", done.object.clone()), ("changes", Json::Array(changes))])
+pub(super) fn json(converted: &[Decided<Converted>]) -> String {
+    let items = converted.iter().flat_map(|decided| &decided.results);
+    let items = items.map(|converted| {
+        let changes = converted.changes.iter().map(change).collect();
+        Json::object([("object", converted.object.clone()), ("changes", Json::Array(changes))])
     });
     Format::Json.write(&Json::object([("items", Json::Array(items.collect()))]))
 }
@@ -37,15 +37,15 @@ fn change(change: &Change) -> Json {
 }
 
 /// A table for people.
-pub(super) fn table(document: &Document, done: &[Converted]) {
-    for (object, done) in document.objects().iter().zip(done) {
-        let to = done.object.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
+pub(super) fn table(decided: &Decided<Converted>) {
+    for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
+        let to = converted.object.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
         if to == object.api_version {
             talk(&format!("{}: is {to} already", object.label()));
             continue;
         }
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
-        let rows: Vec<[String; 4]> = done.changes.iter().map(row).collect();
+        let rows: Vec<[String; 4]> = converted.changes.iter().map(row).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
             false => {

@@ -46,12 +46,12 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
     let Some(hashed) = args.files.decide(EXAMPLE, |object| hash(&webhook, object))? else {
         return Ok(ExitCode::FAILURE);
     };
-    let hashed = hashed.iter().flat_map(|(document, hashed)| document.objects().iter().zip(hashed));
-    output::data(&match args.output.structured() {
-        Some(format) => format
-            .write_all(hashed.map(|(object, hashed)| json(object, hashed, args.explain)).collect()),
-        None => hashed.map(|(object, hashed)| text(object, hashed, args.explain)).collect(),
-    })?;
+    let hashed =
+        hashed.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
+    let values = hashed.map(|(object, hashed)| {
+        (text(object, hashed, args.explain), json(object, hashed, args.explain))
+    });
+    output::data(&args.output.write_all(values.collect()))?;
     Ok(ExitCode::SUCCESS)
 }
 

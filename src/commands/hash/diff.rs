@@ -119,7 +119,7 @@ fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
             }
         }
         scalar => {
-            found.insert(path.to_owned(), scalar.to_json());
+            found.insert(path.to_owned(), scalar.to_string());
         }
     }
 }

@@ -31,10 +31,9 @@ impl Document {
 
 /// The documents of a source, or what is wrong with some.
 pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
-    let texts = split(source).map_err(|message| vec![message])?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for (place, text, json) in texts {
-        match document(place, text, json) {
+    for (place, json) in split(source).map_err(|message| vec![message])? {
+        match document(place, json) {
             Ok(document) => good.push(document),
             Err(messages) => bad.extend(messages),
         }
@@ -45,14 +44,14 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
     if bad.is_empty() { Ok(good) } else { Err(bad) }
 }
 
-fn document(place: String, text: String, json: Json) -> Result<Document, Vec<String>> {
+fn document(place: String, json: Json) -> Result<Document, Vec<String>> {
     let is_list =
         json.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
     match json.get("items") {
         Some(Json::Array(items)) if is_list => {
-            let items = items.iter().enumerate().map(|(index, item)| {
-                Object::read(format!("{place}, item {}", index + 1), item.to_json(), item)
-            });
+            let items = (1..).zip(items);
+            let items =
+                items.map(|(index, item)| Object::read(format!("{place}, item {index}"), item));
             let (good, bad): (Vec<_>, Vec<_>) = items.partition(Result::is_ok);
             if bad.is_empty() {
                 Ok(Document::List { items: good.into_iter().flatten().collect(), list: json })
@@ -60,59 +59,48 @@ fn document(place: String, text: String, json: Json) -> Result<Document, Vec<Str
                 Err(bad.into_iter().filter_map(Result::err).collect())
             }
         }
-        _ => Object::read(place, text, &json).map(Document::One).map_err(|message| vec![message]),
+        _ => Object::read(place, &json).map(Document::One).map_err(|message| vec![message]),
     }
 }
 
 /// The values of a source's documents, whatever they are.
 pub(crate) fn values(source: &Source) -> Result<Vec<Json>, String> {
-    Ok(split(source)?.into_iter().map(|(_, _, json)| json).collect())
+    Ok(split(source)?.into_iter().map(|(_, json)| json).collect())
 }
 
-/// Place, JSON text and value of each document that is not empty.
-fn split(source: &Source) -> Result<Vec<(String, String, Json)>, String> {
-    let text = source.text.as_str();
-    let json = text.trim_start().starts_with(['{', '[']).then(|| json(source)).transpose();
-    let read = match json {
-        Ok(Some(read)) => read,
+/// Place and value of each document that is not empty.
+fn split(source: &Source) -> Result<Vec<(String, Json)>, String> {
+    let read = match source.text.trim_start().starts_with(['{', '[']) {
         // It may be YAML in braces. If it is not either, JSON is what was meant.
-        Err(message) => yaml(source).map_err(|_| message)?,
-        Ok(None) => yaml(source)?,
+        true => json(source).or_else(|message| yaml(source).map_err(|_| message))?,
+        false => yaml(source)?,
     };
     let several = read.len() > 1;
     let place = |index: usize| match several {
         true => format!("{}: document {index}", source.name),
         false => source.name.clone(),
     };
-    let present = read.into_iter().filter(|(_, _, json)| *json != Json::Null);
-    Ok(present.map(|(index, text, json)| (place(index), text, json)).collect())
+    let present = (1..).zip(read).filter(|(_, json)| *json != Json::Null);
+    Ok(present.map(|(index, json)| (place(index), json)).collect())
 }
 
-fn json(source: &Source) -> Result<Vec<(usize, String, Json)>, String> {
-    let mut read = Vec::new();
-    for (index, raw) in
-        serde_json::Deserializer::from_str(&source.text).into_iter::<&RawValue>().enumerate()
-    {
-        let bad = |error: &dyn std::fmt::Display| {
-            format!("{}: document {}: not JSON: {error}", source.name, index + 1)
-        };
-        let raw = raw.map_err(|error| bad(&error))?;
-        let json = Json::from_json(raw.get()).map_err(|error| bad(&error))?;
-        read.push((index + 1, raw.get().to_owned(), json));
-    }
-    Ok(read)
+fn json(source: &Source) -> Result<Vec<Json>, String> {
+    let read = serde_json::Deserializer::from_str(&source.text).into_iter::<&RawValue>();
+    let read = (1..).zip(read).map(|(index, raw)| {
+        let json = raw.map_err(anyhow::Error::from).and_then(|raw| Json::from_json(raw.get()));
+        json.map_err(|error| format!("{}: document {index}: not JSON: {error}", source.name))
+    });
+    read.collect()
 }
 
-fn yaml(source: &Source) -> Result<Vec<(usize, String, Json)>, String> {
-    let mut read = Vec::new();
-    for (index, (first, text)) in pieces(&source.text).into_iter().enumerate() {
-        let json = yaml::read(text).map_err(|error| {
+fn yaml(source: &Source) -> Result<Vec<Json>, String> {
+    let read = (1..).zip(pieces(&source.text)).map(|(index, (first, text))| {
+        yaml::read(text).map_err(|error| {
             let line = error.line.map_or_else(String::new, |line| format!(":{}", line + first - 1));
-            format!("{}{line}: document {}: {}", source.name, index + 1, error.message)
-        })?;
-        read.push((index + 1, json.to_json(), json));
-    }
-    Ok(read)
+            format!("{}{line}: document {index}: {}", source.name, error.message)
+        })
+    });
+    read.collect()
 }
 
 /// The documents of a YAML text that say something, each with the number of its first line. A line that begins with

@@ -20,6 +20,12 @@ pub(crate) struct FileArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// A document, and what was decided about each of its objects.
+pub(crate) struct Decided<T> {
+    pub(crate) document: Document,
+    pub(crate) results: Vec<T>,
+}
+
 impl FileArgs {
     /// Reads all of them. `example` is a command line that shows a person at a terminal how it is meant.
     pub(crate) fn read(&self, example: &str) -> anyhow::Result<Vec<Source>> {
@@ -55,7 +61,7 @@ impl FileArgs {
         &self,
         example: &str,
         decide: impl Fn(&Object) -> Result<T, String>,
-    ) -> anyhow::Result<Option<Vec<(Document, Vec<T>)>>> {
+    ) -> anyhow::Result<Option<Vec<Decided<T>>>> {
         let (mut decided, mut refused, mut all) = (Vec::new(), 0, 0);
         let mut refuse = |message: &String| {
             refused += 1;
@@ -72,7 +78,7 @@ impl FileArgs {
                 let results = document.objects().iter().map(&decide);
                 let results = results.filter_map(|result| result.map_err(|m| refuse(&m)).ok());
                 let results = results.collect();
-                decided.push((document, results));
+                decided.push(Decided { document, results });
             }
         }
         if refused > 0 {

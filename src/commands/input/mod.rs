@@ -6,6 +6,6 @@ mod object;
 mod source;
 
 pub(crate) use documents::{Document, documents, values};
-pub(crate) use files::FileArgs;
+pub(crate) use files::{Decided, FileArgs};
 pub(crate) use object::Object;
 pub(crate) use source::{Source, in_directory, read};

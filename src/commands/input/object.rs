@@ -2,7 +2,7 @@
 
 use crate::commands::json::Json;
 
-/// An object as it came: JSON text, so that what nobody looks at stays as it is.
+/// An object as JSON text, and what it is called.
 pub(crate) struct Object {
     /// Where it stands: file, document, item.
     pub(crate) place: String,
@@ -32,8 +32,8 @@ impl Object {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Takes the head of an object out of its text.
-    pub(super) fn read(place: String, text: String, json: &Json) -> Result<Self, String> {
+    /// Takes out what an object is called.
+    pub(super) fn read(place: String, json: &Json) -> Result<Self, String> {
         let Json::Object(_) = json else {
             return Err(format!(
                 "{place}: not an object: a Kubernetes object is a map with apiVersion and kind"
@@ -60,7 +60,7 @@ impl Object {
             namespace: in_metadata("namespace").map(str::to_owned),
             name,
             place,
-            text,
+            text: json.to_string(),
         })
     }
 }

@@ -1,10 +1,12 @@
 //! From YAML to values.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_saphyr::{Options, Spanned};
+use serde_saphyr::{DefaultMessageFormatter, Localizer, Location, Options, Spanned};
 
 use crate::commands::json::Json;
 
@@ -17,20 +19,19 @@ pub(crate) struct BadYaml {
 
 /// Reads one document. An empty one is null.
 pub(crate) fn read(text: &str) -> Result<Json, BadYaml> {
-    let scanned: Spanned<Scanned> =
-        serde_saphyr::from_str_with_options(text, options()).map_err(|error| BadYaml {
-            line: error.location().map(|location| location.line()),
-            message: plain(&error),
-        })?;
-    Ok(scanned.value.at(&scanned.defined).resolve(text))
+    let scanned = serde_saphyr::from_str_with_options(text, options());
+    scanned.map(|scanned| resolve(scanned, text)).map_err(|error| BadYaml {
+        line: error.location().map(|location| location.line()),
+        message: error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
+    })
 }
 
-/// What is wrong without where: lines count from where the document begins, and the caller says where that is.
-fn plain(error: &serde_saphyr::Error) -> String {
-    let message = error.without_snippet().to_string();
-    match message.rsplit_once(" at line ") {
-        Some((what, place)) if place.contains("column") => what.to_owned(),
-        _ => message,
+/// Leaves places out: lines count from where the document begins, and the caller says where that is.
+struct NoPlace;
+
+impl Localizer for NoPlace {
+    fn attach_location<'b>(&self, base: Cow<'b, str>, _: Location) -> Cow<'b, str> {
+        base
     }
 }
 
@@ -49,42 +50,35 @@ fn options() -> Options {
     }
 }
 
-/// A value as the library reads it, numbers with their place in the source.
+/// A value as the library reads it, with its place in the source.
 enum Scanned {
-    List(Vec<Self>),
-    Map(Vec<(String, Self)>),
+    Array(Vec<Spanned<Self>>),
+    Object(Vec<(String, Spanned<Self>)>),
     Scalar(Json),
-    Number { value: String, start: usize, len: usize },
 }
 
-impl Scanned {
-    fn at(self, location: &serde_saphyr::Location) -> Self {
-        let span = location.span();
-        let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
-        match (self, place(span.byte_offset()), place(span.byte_len())) {
-            (Self::Number { value, .. }, Some(start), Some(len)) => {
-                Self::Number { value, start, len }
-            }
-            (other, _, _) => other,
+/// Takes the text of numbers from the source, where JSON can say it.
+fn resolve(scanned: Spanned<Scanned>, source: &str) -> Json {
+    match scanned.value {
+        Scanned::Array(items) => {
+            Json::Array(items.into_iter().map(|item| resolve(item, source)).collect())
         }
+        Scanned::Object(members) => {
+            let resolved = |(name, value)| (name, resolve(value, source));
+            Json::Object(members.into_iter().map(resolved).collect())
+        }
+        Scanned::Scalar(Json::Number(value)) => {
+            let text = source_text(&scanned.defined, source).filter(|text| is_number(text));
+            Json::Number(text.map_or(value, str::to_owned))
+        }
+        Scanned::Scalar(json) => json,
     }
+}
 
-    fn resolve(self, source: &str) -> Json {
-        match self {
-            Self::Scalar(json) => json,
-            Self::List(items) => {
-                Json::Array(items.into_iter().map(|item| item.resolve(source)).collect())
-            }
-            Self::Map(members) => Json::Object(
-                members.into_iter().map(|(name, value)| (name, value.resolve(source))).collect(),
-            ),
-            Self::Number { value, start, len } => {
-                let written =
-                    start.checked_add(len).and_then(|end| source.get(start..end)).map(str::trim);
-                Json::Number(written.filter(|text| is_number(text)).map_or(value, str::to_owned))
-            }
-        }
-    }
+fn source_text<'t>(location: &Location, source: &'t str) -> Option<&'t str> {
+    let start = usize::try_from(location.span().byte_offset()?).ok()?;
+    let len = usize::try_from(location.span().byte_len()?).ok()?;
+    source.get(start..start.checked_add(len)?).map(str::trim)
 }
 
 fn is_number(text: &str) -> bool {
@@ -116,11 +110,11 @@ impl<'de> Visitor<'de> for ScannedVisitor {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Scanned, E> {
-        Ok(Scanned::Number { value: value.to_string(), start: 0, len: 0 })
+        Ok(Scanned::Scalar(Json::Number(value.to_string())))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Scanned, E> {
-        Ok(Scanned::Number { value: value.to_string(), start: 0, len: 0 })
+        Ok(Scanned::Scalar(Json::Number(value.to_string())))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Scanned, E> {
@@ -130,26 +124,23 @@ impl<'de> Visitor<'de> for ScannedVisitor {
         } else {
             serde_json::Value::from(value).to_string()
         };
-        Ok(Scanned::Number { value, start: 0, len: 0 })
+        Ok(Scanned::Scalar(Json::Number(value)))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Scanned, E> {
         Ok(Scanned::Scalar(Json::string(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scanned, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element::<Spanned<Scanned>>()? {
-            items.push(item.value.at(&item.defined));
-        }
-        Ok(Scanned::List(items))
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Scanned, A::Error> {
+        let items = Vec::deserialize(SeqAccessDeserializer::new(seq))?;
+        Ok(Scanned::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scanned, A::Error> {
         let mut members = Vec::new();
-        while let Some((name, value)) = map.next_entry::<String, Spanned<Scanned>>()? {
-            members.push((name, value.value.at(&value.defined)));
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
         }
-        Ok(Scanned::Map(members))
+        Ok(Scanned::Object(members))
     }
 }

@@ -75,7 +75,7 @@ fn write_scalar(out: &mut String, json: &Json, indent: usize) {
         }
         Json::String(text) => out.push_str(&escaped(text)),
         // Empty lists and maps are the same in JSON.
-        other => out.push_str(&other.to_json()),
+        other => out.push_str(&other.to_string()),
     }
 }
 
