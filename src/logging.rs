@@ -1,6 +1,6 @@
 //! Where log lines go and what they look like.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::panic;
 
 use anyhow::Context;
@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Usage;
+use crate::terminal::in_colour;
 
 /// Logs go to stderr and never hold an object.
 #[derive(Args, Debug)]
@@ -41,7 +42,7 @@ pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match args.log_format {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
-        LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Text => builder.with_ansi(in_colour()).try_init(),
     }
     .map_err(|error| anyhow::anyhow!(error))
     .context("failed to set up logging")?;

@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod logging;
+mod terminal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
 //! Data to stdout, talk to stderr.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
+
+use crate::terminal::in_colour;
 
 /// Writes data.
 ///
@@ -24,11 +26,4 @@ pub(crate) fn complain(line: &str) {
         true => talk(&format!("\u{1b}[31merror:\u{1b}[0m {line}")),
         false => talk(&format!("error: {line}")),
     }
-}
-
-/// Colours are for a terminal whose owner has not said no (<https://no-color.org>).
-fn in_colour() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    io::stderr().is_terminal() && !refused && !dumb
 }

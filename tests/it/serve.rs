@@ -60,6 +60,32 @@ fn wrong_flags_are_exit_code_2() {
 }
 
 #[test]
+fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Logs that it made a certificate, and ends.
+    let command = format!(
+        "{} serve --dev --listen {}",
+        env!("CARGO_BIN_EXE_pointsman"),
+        taken.local_addr().unwrap()
+    );
+    let coloured = |program: &str, args: &[&str], variable: (&str, &str)| {
+        let dir = TempDir::new().unwrap();
+        let mut terminal = Command::new(program);
+        terminal.env_clear().env(variable.0, variable.1).current_dir(dir.path());
+        let Output { stdout, .. } =
+            terminal.args(args).arg(&command).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(stdout).unwrap();
+        assert!(text.contains("INFO"), "{text}");
+        text.contains('\u{1b}')
+    };
+    let terminal = ("/usr/bin/script", ["--quiet", "--log-out", "/dev/null", "--command"]);
+    assert!(coloured(terminal.0, &terminal.1, ("TERM", "xterm")));
+    assert!(!coloured(terminal.0, &terminal.1, ("NO_COLOR", "1")));
+    assert!(!coloured(terminal.0, &terminal.1, ("TERM", "dumb")));
+    assert!(!coloured("/bin/sh", &["-c", "exec 2>&1; eval \"$0\""], ("TERM", "xterm")));
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
