@@ -6,6 +6,7 @@ use std::panic;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::commands::Usage;
 use crate::terminal::in_colour;
@@ -34,9 +35,7 @@ pub(crate) enum LogFormat {
 /// Sets up logging for the process.
 pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
     let filter = match &args.log_level {
-        Some(filter) => {
-            EnvFilter::try_new(filter).map_err(|error| Usage(format!("--log-level: {error}")))?
-        }
+        Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
     };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
@@ -54,3 +53,15 @@ pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
     }));
     Ok(())
 }
+
+/// Reads a filter as RUST_LOG has it. A word alone has to be a level: the library takes any other for the name of a
+/// module, and one that is not there would turn all logs off.
+fn filter(text: &str) -> Result<EnvFilter, String> {
+    let mut words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']));
+    match words.find(|word| word.parse::<LevelFilter>().is_err()) {
+        Some(word) => Err(format!("{word:?} is no level: use {LEVELS}, or MODULE=LEVEL")),
+        None => EnvFilter::try_new(text).map_err(|error| format!("{error}: levels are {LEVELS}")),
+    }
+}
+
+const LEVELS: &str = "off, error, warn, info, debug or trace";

@@ -94,6 +94,23 @@ fn an_address_that_is_taken_is_named() {
     assert_eq!(error.lines().count(), 1, "{error}");
 }
 
+#[test]
+fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
+    for filter in ["trce", "info,trce", "3x", "pointsman_server=trce"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.starts_with("pointsman: --log-level: "), "{error}");
+        assert!(error.contains("off, error, warn, info, debug or trace"), "{filter}: {error}");
+    }
+    assert_eq!(
+        fails(&["serve", "--log-level", "trce"], 2),
+        "pointsman: --log-level: \"trce\" is no level: use off, error, warn, info, debug or trace, or MODULE=LEVEL\n"
+    );
+    for filter in ["off", "WARN", "info,pointsman_server=trace", "pointsman_server[span]=debug"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.contains("no certificate to serve"), "{filter}: {error}");
+    }
+}
+
 /// `serve --dev` on ports of its own; killed when dropped.
 struct Dev {
     child: Child,
