@@ -53,6 +53,10 @@ fn objects(sources: &[input::Source]) -> Option<Vec<Object>> {
     let (mut objects, mut good) = (Vec::new(), true);
     for source in sources {
         match documents(source) {
+            Ok(documents) if documents.is_empty() => {
+                good = false;
+                complain(&source.no_object());
+            }
             Ok(documents) => objects.extend(documents.into_iter().flat_map(Document::into_objects)),
             Err(messages) => {
                 good = false;

@@ -75,6 +75,7 @@ fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Side> {
             let hashed = hash(webhook, &object).map_err(anyhow::Error::msg)?;
             Ok(Side { object, hashed })
         }
+        (None, _) => anyhow::bail!(source.no_object()),
         (_, more) => anyhow::bail!("{}: one object can be compared, not {}", source.name, more + 1),
     }
 }

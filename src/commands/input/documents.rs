@@ -29,7 +29,7 @@ impl Document {
     }
 }
 
-/// The documents of a source, or what is wrong with some.
+/// The documents of a source, maybe none, or what is wrong with some.
 pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, json) in split(source).map_err(|message| vec![message])? {
@@ -37,9 +37,6 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
             Ok(document) => good.push(document),
             Err(messages) => bad.extend(messages),
         }
-    }
-    if bad.is_empty() && good.is_empty() {
-        bad.push(format!("{}: no object in it", source.name));
     }
     if bad.is_empty() { Ok(good) } else { Err(bad) }
 }

@@ -62,17 +62,24 @@ impl FileArgs {
         example: &str,
         decide: impl Fn(&Object) -> Result<T, String>,
     ) -> anyhow::Result<Option<Vec<Decided<T>>>> {
-        let (mut decided, mut refused, mut all) = (Vec::new(), 0, 0);
+        let (mut decided, mut refused, mut all, mut empty) = (Vec::new(), 0, 0, false);
         let mut refuse = |message: &String| {
             refused += 1;
             complain(message);
         };
         for source in self.read(example)? {
-            let documents = documents(&source).unwrap_or_else(|messages| {
-                all += messages.len();
-                messages.iter().for_each(&mut refuse);
-                Vec::new()
-            });
+            let documents = match documents(&source) {
+                Ok(documents) => documents,
+                Err(messages) => {
+                    all += messages.len();
+                    messages.iter().for_each(&mut refuse);
+                    continue;
+                }
+            };
+            if documents.is_empty() {
+                empty = true;
+                complain(&source.no_object());
+            }
             for document in documents {
                 all += document.objects().len();
                 let results = document.objects().iter().map(&decide);
@@ -83,8 +90,9 @@ impl FileArgs {
         }
         if refused > 0 {
             talk(&format!("{refused} of {all} objects refused; nothing was written"));
-            return Ok(None);
+        } else if empty {
+            talk("nothing was written: an input holds no object");
         }
-        Ok(Some(decided))
+        Ok((refused == 0 && !empty).then_some(decided))
     }
 }

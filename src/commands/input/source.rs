@@ -12,6 +12,13 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
+impl Source {
+    /// What is wrong where one object at least was expected.
+    pub(crate) fn no_object(&self) -> String {
+        format!("{}: no object in it", self.name)
+    }
+}
+
 /// The YAML and JSON files of a directory, in the order of their names. Directories in it are passed over, and hidden
 /// files, which is what a mounted ConfigMap keeps its versions in.
 pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
