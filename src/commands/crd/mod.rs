@@ -27,7 +27,8 @@ use super::usage::Usage;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CrdArgs {
-    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between.
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
+    /// --kinds only those that are defined there.
     #[arg(long, value_name = "NAME")]
     kind: Option<String>,
     /// Version to store, instead of the one that the CRD of the definition names.
@@ -65,7 +66,11 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let chosen: Vec<&Known> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
-        None => all.iter().filter(|known| converts(&known.kind)).collect(),
+        None => {
+            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            let meant = |known: &&Known| known.file.is_some() || args.kinds.directory.is_none();
+            all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
+        }
     };
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
