@@ -12,6 +12,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
 use crate::commands::Usage;
+use crate::terminal::escaped_lines;
 
 fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Err(error) => error,
     };
     // Nobody is left to tell where stderr is closed.
-    let _ = writeln!(io::stderr(), "pointsman: {error:#}");
+    let _ = writeln!(io::stderr(), "pointsman: {}", escaped_lines(&format!("{error:#}")));
     if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 

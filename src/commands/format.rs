@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use super::json::Json;
 use super::yaml;
+use crate::terminal::escaped_lines;
 
 /// The form of data on stdout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -53,7 +54,10 @@ impl TextFormat {
     pub(crate) fn write_all(self, values: Vec<(String, Json)>) -> String {
         let format = match self {
             Self::Json => Format::Json,
-            Self::Text => return values.into_iter().map(|(text, _)| text).collect(),
+            Self::Text => {
+                let text: String = values.into_iter().map(|(text, _)| text).collect();
+                return escaped_lines(&text);
+            }
             Self::Yaml => Format::Yaml,
         };
         format.write_all(values.into_iter().map(|(_, json)| json).collect())

@@ -155,7 +155,7 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    output::data(&good)?;
+    output::text(&good)?;
     let plural =
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     if bad == 0 {

@@ -11,6 +11,7 @@ use super::json::Json;
 use super::kinds_dir::KindsArgs;
 use super::output::{self, complain};
 use super::requests::RequestArgs;
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
         {
             Ok(patch) => {
                 let name = request.object.name();
-                values.push((diff(&name, &patch), json(&name, &patch)?));
+                values.push((diff(&escaped(&name), &patch), json(&name, &patch)?));
             }
             Err(error) => {
                 good = false;
@@ -64,7 +65,7 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
             .skip(1)
             .map(|name| name.replace("~1", "/").replace("~0", "~"))
             .collect();
-        text.push_str(&format!("{sign} {}: {}\n", path.join("."), operation.value));
+        text.push_str(&format!("{sign} {}: {}\n", escaped(&path.join(".")), operation.value));
     }
     text
 }

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::terminal::in_colour;
+use crate::terminal::{escaped, escaped_lines, in_colour};
 
-/// Writes data.
+/// Writes data for programs, or a file as it is.
 ///
 /// # Errors
 /// Nobody reads on, among others.
@@ -14,16 +14,25 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes data for people: names and values in it cannot steer their terminal.
+///
+/// # Errors
+/// Nobody reads on, among others.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    data(&escaped_lines(text))
+}
+
 /// Says a line to the person.
 pub(crate) fn talk(line: &str) {
-    // Nobody is left to tell where stderr is closed.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    say("", line);
 }
 
 /// Says what is wrong.
 pub(crate) fn complain(line: &str) {
-    match in_colour() {
-        true => talk(&format!("\u{1b}[31merror:\u{1b}[0m {line}")),
-        false => talk(&format!("error: {line}")),
-    }
+    say(if in_colour() { "\u{1b}[31merror:\u{1b}[0m " } else { "error: " }, line);
+}
+
+fn say(before: &str, line: &str) {
+    // Nobody is left to tell where stderr is closed.
+    let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));
 }

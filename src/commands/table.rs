@@ -1,15 +1,20 @@
 //! Tables, as kubectl prints them.
 
+use std::iter;
+
+use crate::terminal::escaped;
+
 /// Columns, as kubectl prints them: padded to the widest cell, three spaces between.
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let head = head.map(str::to_owned);
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| escaped(cell)));
+    let rows: Vec<[String; N]> = iter::once(head.map(str::to_owned)).chain(rows).collect();
     let mut out = String::new();
     let width = |column: usize| {
-        let cells = std::iter::once(&head).chain(rows).filter_map(|row| row.get(column));
+        let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
-    for row in std::iter::once(&head).chain(rows) {
+    for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             line.push_str(&format!("{cell:<width$}   "));

@@ -11,6 +11,7 @@ use super::json::Json;
 use super::kinds_dir::KindsArgs;
 use super::output::{self, complain, talk};
 use super::requests::RequestArgs;
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         }
         let name = request.object.name();
         let verdict = if denial.is_some() { "denied" } else { "allowed" };
-        let text = format!("{name}: {operation} {verdict}\n");
+        let text = format!("{}: {operation} {verdict}\n", escaped(&name));
         values.push((text, json(&name, operation, &judgement, denial.as_deref())));
     }
     output::data(&args.output.write_all(values))?;

@@ -13,6 +13,7 @@ use crate::commands::json::Json;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
 use crate::commands::table::table;
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
 
 fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
     let Hashed { preimage, version } = hashed;
-    let mut text = format!("{}  {}\n", preimage.hash(), object.name());
+    let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
     if explain {
         text.push_str(&format!("  made of these fields at {version}, by recipe {HASH_SCHEMA}:\n"));
         let rows: Vec<[String; 2]> =
@@ -67,12 +68,12 @@ fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
         }
         text.push_str(&format!(
             "  and of the annotation that forces a rollout: {}\n",
-            preimage.force.as_deref().unwrap_or("not set")
+            preimage.force.as_deref().map_or_else(|| "not set".to_owned(), escaped)
         ));
         text.push_str(&format!(
             "  canonical form: {}{}\n",
             preimage.canonical,
-            preimage.force.as_deref().unwrap_or_default()
+            preimage.force.as_deref().map(escaped).unwrap_or_default()
         ));
     }
     text

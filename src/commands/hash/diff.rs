@@ -15,6 +15,7 @@ use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
 use crate::commands::table::{cell, table};
 use crate::commands::usage::Usage;
+use crate::terminal::{escaped, escaped_lines};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     output::data(&match args.output {
         Some(format) => format.write(&json(&a, &b, &changes)),
         None if same => format!("same hash: {}\n", a.hashed.preimage.hash()),
-        None => text(&a, &b, &changes),
+        None => escaped_lines(&text(&a, &b, &changes)),
     })?;
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -145,9 +146,9 @@ fn text(a: &Side, b: &Side, changes: &[Change]) -> String {
     format!(
         "a: {}  {}\nb: {}  {}\n{}",
         a.hashed.preimage.hash(),
-        a.object.name(),
+        escaped(&a.object.name()),
         b.hashed.preimage.hash(),
-        b.object.name(),
+        escaped(&b.object.name()),
         table(["FIELD", "A", "B"], &rows)
     )
 }

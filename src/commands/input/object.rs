@@ -1,6 +1,7 @@
 //! One Kubernetes object.
 
 use crate::commands::json::Json;
+use crate::terminal::escaped;
 
 /// An object as JSON text, and what it is called.
 pub(crate) struct Object {
@@ -25,7 +26,7 @@ impl Object {
 
     /// Where it stands and what it is, for messages.
     pub(crate) fn label(&self) -> String {
-        format!("{}: {} {}", self.place, self.kind, self.name())
+        escaped(&format!("{}: {} {}", self.place, self.kind, self.name()))
     }
 
     pub(crate) fn group(&self) -> &str {
