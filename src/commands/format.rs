@@ -24,14 +24,14 @@ impl Format {
     }
 
     /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
-    pub(crate) fn write_all(self, mut values: Vec<Json>) -> String {
-        match (self, values.len()) {
-            (_, 1) => values.pop().map(|json| self.write(&json)).unwrap_or_default(),
+    pub(crate) fn write_all(self, values: Vec<Json>) -> String {
+        match (self, values.as_slice()) {
+            (_, [value]) => self.write(value),
             (Self::Yaml, _) => values.iter().map(yaml::write).collect::<Vec<_>>().join("---\n"),
             (Self::Json, _) => self.write(&Json::object([
                 ("apiVersion", Json::string("v1")),
                 ("kind", Json::string("List")),
-                ("metadata", Json::Object(Vec::new())),
+                ("metadata", Json::object([])),
                 ("items", Json::Array(values)),
             ])),
         }

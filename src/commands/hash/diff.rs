@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    let changes = changes(&fields(&a), &fields(&b));
+    let changes = changes(fields(&a), fields(&b));
     let same = a.hashed.preimage.hash() == b.hashed.preimage.hash();
     output::data(&match args.output {
         Some(format) => format.write(&json(&a, &b, &changes)),
@@ -126,17 +126,13 @@ fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
     }
 }
 
-fn changes(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Change> {
-    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let change = |name: &&String| {
-        let (old, new) = (a.get(*name), b.get(*name));
-        (old != new).then(|| Change {
-            field: (*name).clone(),
-            old: old.cloned(),
-            new: new.cloned(),
-        })
-    };
-    names.iter().filter_map(change).collect()
+fn changes(mut a: BTreeMap<String, String>, mut b: BTreeMap<String, String>) -> Vec<Change> {
+    let fields: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
+    let changes = fields.into_iter().map(|field| {
+        let (old, new) = (a.remove(&field), b.remove(&field));
+        Change { field, old, new }
+    });
+    changes.filter(|change| change.old != change.new).collect()
 }
 
 fn text(a: &Side, b: &Side, changes: &[Change]) -> String {

@@ -4,7 +4,7 @@ use super::*;
 const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\r\nerror: b";
 
 fn hostile_object(api_version: &str) -> Vec<u8> {
-    let hostile = serde_json::Value::from(HOSTILE);
+    let hostile = Value::from(HOSTILE);
     let object = serde_json::json!({
         "apiVersion": api_version,
         "kind": "Materialize",
