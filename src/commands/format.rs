@@ -43,7 +43,7 @@ impl Format {
 pub(crate) enum TextFormat {
     /// One JSON document.
     Json,
-    /// A hash and a name on each line, as sha256sum prints them.
+    /// Lines for people.
     Text,
     /// YAML.
     Yaml,

@@ -25,7 +25,7 @@ pub(crate) struct HashArgs {
     /// Say what the hash is made of.
     #[arg(long)]
     explain: bool,
-    /// Form of the result.
+    /// Form of the result. Text is a hash and a name on each line, as sha256sum prints them.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]

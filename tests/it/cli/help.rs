@@ -92,3 +92,11 @@ fn help_names_every_command() {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
 }
+
+#[test]
+fn forms_say_what_they_are_for_the_command_at_hand() {
+    assert!(pointsman(&["hash", "--help"]).data().contains("sha256sum"));
+    for command in ["mutate", "validate"] {
+        assert!(!pointsman(&[command, "--help"]).data().contains("sha256sum"));
+    }
+}
