@@ -105,8 +105,8 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage(message.to_owned()).into());
     }
     let documents = documents(args, kind, &versions)?;
-    let nodes = documents.iter().map(|document| Json::from_json(&document.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     output::data(&match args.output {
         Format::Json => text,
         Format::Yaml => commented(&text),

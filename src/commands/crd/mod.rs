@@ -89,10 +89,10 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         .into());
     }
     let bundle = args.ca_file.as_ref().map(bundle).transpose()?;
-    let nodes = chosen
+    let values = chosen
         .into_iter()
         .map(|known| Json::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     if (args.service.is_some() || args.url.is_some())
         && bundle.is_none()
         && args.cert_manager.is_none()

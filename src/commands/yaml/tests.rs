@@ -61,11 +61,11 @@ fn strings_stay_strings() {
         "<<",
         "=",
     ] {
-        let node =
+        let value =
             Json::object([("a", Json::string(text)), ("b", Json::Array(vec![Json::string(text)]))]);
-        let yaml = write(&node);
+        let yaml = write(&value);
         assert_eq!(yaml, format!("a: {0}\nb:\n- {0}\n", quoted(text)));
-        assert_eq!(read(&yaml).unwrap(), node);
+        assert_eq!(read(&yaml).unwrap(), value);
     }
     assert_eq!(
         json("a: \"no\"\nb: '0777'\nc: 2026-01-01\n"),
@@ -177,7 +177,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-fn node() -> impl Strategy<Value = Json> {
+fn value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just(Json::Null),
         any::<bool>().prop_map(Json::Bool),
@@ -195,11 +195,11 @@ fn node() -> impl Strategy<Value = Json> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(node in node()) {
-        let yaml = write(&node);
+    fn what_is_written_is_read_again(value in value()) {
+        let yaml = write(&value);
         let again = read(&yaml).map_err(|error| TestCaseError::fail(format!("{}\n{yaml}", error.message)))?;
-        prop_assert_eq!(&again, &node, "{}", yaml);
-        prop_assert_eq!(&Json::from_json(&node.to_string()).unwrap(), &node);
-        prop_assert_eq!(Json::from_json(&format!("{node:#}")).unwrap(), node);
+        prop_assert_eq!(&again, &value, "{}", yaml);
+        prop_assert_eq!(&Json::from_json(&value.to_string()).unwrap(), &value);
+        prop_assert_eq!(Json::from_json(&format!("{value:#}")).unwrap(), value);
     }
 }
