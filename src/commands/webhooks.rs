@@ -9,13 +9,15 @@ use pointsman_core::registration::{Client, GuardMode, Selection, guard, webhooks
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::Usage;
 use super::crd::{Service, bundle, find, namespaced};
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::KindsArgs;
-use super::node::Node;
-use super::output::{self, Format};
+use super::output;
+use super::usage::Usage;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct WebhooksArgs {
     /// Kind to register, by its name, kind or plural.
     #[arg(long, value_name = "NAME")]
@@ -103,8 +105,8 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage(message.to_owned()).into());
     }
     let documents = documents(args, kind, &versions)?;
-    let nodes = documents.iter().map(|document| Node::from_json(&document.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     output::data(&match args.output {
         Format::Json => text,
         Format::Yaml => commented(&text),
@@ -199,7 +201,7 @@ const WHY: [(&str, &str); 7] = [
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   One controller version that also takes objects without a label:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\

@@ -18,14 +18,17 @@ use serde_json::{Value, json};
 
 use self::address::url;
 pub(super) use self::address::{Service, namespaced};
-use super::Usage;
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::{KindsArgs, Known};
-use super::node::Node;
-use super::output::{self, Format, talk};
+use super::output::{self, talk};
+use super::usage::Usage;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CrdArgs {
-    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between.
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
+    /// --kinds only those that are defined there.
     #[arg(long, value_name = "NAME")]
     kind: Option<String>,
     /// Version to store, instead of the one that the CRD of the definition names.
@@ -63,7 +66,11 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let chosen: Vec<&Known> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
-        None => all.iter().filter(|known| converts(&known.kind)).collect(),
+        None => {
+            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            let meant = |known: &&Known| known.file.is_some() || args.kinds.directory.is_none();
+            all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
+        }
     };
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
@@ -82,10 +89,10 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         .into());
     }
     let bundle = args.ca_file.as_ref().map(bundle).transpose()?;
-    let nodes = chosen
+    let values = chosen
         .into_iter()
-        .map(|known| Node::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+        .map(|known| Json::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     if (args.service.is_some() || args.url.is_some())
         && bundle.is_none()
         && args.cert_manager.is_none()
@@ -197,7 +204,7 @@ pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
     Ok(STANDARD.encode(&pem))
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   For a cluster where cert-manager looks after the certificate:
     pointsman crd --service pointsman-system/pointsman:443 \\
