@@ -6,25 +6,41 @@ const NEWER: &str = "manifests/examples/v1alpha2.yaml";
 #[test]
 fn hashes_are_printed_with_names() {
     let golden = "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87";
-    let text = pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml"]).data();
+    let text = pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml"]).data();
     assert_eq!(
         text,
         format!("{golden}  materialize-environment/12345678-1234-1234-1234-123456789012\n")
     );
     let value = json(
-        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "json", "--explain"])
-            .data(),
+        &pointsman(&[
+            "hash",
+            "-f",
+            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+            "-o",
+            "json",
+            "--explain",
+        ])
+        .data(),
     );
     assert_eq!((value["hash"].as_str(), value["recipe"].as_str()), (Some(golden), Some("1")));
     assert_eq!(value["force"], "a4b56cbb-a13e-4f95-8a9d-425c9ba28576");
     assert_eq!(value["fields"]["enableRbac"], false);
     assert_eq!(json(value["canonical"].as_str().unwrap()), value["fields"]);
     let same = yaml(
-        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "yaml", "--explain"])
-            .data(),
+        &pointsman(&[
+            "hash",
+            "-f",
+            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+            "-o",
+            "yaml",
+            "--explain",
+        ])
+        .data(),
     );
     assert_eq!(same, value);
-    let text = pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "--explain"]).data();
+    let text =
+        pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "--explain"])
+            .data();
     assert!(
         text.contains("environmentdImageRef   \"materialize/environmentd:v26.12.0\""),
         "{text}"

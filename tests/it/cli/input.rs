@@ -104,7 +104,7 @@ fn hidden_files_and_others_are_passed_over() {
 
 #[test]
 fn large_files_are_read() {
-    let object = read("tests/data/fixtures/F05.yaml");
+    let object = read("tests/data/fixtures/every-optional-field.yaml");
     let count = 500;
     let text = vec![object; count].join("---\n");
     let hashes = with_stdin(&["hash"], text.as_bytes()).data();

@@ -107,7 +107,10 @@ fn a_definition_of_ones_own_replaces_the_embedded_one() {
     assert_eq!(table.matches("Materialize ").count(), 1);
     assert!(table.contains(&format!("{path}/materialize.yaml")), "{table}");
     let hash = |args: &[&str]| {
-        pointsman(&[&["hash", "-f", "tests/data/fixtures/F05.yaml"], args].concat()).data()
+        pointsman(
+            &[&["hash", "-f", "tests/data/fixtures/every-optional-field.yaml"], args].concat(),
+        )
+        .data()
     };
     assert_ne!(hash(&["--kinds", path]), hash(&[]));
     // For serve, too.
@@ -130,8 +133,14 @@ fn directories_of_definitions_that_cannot_be_used_are_refused() {
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();
-    let error =
-        pointsman(&["hash", "--kinds", path, "-f", "tests/data/fixtures/F15.yaml"]).refusal(1);
+    let error = pointsman(&[
+        "hash",
+        "--kinds",
+        path,
+        "-f",
+        "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+    ])
+    .refusal(1);
     assert!(
         error.contains(&format!("{path}/materialize.yaml:"))
             && error.contains("did you mean \"steps\"?"),

@@ -16,8 +16,9 @@ fn the_version_that_is_left_refuses_while_it_promotes() {
             Settings { served: vec![version(A), version(B)], ..Settings::default() },
         )
     };
-    let promoting: Value = serde_saphyr::from_str(&data("fixtures/F08.yaml")).unwrap();
-    let settled: Value = serde_saphyr::from_str(&data("fixtures/F06.yaml")).unwrap();
+    let promoting: Value =
+        serde_saphyr::from_str(&data("fixtures/rollout-promoting.yaml")).unwrap();
+    let settled: Value = serde_saphyr::from_str(&data("fixtures/rollout-completed.yaml")).unwrap();
     let label = "/metadata/labels/materialize.cloud~1controller-version";
     for (object, may) in [(promoting, false), (settled, true)] {
         let (old, new) = (with(&object, label, json!(A)), with(&object, label, json!(B)));
