@@ -29,7 +29,7 @@ fn other(object: &Value) -> (&'static str, &'static str) {
 }
 
 #[test]
-fn fixtures_come_home_as_they_left() {
+fn fixtures_survive_the_round_trip() {
     for name in all() {
         let mut object = fixture(&name);
         let (from, to) = other(&object);
