@@ -117,3 +117,26 @@ fn commit_messages_name_no_place_outside() {
     });
     nothing(&wrong.map(str::to_owned).collect::<Vec<_>>());
 }
+
+/// Whether the laws find a planted bug takes a build each; whether it can be planted does not.
+#[test]
+fn bugs_can_be_planted() {
+    // The formatter adds and drops white space and commas.
+    let dense = |text: &str| -> String {
+        text.chars().filter(|sign| !sign.is_whitespace() && *sign != ',').collect()
+    };
+    let mut wrong = Vec::new();
+    for bug in files("tests/mutants") {
+        let text = read(&bug);
+        let (source, rest) = text.split_once("\n--- instead of\n").unwrap();
+        let (piece, _) = rest.split_once("\n+++ planted\n").unwrap();
+        let found = match fs::read_to_string(path(source)) {
+            Ok(code) => dense(&code).matches(&dense(piece)).count(),
+            Err(_) => 0,
+        };
+        if found != 1 {
+            wrong.push(format!("{bug}: stands {found} times in {source}"));
+        }
+    }
+    nothing(&wrong);
+}
