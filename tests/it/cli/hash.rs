@@ -54,7 +54,7 @@ fn both_versions_of_the_example_have_the_same_hash() {
 }
 
 #[test]
-fn differences_are_told_field_by_field() {
+fn hash_diff_names_each_field() {
     let other =
         read(NEWER).replace("v26.12.0", "v26.13.0").replace("team: data", "team: other").replace(
             "  namespace:",
@@ -90,7 +90,7 @@ fn differences_are_told_field_by_field() {
 }
 
 #[test]
-fn trouble_of_a_comparison_is_not_a_difference() {
+fn hash_diff_errors_have_their_own_exit_code() {
     assert!(pointsman(&["hash", "diff", OLDER, "gone.yaml"]).refusal(2).contains("gone.yaml"));
     assert!(pointsman(&["hash", "diff", "-", "-"]).refusal(2).contains("once"));
     let two = pointsman(&["hash", "diff", OLDER, "tests/data/captures/README.md"]).refusal(2);

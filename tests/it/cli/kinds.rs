@@ -60,7 +60,7 @@ fn directory(change: impl Fn(String) -> String) -> TempDir {
 }
 
 #[test]
-fn a_check_says_what_it_understood_or_what_is_wrong() {
+fn kinds_check_explains_or_refuses() {
     let fine = pointsman(&[
         "kinds",
         "check",
@@ -100,7 +100,7 @@ fn a_check_says_what_it_understood_or_what_is_wrong() {
 }
 
 #[test]
-fn a_definition_of_ones_own_replaces_the_embedded_one() {
+fn own_definitions_replace_embedded_ones() {
     let own = directory(|text| text.replace("    - spec.consoleReplicas\n", ""));
     let path = own.path().to_str().unwrap();
     let table = pointsman(&["kinds", "--kinds", path]).data();
@@ -119,7 +119,7 @@ fn a_definition_of_ones_own_replaces_the_embedded_one() {
 }
 
 #[test]
-fn directories_of_definitions_that_cannot_be_used_are_refused() {
+fn unusable_kinds_directories_are_refused() {
     let twice = directory(|text| text);
     fs::copy(twice.path().join("materialize.yaml"), twice.path().join("other.yaml")).unwrap();
     let path = twice.path().to_str().unwrap();
