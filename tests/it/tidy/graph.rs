@@ -97,10 +97,10 @@ pub(super) fn paths(text: &str) -> Vec<(usize, String)> {
             paths.push(format!("self::{name}"));
         } else if let Some(tree) = item.strip_prefix("use ") {
             let mut tree = tree.to_owned();
-            while !tree.ends_with(';') {
+            while !tree.contains(';') {
                 tree += lines.next().expect("the end of `use`").1;
             }
-            flatten("", tree.trim_end_matches(';'), &mut paths);
+            flatten("", tree.split(';').next().unwrap(), &mut paths);
         } else {
             inline(line, &mut paths);
         }
