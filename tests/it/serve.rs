@@ -25,7 +25,7 @@ fn fails(args: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn no_certificate_is_one_line_that_names_the_flags() {
+fn missing_certificate_names_the_flags() {
     let error = fails(&["serve"], 2);
     assert_eq!(
         error,
@@ -35,7 +35,7 @@ fn no_certificate_is_one_line_that_names_the_flags() {
 }
 
 #[test]
-fn a_missing_file_is_one_line_that_names_it_and_the_flag() {
+fn missing_files_are_named_with_their_flag() {
     let error =
         fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
@@ -86,7 +86,7 @@ fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn address_in_use_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let error = fails(&["serve", "--dev", "--log-level", "error", "--listen", &addr], 1);
@@ -208,7 +208,7 @@ fn dev_prints_commands_that_work_as_printed() {
 }
 
 #[test]
-fn the_throw_away_certificate_is_private_and_stays() {
+fn dev_certificate_is_private_and_reused() {
     let dir = TempDir::new().unwrap();
     let file = |name: &str| dir.path().join("certs/dev").join(name);
     let (code, _) = Dev::start(dir.path(), &[]).terminate();
@@ -263,7 +263,7 @@ fn the_second_signal_aborts() {
 
 /// More connections than file descriptors: accept fails until some are given back, and nothing else does.
 #[test]
-fn running_out_of_file_descriptors_passes() {
+fn server_survives_file_descriptor_exhaustion() {
     let dir = TempDir::new().unwrap();
     let mut limited = Command::new("sh");
     limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());

@@ -51,7 +51,7 @@ fn without_rules(value: &mut Value) -> usize {
 }
 
 #[test]
-fn rules_that_a_schema_can_say_are_in_it_unless_they_are_left_out() {
+fn crd_has_cel_rules_unless_disabled() {
     let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
     let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
     assert_eq!(without_rules(&mut without), 0);
@@ -130,7 +130,7 @@ fn either_version_can_be_stored() {
 }
 
 #[test]
-fn a_crd_that_is_not_whole_is_printed_by_name_only() {
+fn partial_crds_are_printed_by_name_only() {
     let all = pointsman(&["crd", "--no-conversion"]).data();
     assert!(!all.contains("Elasticsearch"));
     for name in [
@@ -144,7 +144,7 @@ fn a_crd_that_is_not_whole_is_printed_by_name_only() {
 }
 
 #[test]
-fn wrong_flags_teach() {
+fn wrong_flags_say_what_is_right() {
     let error = pointsman(&["crd"]).refusal(2);
     assert_eq!(
         error,

@@ -77,7 +77,7 @@ fn every_example_runs() {
 }
 
 #[test]
-fn every_shell_is_served() {
+fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = pointsman(&["completion", shell]).data();
         assert!(script.contains("keep-unknown"), "{shell}");

@@ -13,26 +13,26 @@ fn fixture(name: &str) -> String {
     value.to_string()
 }
 
-/// The calculated hash of the fixtures F06 to F10.
+/// The calculated hash of the fixtures whose spec is that of `rollout-completed`.
 const SETTLED: &str = "\"2dfc6d1d852e217232939bc04369e528bdcc14abb1113ebb4686d2d4d3682034\"";
 
 #[test]
 fn status_says_by_hashes_what_the_older_version_says_by_requests() {
     let absent = None;
     let cases = [
-        ("F06", Some(SETTLED), Some(SETTLED)),
-        ("F07", absent, Some(SETTLED)),
+        ("rollout-completed", Some(SETTLED), Some(SETTLED)),
+        ("rollout-applying", absent, Some(SETTLED)),
         (
-            "F07b",
+            "rollout-ready-to-promote",
             absent,
             Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\""),
         ),
-        ("F08", absent, absent),
-        ("F09", absent, Some(SETTLED)),
-        ("F10", Some(SETTLED), Some(SETTLED)),
-        ("F10b", absent, Some(SETTLED)),
+        ("rollout-promoting", absent, absent),
+        ("never-rolled-out", absent, Some(SETTLED)),
+        ("change-waits-for-approval", Some(SETTLED), Some(SETTLED)),
+        ("rollout-failed", absent, Some(SETTLED)),
         (
-            "F11",
+            "patched-at-v1alpha1",
             Some("\"32757b88cb0576b194c261380738cae622235e783724a4e2f1e84c658d3fce1b\""),
             Some("\"6ea77da13420091bac838556fe36c55e49da782e7fd9f0e0416191c077d48d3e\""),
         ),
@@ -52,7 +52,7 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
     // The condition still says Promoting, so the newer version has no completed hash that could say it.
     let webhook = webhook();
-    let down = webhook.convert(&fixture("F16"), "v1alpha1", None).unwrap().text;
+    let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1", None).unwrap().text;
     let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
     let request = "33333333-3333-3333-3333-333333333333";
     object["spec"]["requestRollout"] = request.into();
@@ -87,7 +87,7 @@ fn golden_hashes_do_not_move() {
         assert_eq!(webhook().preimage(&base.replace("MORE", more)).unwrap().hash(), hash, "{more}");
     }
     assert_eq!(
-        webhook().preimage(&fixture("F15")).unwrap().hash(),
+        webhook().preimage(&fixture("v1alpha2-force-rollout")).unwrap().hash(),
         "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87"
     );
 }

@@ -29,7 +29,7 @@ pub(crate) fn kinds() -> Vec<Kind> {
 }
 
 #[test]
-fn webhook_configurations_are_what_the_api_server_takes() {
+fn webhook_configurations_are_valid() {
     let longest = format!("2.17.0-{}", "x".repeat(56));
     for kind in kinds() {
         for controller in ["2.17.0", "2.17", "v2.17.0", "2.17.0-RC.1", &longest] {
@@ -55,7 +55,7 @@ fn webhook_configurations_are_what_the_api_server_takes() {
 }
 
 #[test]
-fn who_looks_on_stamps_nothing_and_holds_up_nobody() {
+fn shadow_webhooks_fail_open_and_stamp_nothing() {
     let annotations =
         vec![("cert-manager.io/inject-ca-from".to_owned(), "pointsman/serving".to_owned())];
     for kind in kinds() {
@@ -129,7 +129,7 @@ fn configuration(
 }
 
 #[test]
-fn two_versions_and_the_default_get_names_of_their_own() {
+fn webhook_names_differ_by_version() {
     let kind = embedded("materialize");
     let mut names: Vec<String> = Vec::new();
     let versions =
@@ -155,7 +155,7 @@ fn two_versions_and_the_default_get_names_of_their_own() {
 }
 
 #[test]
-fn urls_are_joined_without_a_double_slash() {
+fn urls_are_joined_with_one_slash() {
     for url in ["https://{version}.hooks.example:9443", "https://{version}.hooks.example:9443/"] {
         let config = Client::Url(url.to_owned()).config(Some(&version("2.17.0")), "/mutate", None);
         assert_eq!(config, json!({"url": "https://2-17-0.hooks.example:9443/mutate"}));
@@ -163,7 +163,7 @@ fn urls_are_joined_without_a_double_slash() {
 }
 
 #[test]
-fn the_guard_is_a_policy_and_its_binding() {
+fn guard_is_a_policy_and_its_binding() {
     for kind in kinds() {
         for (mode, action) in
             [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")]

@@ -16,7 +16,7 @@ fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
 }
 
 #[test]
-fn a_crd_says_the_rules_that_a_schema_can_say_in_every_version() {
+fn crd_has_cel_rules_in_every_version() {
     for kind in kinds() {
         let crd = crd(&kind);
         for version in crd["spec"]["versions"].as_array().unwrap() {
@@ -80,7 +80,7 @@ fn a_crd_says_the_rules_that_a_schema_can_say_in_every_version() {
 }
 
 #[test]
-fn a_need_that_was_missed_before_may_be_missed_again() {
+fn cel_rules_let_missing_fields_stay_missing() {
     // As /validate has it: need by need. What was there before is missed when it is taken away.
     let crd = crd(&super::admission::embedded("materialize"));
     for version in crd["spec"]["versions"].as_array().unwrap() {

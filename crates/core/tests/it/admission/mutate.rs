@@ -98,8 +98,31 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
     new
 }
 
+/// A generated creation or update: the old object, where there is one, and the new one.
+fn written(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value>, Value) {
+    let version = *random.pick(&["v1alpha1", "v1alpha2"]);
+    let kind = &webhook.kinds()[0];
+    let mut new = object(kind, version, random);
+    let mut old = None;
+    if random.percent(60) {
+        // What was there came from the other version, so that it carries what this one cannot say.
+        let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
+        let mut before = object(kind, other, random);
+        if let Ok(converted) = webhook.convert(&before.to_string(), version, None) {
+            before = serde_json::from_str(&converted.text).unwrap();
+            disturb(&mut before, label, random);
+            new = updated(&before, label, random);
+            old = Some(before);
+        }
+    }
+    if old.is_none() {
+        disturb(&mut new, label, random);
+    }
+    (old, new)
+}
+
 #[test]
-fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
+fn mutate_changes_nothing_but_its_stamps() {
     let webhook = stamping(embedded("materialize"));
     let kind = &webhook.kinds()[0];
     let label = key(kind, "controller-version");
@@ -108,23 +131,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
     let (mut stamped, mut left, mut restored) = (0, 0, 0);
     for case in 0..cases(2_000) {
         let random = &mut Random::new(case);
-        let version = *random.pick(&["v1alpha1", "v1alpha2"]);
-        let mut new = object(kind, version, random);
-        let mut old = None;
-        if random.percent(60) {
-            // What was there came from the other version, so that it carries what this one cannot say.
-            let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
-            let mut before = object(kind, other, random);
-            if let Ok(converted) = webhook.convert(&before.to_string(), version, None) {
-                before = serde_json::from_str(&converted.text).unwrap();
-                disturb(&mut before, &label, random);
-                new = updated(&before, &label, random);
-                old = Some(before);
-            }
-        }
-        if old.is_none() {
-            disturb(&mut new, &label, random);
-        }
+        let (old, new) = written(&webhook, &label, random);
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
         let mut request = review(operation, old.as_ref(), Some(&new));
         let answer = ask(&webhook, Endpoint::Mutate, &request);

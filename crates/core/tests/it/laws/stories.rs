@@ -19,7 +19,7 @@ pub(super) fn fixture(name: &str) -> Value {
 
 /// An object of the older version: its request, the completed one, and why the status is as it is.
 pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
-    let mut object = fixture("F06");
+    let mut object = fixture("rollout-completed");
     object.set(REQUEST, text(request));
     object.set(DONE, text(done));
     for field in [COMPLETED, REQUESTED] {
@@ -193,7 +193,7 @@ fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
 
 #[test]
 fn an_object_born_newer_asks_by_a_request_of_its_own() {
-    let newer = fixture("F14");
+    let newer = fixture("v1alpha2-force-promote");
     let home = down(&newer);
     assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
     assert!(!says_done(&home) || newer.field(COMPLETED) == Some(&hash(&newer)));

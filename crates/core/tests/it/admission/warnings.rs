@@ -1,4 +1,4 @@
-//! Warnings that teach: a rollout and its reasons, a promotion that promotes nothing, a field that is not there.
+//! What people are warned of: a rollout and its reasons, a promotion that promotes nothing, a field that is not there.
 
 use pointsman_core::webhook::{Endpoint, Enforcement};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::apiserver::{ask, review};
 use super::{embedded, gadget, load, plain, with};
 
 #[test]
-fn a_forced_promotion_is_warned_of_in_the_words_of_its_version() {
+fn force_promote_mismatch_is_warned_of() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
     let warnings = |version: &str, promote: &str, request: &str, status: &Value| {
         let object = json!({"apiVersion": format!("materialize.cloud/{version}"), "kind": "Materialize", "metadata": {"name": "m"},
@@ -46,7 +46,7 @@ fn a_forced_promotion_is_warned_of_in_the_words_of_its_version() {
 }
 
 #[test]
-fn a_rollout_is_told_once_with_its_reasons() {
+fn rollout_start_is_warned_of_once() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let old = gadget("v1", &json!({"copies": 2, "hostPort": "a:1"}));
     let told = |new: &Value| {
@@ -68,7 +68,7 @@ fn a_rollout_is_told_once_with_its_reasons() {
 }
 
 #[test]
-fn fields_that_a_version_does_not_have_are_told_of() {
+fn fields_of_another_version_are_warned_of() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let applied =
         json!({"apiVersion": "example.com/v2", "kind": "Gadget", "spec": {"owner": "me"}})
