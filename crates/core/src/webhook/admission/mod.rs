@@ -5,24 +5,24 @@
 //! that is entered checks the way there and the whole object. Nobody judges an object that is another version's. What no
 //! version selects (no label, an unknown or a malformed one) is for the policy that guards the label.
 
+mod compare;
 mod field;
-mod flip;
-mod judge;
+mod field_path;
+mod handover;
 mod mutate;
 mod review;
 mod rules;
-mod spelling;
-mod teach;
-mod value;
+mod validate;
+mod warnings;
 
 use std::sync::Arc;
 
 use semver::Version;
 
 pub use field::{FieldError, Reason};
+pub(crate) use field_path::the_same;
 pub use mutate::PatchOperation;
 pub(super) use review::handle;
-pub(crate) use spelling::the_same;
 
 use super::Webhook;
 use super::convert::{ConvertError, Object};
@@ -244,7 +244,7 @@ pub(super) fn judge_of(
     old: Option<&str>,
 ) -> Result<(Judgement, Option<String>), ConvertError> {
     let (kind, written) = written(webhook, new, old)?;
-    let judgement = judge::judge(kind, &webhook.settings, &written);
+    let judgement = validate::judge(kind, &webhook.settings, &written);
     let message = (!judgement.errors.is_empty())
         .then(|| review::invalid(kind, &written.object, &judgement.errors));
     Ok((judgement, message))

@@ -5,8 +5,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::judge::judge;
 use super::mutate::{document, patch};
+use super::validate::judge;
 use super::{FieldError, Judgement, PatchOperation, Written};
 use crate::definition::Kind;
 use crate::json::{Json, Members};

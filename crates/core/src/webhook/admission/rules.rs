@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use semver::Version;
 
+use super::compare::{compare, is_duration, is_empty, same_value};
 use super::field::FieldError;
-use super::spelling::spelled;
-use super::value::{compare, is_duration, is_empty, same_value};
+use super::field_path::spelled;
 use crate::definition::admission::{Check, Reading, Rule, UpgradePath};
 use crate::definition::{Kind, Path};
 use crate::json::Json;

@@ -1,8 +1,8 @@
 //! Warnings that teach: what a write will lead to, and what it will not.
 
 use super::Written;
-use super::judge::Judging;
-use super::spelling::spelled;
+use super::field_path::spelled;
+use super::validate::Judging;
 use crate::definition::{Lens, Path, Side};
 use crate::json::Json;
 use crate::webhook::convert::tree;

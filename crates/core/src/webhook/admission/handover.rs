@@ -2,8 +2,8 @@
 
 use super::Written;
 use super::field::FieldError;
-use super::judge::Judging;
 use super::rules::{Found, opted_out};
+use super::validate::Judging;
 use crate::definition::admission::UpgradePath;
 use crate::json::Json;
 use crate::upgrade;

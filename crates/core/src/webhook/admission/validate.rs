@@ -1,8 +1,8 @@
 //! The judgement of one write by the rules of one controller version.
 
+use super::compare::same_value;
 use super::field::FieldError;
 use super::rules::{Found, Subject, applies};
-use super::value::same_value;
 use super::{Enforcement, Flip, Judgement, Label, Settings, Verdict, Written};
 use crate::definition::{Kind, Path};
 use crate::json::Json;
