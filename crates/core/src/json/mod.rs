@@ -173,6 +173,22 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The members, free of this value. Empty if this is no object; a name may stand twice.
+    pub(crate) fn into_members(self) -> Vec<(Cow<'a, str>, Self)> {
+        match self {
+            Json::Object(members) => members.0,
+            Json::Text(Cow::Borrowed(text)) if text.starts_with('{') => {
+                scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect()
+            }
+            Json::Text(Cow::Owned(text)) => Json::borrowed(&text)
+                .members()
+                .into_iter()
+                .map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned()))
+                .collect(),
+            Json::Text(Cow::Borrowed(_)) | Json::Array(_) => Vec::new(),
+        }
+    }
+
     /// Looks at the elements without opening anything for good. Empty if this is no list.
     pub(crate) fn elements(&self) -> Vec<Json<'_>> {
         match self {

@@ -6,9 +6,10 @@
 use serde_json::{Value, json};
 
 use super::guard::cel_string;
+use crate::apimachinery::DURATION;
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema};
-use crate::webhook::the_same;
+use crate::webhook::same_field;
 
 /// The CRD of a kind, with the admission rules that its schemas can say.
 #[must_use]
@@ -29,7 +30,7 @@ pub fn crd(kind: &Kind) -> Value {
             continue;
         };
         for rule in kind.admission.rules.iter().filter(|rule| rule.controllers.is_none()) {
-            let field = the_same(kind, &rule.field, rule.at, index)
+            let field = same_field(kind, &rule.field, rule.at, index)
                 .filter(|field| known.schema.at(field).is_some());
             let Some(field) = field else {
                 continue;
@@ -131,9 +132,6 @@ fn validation(rule: &Rule, field: &Path, schema: &Schema) -> Option<(Path, Value
         Check::Deprecated { .. } | Check::Upgrade { .. } | Check::Warn { .. } => None,
     }
 }
-
-/// A duration as Go's `time.ParseDuration` takes it.
-const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// A property's name as CEL has it, if CEL can name it: `-`, `.`, `/` and keywords are escaped
 /// (`apiserver pkg/cel/escaping.go`).

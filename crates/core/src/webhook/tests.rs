@@ -1,4 +1,5 @@
-use super::*;
+use super::{Metadata, Webhook};
+use crate::definition::Kind;
 use crate::json::Json;
 
 fn webhook() -> Webhook {

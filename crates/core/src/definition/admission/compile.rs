@@ -6,8 +6,9 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::document::{self, Document};
-use super::paths::{self, is_qualified_name};
+use super::paths;
 use super::{Admission, Check, Rule, UpgradePath};
+use crate::apimachinery::is_qualified_name;
 use crate::definition::load::{Problems, hint, line};
 use crate::definition::{Path, Schema, Version};
 use crate::json::Json;

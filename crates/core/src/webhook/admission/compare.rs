@@ -14,33 +14,6 @@ pub(super) fn same_value(one: &Json<'_>, two: &Json<'_>) -> bool {
     one.same(two) || matches!((uuid(one), uuid(two)), (Some(one), Some(two)) if one == two)
 }
 
-/// A duration as Go's `time.ParseDuration` takes it.
-pub(super) fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    while !rest.is_empty() {
-        let number =
-            rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-        let (digits, unit) = rest.split_at(number);
-        if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
-            return false;
-        }
-        let Some(tail) = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"]
-            .iter()
-            .find_map(|known| unit.strip_prefix(known))
-        else {
-            return false;
-        };
-        rest = tail;
-    }
-    true
-}
-
 /// How a JSON number compares with a bound. `None` for what is no number.
 pub(super) fn compare(value: &Json<'_>, bound: i64) -> Option<Ordering> {
     let text = value.scalar().filter(|_| value.type_name() == "number")?;

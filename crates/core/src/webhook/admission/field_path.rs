@@ -1,11 +1,11 @@
-//! How a field of one version is spelled in another.
+//! The path of a field in another version of its kind.
 
 use crate::definition::{Kind, Lens, Operation, Path, Side};
 
-/// How a field that one version names is spelled in another. A field that several become is spelled as the first.
-pub(crate) fn spelled(kind: &Kind, path: &Path, from: usize, to: usize) -> Path {
+/// Where a field of one version is in another. A field that becomes several is where the first of them is.
+pub(super) fn field_in(kind: &Kind, path: &Path, from: usize, to: usize) -> Path {
     let mut path = path.clone();
-    for (side, operations) in way(kind, from, to) {
+    for (side, operations) in steps(kind, from, to) {
         let there = moved(operations, &path, side).map(|(_, there)| there);
         path = there.or_else(|| carried(operations, &path, side)).unwrap_or(path);
     }
@@ -13,9 +13,9 @@ pub(crate) fn spelled(kind: &Kind, path: &Path, from: usize, to: usize) -> Path 
 }
 
 /// The same, if the field holds the same value in both: what a rule says of it can then be said there, too.
-pub(crate) fn the_same(kind: &Kind, path: &Path, from: usize, to: usize) -> Option<Path> {
+pub(crate) fn same_field(kind: &Kind, path: &Path, from: usize, to: usize) -> Option<Path> {
     let mut path = path.clone();
-    for (side, operations) in way(kind, from, to) {
+    for (side, operations) in steps(kind, from, to) {
         match moved(operations, &path, side) {
             Some((operation, there)) if matches!(operation.lens, Lens::Same) => path = there,
             Some(_) => return None,
@@ -26,7 +26,8 @@ pub(crate) fn the_same(kind: &Kind, path: &Path, from: usize, to: usize) -> Opti
     Some(path)
 }
 
-fn way(kind: &Kind, from: usize, to: usize) -> impl Iterator<Item = (Side, &[Operation])> {
+/// The operations of each step from one version to another, and the side they lead to.
+fn steps(kind: &Kind, from: usize, to: usize) -> impl Iterator<Item = (Side, &[Operation])> {
     let up = from < to;
     let side = if up { Side::Newer } else { Side::Older };
     let steps = kind.steps.get(from.min(to)..from.max(to)).unwrap_or_default();

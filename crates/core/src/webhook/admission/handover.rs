@@ -1,91 +1,94 @@
 //! A change of the version label: whether the object may go, and whether it may come.
 
-use super::Written;
-use super::field::FieldError;
-use super::rules::{Found, opted_out};
-use super::validate::Judging;
+use super::controller::ControllerVersion;
+use super::findings::Findings;
+use super::settings::Settings;
+use super::upgrade_path::{not_enforced, opted_out};
+use super::write::Write;
+use crate::apimachinery::FieldError;
+use crate::definition::Kind;
 use crate::definition::admission::UpgradePath;
 use crate::json::Json;
 use crate::upgrade;
 use crate::webhook::convert::tree;
 
-impl Judging<'_> {
-    /// The way into this version.
-    pub(super) fn enter(&mut self, written: &Written<'_>, from: Option<&str>) {
-        let (Some(path), Some(own)) =
-            (&self.kind.admission.version_path, &self.settings.controller)
-        else {
-            return;
-        };
-        let Some(refused) = from
-            .filter(|from| self.is_served(from, path))
-            .and_then(upgrade::version)
-            .and_then(|from| path.path.allow(&from, &own.version).err())
-        else {
-            return;
-        };
-        let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
-        let mut found = Found::default();
-        let object = written.read_new().ok();
-        match object.and_then(|object| opted_out(&object, path, &refused)) {
-            Some(annotation) => found.warnings.push(format!(
-                "{field}: {refused}; not enforced because of annotation {annotation}"
-            )),
-            None => found.errors.push(FieldError::invalid(
-                field,
-                &Json::string(&own.text),
-                refused.to_string(),
-            )),
+/// The way into this version.
+pub(super) fn enter(
+    kind: &Kind,
+    settings: &Settings,
+    write: &Write<'_>,
+    from: Option<&str>,
+) -> Findings {
+    let mut found = Findings::default();
+    let (Some(path), Some(own)) = (&kind.admission.version_path, &settings.controller) else {
+        return found;
+    };
+    let Some(refused) = from
+        .filter(|from| is_served(settings, from, path))
+        .and_then(upgrade::version)
+        .and_then(|from| path.path.allow(&from, own.version()).err())
+    else {
+        return found;
+    };
+    let field = label_field(kind);
+    let object = write.new.object().ok();
+    match object.and_then(|object| opted_out(&object, path, &refused)) {
+        Some(annotation) => found.warnings.push(not_enforced(&field, &refused, annotation)),
+        None => {
+            let own = Json::string(own.as_str());
+            found.errors.push(FieldError::invalid(field, &own, refused.to_string()));
         }
-        self.add("version-path", found);
     }
+    found
+}
 
-    /// A version that nobody serves is none to come from: its objects are adopted, like those without a label.
-    fn is_served(&self, from: &str, path: &UpgradePath) -> bool {
-        match self.settings.served.as_slice() {
-            [] => upgrade::version(from).is_some_and(|version| path.path.knows(&version)),
-            served => served.iter().any(|version| version.text == from),
-        }
+/// A version that nobody serves is none to come from: its objects are adopted, like those without a label.
+fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
+    match settings.served.as_slice() {
+        [] => upgrade::version(from).is_some_and(|version| path.path.knows(&version)),
+        served => served.iter().any(|version| version.as_str() == from),
     }
+}
 
-    /// An object in the middle of a promotion is not handed over: two controllers would act on it.
-    pub(super) fn leave(&mut self, written: &Written<'_>, to: &str) {
-        let field = format!("metadata.labels[{}]", self.kind.admission.version_label);
-        let mut found = Found::default();
-        if self.is_promoting(written) {
-            let own =
-                self.settings.controller.as_ref().map(|own| own.text.as_str()).unwrap_or_default();
-            found.errors.push(FieldError::forbidden(
-                &field,
-                format!("{own} is promoting this object: wait until the rollout is completed"),
-            ));
-        }
-        let served = &self.settings.served;
-        if !served.is_empty() && !served.iter().any(|version| version.text == to) {
-            let known: Vec<&str> = served.iter().map(|version| version.text.as_str()).collect();
-            found
-                .warnings
-                .push(format!("{field}: no server serves {to:?}; served are {}", known.join(", ")));
-        }
-        self.add("handover", found);
+/// An object in the middle of a promotion is not handed over: two controllers would act on it.
+pub(super) fn leave(
+    kind: &Kind,
+    settings: &Settings,
+    write: &Write<'_>,
+    own: &ControllerVersion,
+    to: &str,
+) -> Findings {
+    let field = label_field(kind);
+    let mut found = Findings::default();
+    if is_promoting(kind, write) {
+        let own = own.as_str();
+        let why = format!("{own} is promoting this object: wait until the rollout is completed");
+        found.errors.push(FieldError::forbidden(&field, why));
     }
+    let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();
+    if !served.is_empty() && !served.contains(&to) {
+        let known = served.join(", ");
+        found.warnings.push(format!("{field}: no server serves {to:?}; served are {known}"));
+    }
+    found
+}
 
-    fn is_promoting(&self, written: &Written<'_>) -> bool {
-        let Some(status) = self.kind.steps.iter().find_map(|step| step.status.as_ref()) else {
-            return false;
-        };
-        let Some(Ok(mut old)) = written.read_old() else {
-            return false;
-        };
-        let conditions = tree::get(&mut old.root, "", &status.reasons).ok().flatten();
-        let reasons = conditions
-            .into_iter()
-            .flat_map(|conditions| conditions.elements())
-            .filter_map(|condition| {
-                condition
-                    .get("reason")
-                    .and_then(|reason| reason.as_str().map(|text| text.into_owned()))
-            });
-        reasons.into_iter().any(|reason| reason == status.promoting)
-    }
+fn label_field(kind: &Kind) -> String {
+    format!("metadata.labels[{}]", kind.admission.version_label)
+}
+
+fn is_promoting(kind: &Kind, write: &Write<'_>) -> bool {
+    let Some(status) = kind.steps.iter().find_map(|step| step.status.as_ref()) else {
+        return false;
+    };
+    let Some(Ok(mut old)) = write.old.as_ref().map(|old| old.object()) else {
+        return false;
+    };
+    let conditions = tree::get(&mut old.root, "", &status.reasons).ok().flatten();
+    conditions.is_some_and(|conditions| {
+        conditions.elements().iter().any(|condition| {
+            let reason = condition.get("reason");
+            reason.as_ref().and_then(Json::as_str).as_deref() == Some(status.promoting.as_str())
+        })
+    })
 }

@@ -1,97 +1,73 @@
-//! Warnings that teach: what a write will lead to, and what it will not.
+//! Warnings of what a write will lead to, and of what it will not.
 
-use super::Written;
-use super::field_path::spelled;
-use super::validate::Judging;
-use crate::definition::{Lens, Path, Side};
+use super::field_path::field_in;
+use super::subject::{Request, Subject};
+use crate::definition::{Lens, Path, Rollout, Side};
 use crate::json::Json;
-use crate::webhook::convert::tree;
-use crate::webhook::rollout;
+use crate::webhook::convert::{Object, tree};
+use crate::webhook::rollout::{self, Preimage};
 
-impl Judging<'_> {
-    /// Tells what an update will roll out, and why.
-    pub(super) fn rollout(&mut self, written: &Written<'_>, request: usize) {
-        let (Some(rollout), Some(Ok(mut old)), Ok(mut new)) =
-            (&self.kind.rollout, written.read_old(), written.read_new())
-        else {
-            return;
-        };
-        let preimage = |object: &mut crate::webhook::convert::Object<'_>| {
-            object.convert(self.kind, rollout.at, None).ok()?;
-            let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-            Some(rollout::preimage(
-                rollout,
-                object.root.get(&rollout.of).as_ref(),
-                force.as_deref(),
-            ))
-        };
-        let (Some(before), Some(after)) = (preimage(&mut old), preimage(&mut new)) else {
-            return;
-        };
-        let (old_hash, new_hash) = (before.hash(), after.hash());
-        if old_hash == new_hash {
-            return;
-        }
-        let mut fields: Vec<String> = Vec::new();
-        for name in before.differing(&after) {
-            let path = Path::default().join(&rollout.of);
-            let field = spelled(self.kind, &path.join(&name), rollout.at, request);
-            let field = field.strip(&path).unwrap_or(field).to_string();
-            if !fields.contains(&field) {
-                fields.push(field);
-            }
-        }
-        if before.force != after.force {
-            fields.push(format!("annotation {}", rollout.force.as_deref().unwrap_or_default()));
-        }
-        let short = |hash: &str| hash.get(..8).unwrap_or_default().to_owned();
-        self.warn(format!(
-            "this change starts a rollout: {} ({} to {})",
-            fields.join(", "),
-            short(&old_hash),
-            short(&new_hash)
-        ));
-        self.count("rollout", "warn");
+/// What an update will roll out, and why. `subject` is the write in the version that is hashed.
+pub(super) fn rollout(
+    rollout: &Rollout,
+    request: &Request<'_, '_>,
+    subject: &Subject<'_, '_>,
+) -> Option<String> {
+    let before = preimage(rollout, subject.old_object()?);
+    let after = preimage(rollout, subject.new_object());
+    let (old_hash, new_hash) = (before.hash(), after.hash());
+    if old_hash == new_hash {
+        return None;
     }
-
-    /// Tells of fields that a manifest still has, but the version of the request has not: the API server drops them.
-    pub(super) fn gone(&mut self, written: &Written<'_>, request: usize) {
-        let Some(step) = request.checked_sub(1).and_then(|index| self.kind.steps.get(index)) else {
-            return;
-        };
-        let Ok(mut object) = written.read_new() else {
-            return;
-        };
-        let applied = object.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
-        let mut applied =
-            applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
-                applied
-                    .get("apiVersion")
-                    .and_then(|version| version.as_str().map(|text| text.into_owned()))
-                    == Some(object.api_version.clone())
-            });
-        let operations =
-            step.level.operations.iter().filter(|operation| {
-                matches!(operation.lens, Lens::OneSided | Lens::IntoMap { .. })
-            });
-        let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
-        let requests = step
-            .status
-            .iter()
-            .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
-        for place in dropped.chain(requests).filter(|place| !place.remainder) {
-            let mut has =
-                |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
-            if has(&mut object.root) || applied.as_mut().is_some_and(&mut has) {
-                let version =
-                    self.kind.versions.get(request).map_or("", |version| version.name.as_ref());
-                let older = step.versions.of(Side::Older);
-                self.warn(format!(
-                    "{} has no effect: {version} does not have it, only {older} does",
-                    place.path
-                ));
-                self.count("gone", "warn");
-            }
+    let hashed = Path::default().join(&rollout.of);
+    let mut fields: Vec<String> = Vec::new();
+    for name in before.differing(&after) {
+        let field = field_in(request.kind, &hashed.join(&name), rollout.at, request.at);
+        let field = field.strip(&hashed).unwrap_or(field).to_string();
+        if !fields.contains(&field) {
+            fields.push(field);
         }
     }
+    let force = rollout.force.iter().filter(|_| before.force != after.force);
+    fields.extend(force.map(|force| format!("annotation {force}")));
+    let fields = fields.join(", ");
+    Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
+}
+
+fn preimage(rollout: &Rollout, object: &Object<'_>) -> Preimage {
+    let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
+    rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref())
+}
+
+/// Fields that a manifest still has, but the version of the request has not: the API server drops them.
+pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
+    let Request { kind, at, new, .. } = request;
+    let Some(step) = at.checked_sub(1).and_then(|index| kind.steps.get(index)) else {
+        return Vec::new();
+    };
+    let applied = new.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
+    let mut applied =
+        applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
+            let version = applied.get("apiVersion");
+            version.as_ref().and_then(Json::as_str).as_deref() == Some(new.api_version.as_str())
+        });
+    let one_sided = |lens: &Lens| matches!(lens, Lens::OneSided | Lens::IntoMap { .. });
+    let operations = step.level.operations.iter().filter(|operation| one_sided(&operation.lens));
+    let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
+    let requests = step
+        .status
+        .iter()
+        .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
+    let mut warnings = Vec::new();
+    for place in dropped.chain(requests).filter(|place| !place.remainder) {
+        let has = |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
+        if has(&mut new.root) || applied.as_mut().is_some_and(has) {
+            let [older, version] = [Side::Older, Side::Newer].map(|side| step.versions.of(side));
+            warnings.push(format!(
+                "{} has no effect: {version} does not have it, only {older} does",
+                place.path
+            ));
+        }
+    }
+    warnings
 }

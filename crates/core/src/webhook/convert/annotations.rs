@@ -6,6 +6,7 @@ use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
 /// The annotations of an object.
+#[derive(Clone)]
 pub(in crate::webhook) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,

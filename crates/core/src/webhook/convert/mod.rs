@@ -67,6 +67,7 @@ pub struct Converted {
 }
 
 /// An object with its head taken apart: what every version has, and the rest.
+#[derive(Clone)]
 pub(super) struct Object<'a> {
     pub(super) api_version: String,
     pub(super) kind: String,
@@ -81,12 +82,11 @@ fn fail(path: &str, reason: impl Into<String>) -> ConvertError {
 }
 
 impl<'a> Object<'a> {
-    /// Takes the text of an object apart.
-    pub(super) fn read(text: &'a str) -> Result<Self, ConvertError> {
+    /// Takes an object apart.
+    pub(super) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
         let twice = |path: &'static str| {
             move |twice: crate::json::Duplicate| fail(path, format!("names {:?} twice", twice.0))
         };
-        let mut json = Json::borrowed(text);
         let Some(members) = json.open().map_err(twice("object"))? else {
             return Err(fail("object", format!("must be an object, not a {}", json.type_name())));
         };

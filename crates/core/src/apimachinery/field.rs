@@ -1,9 +1,11 @@
 //! What is wrong with a field, in Kubernetes' own words.
 //!
-//! Source: `apimachinery pkg/util/validation/field/errors.go` and `pkg/api/errors/errors.go`, `NewInvalid`.
+//! Source: `apimachinery pkg/util/validation/field/errors.go`.
 
+use std::fmt;
+
+use super::excerpt::excerpt;
 use crate::json::Json;
-use crate::webhook::review::bounded;
 
 /// One thing that is wrong with one field.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,7 +44,7 @@ impl Reason {
 }
 
 impl FieldError {
-    pub(super) fn forbidden(path: impl ToString, detail: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(path: impl ToString, detail: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
             reason: Reason::Forbidden,
@@ -51,7 +53,7 @@ impl FieldError {
         }
     }
 
-    pub(super) fn invalid(
+    pub(crate) fn invalid(
         path: impl ToString,
         value: &Json<'_>,
         detail: impl Into<String>,
@@ -59,12 +61,12 @@ impl FieldError {
         Self {
             path: path.to_string(),
             reason: Reason::Invalid,
-            value: Some(bounded(&value.to_text())),
+            value: Some(excerpt(&value.to_text())),
             detail: detail.into(),
         }
     }
 
-    pub(super) fn required(path: impl ToString, detail: impl Into<String>) -> Self {
+    pub(crate) fn required(path: impl ToString, detail: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
             reason: Reason::Required,
@@ -85,8 +87,8 @@ impl FieldError {
     }
 }
 
-impl std::fmt::Display for FieldError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.body())
     }
 }

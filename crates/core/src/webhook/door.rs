@@ -1,0 +1,143 @@
+//! The door: bytes in, bytes out.
+
+use super::admission::{self, Judgement, Settings, Write};
+use super::answer;
+use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
+use super::kinds::{DefinedTwice, Kinds, no_such_version};
+use super::reply::Reply;
+use super::review::{BadReview, PatchOperation};
+use super::rollout::{self, Preimage};
+use crate::definition::Kind;
+use crate::json::Json;
+
+/// Which of the three webhook calls a request is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Endpoint {
+    /// `POST /convert`: a `ConversionReview`.
+    Convert,
+    /// `POST /mutate`: an `AdmissionReview` answered with a patch.
+    Mutate,
+    /// `POST /validate`: an `AdmissionReview` answered with a verdict.
+    Validate,
+}
+
+/// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
+#[derive(Debug)]
+pub struct Webhook {
+    kinds: Kinds,
+    metadata: Metadata,
+    settings: Settings,
+}
+
+impl Webhook {
+    /// A server for these kinds.
+    ///
+    /// # Errors
+    /// A kind, or a name, that stands twice.
+    pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
+        Ok(Self { kinds: Kinds::new(kinds)?, metadata, settings: Settings::default() })
+    }
+
+    /// The same server, admitting objects so.
+    #[must_use]
+    pub fn admitting(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The kinds this server knows.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        self.kinds.all()
+    }
+
+    /// Answers one request body. Takes time in proportion to the body and does no I/O.
+    ///
+    /// # Errors
+    /// [`BadReview`] where the body has no request uid that an answer could carry.
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
+        match endpoint {
+            Endpoint::Convert => answer::convert(&self.kinds, self.metadata, body),
+            Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
+            Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
+        }
+    }
+
+    /// Converts one object to a version of its kind, given by name, with all its metadata.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn convert(
+        &self,
+        object: &str,
+        to: &str,
+        changes: Option<&mut Vec<Change>>,
+    ) -> Result<Converted, ConvertError> {
+        let object = Object::open(parse(object)?)?;
+        let kind = self.kinds.of(&object)?;
+        let to = kind.version(to).ok_or_else(|| no_such_version(kind, "apiVersion", to))?;
+        convert::convert(kind, object, to, Metadata::Full, changes)
+    }
+
+    /// What the rollout hash of an object is made of.
+    ///
+    /// # Errors
+    /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
+    pub fn preimage(&self, object: &str) -> Result<Preimage, ConvertError> {
+        let mut object = Object::open(parse(object)?)?;
+        let kind = self.kinds.of(&object)?;
+        let Some(rollout) = &kind.rollout else {
+            return Err(ConvertError {
+                path: "kind".to_owned(),
+                reason: format!("{} has no rollout hash", kind.kind),
+            });
+        };
+        object.convert(kind, rollout.at, None)?;
+        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
+        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+    }
+
+    /// What `/mutate` would change in an object that is created, or updated from `old`.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+        let (kind, write) = self.write(new, old)?;
+        Ok(admission::patch(kind, &self.settings, &write))
+    }
+
+    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
+    /// a denial as the API server would show it.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn judge(
+        &self,
+        new: &str,
+        old: Option<&str>,
+    ) -> Result<(Judgement, Option<String>), ConvertError> {
+        let (kind, write) = self.write(new, old)?;
+        let judgement = admission::judge(kind, &self.settings, &write);
+        let message = judgement.status(kind, &write).map(|status| status.message().to_owned());
+        Ok((judgement, message))
+    }
+
+    fn write<'a>(
+        &self,
+        new: &'a str,
+        old: Option<&'a str>,
+    ) -> Result<(&Kind, Write<'a>), ConvertError> {
+        let old = old.map(parse).transpose()?;
+        let write = Write::new(parse(new)?, old);
+        let kind = self.kinds.of(&write.new.object()?)?;
+        Ok((kind, write))
+    }
+}
+
+/// Text from a person: JSON, or not.
+fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
+    Json::parse(text).map_err(|error| ConvertError {
+        path: "object".to_owned(),
+        reason: format!("is not JSON: {error}"),
+    })
+}
