@@ -10,7 +10,7 @@ mod status;
 pub(crate) use duration::{DURATION, is_duration};
 pub(crate) use excerpt::excerpt;
 pub use field::{FieldError, Reason};
-pub(crate) use names::{is_label_value, is_qualified_name};
+pub(crate) use names::{is_dns_subdomain, is_label_value, is_qualified_name};
 pub(crate) use object_name::ObjectName;
 pub(crate) use status::Status;
 pub use status::refusal;

@@ -1,23 +1,17 @@
 //! `pointsman crd`.
 
-mod address;
-#[cfg(test)]
-mod tests;
-
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration;
-use serde_json::{Value, json};
+use pointsman_core::registration::{
+    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url,
+    crd,
+};
 
-use self::address::url;
-pub(super) use self::address::{Service, namespaced};
 use super::Usage;
 use super::kinds_dir::{KindsArgs, Known};
 use super::node::Node;
@@ -35,15 +29,19 @@ pub(crate) struct CrdArgs {
     #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", help_heading = "Conversion")]
     service: Option<Service>,
     /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
-    #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url, help_heading = "Conversion")]
-    url: Option<String>,
+    #[arg(long, value_name = "URL", conflicts_with = "service", help_heading = "Conversion")]
+    url: Option<Url>,
     /// Authorities that the API server is to trust, PEM.
     #[arg(long, value_name = "FILE", help_heading = "Conversion")]
     ca_file: Option<PathBuf>,
     /// Certificate whose authority cert-manager is to write into the CRD.
-    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", help_heading = "Conversion",
-          value_parser = namespaced)]
-    cert_manager: Option<String>,
+    #[arg(
+        long,
+        value_name = "NAMESPACE/CERTIFICATE",
+        conflicts_with = "ca_file",
+        help_heading = "Conversion"
+    )]
+    cert_manager: Option<NamespacedName>,
     /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
     #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
     no_conversion: bool,
@@ -81,15 +79,18 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    let bundle = args.ca_file.as_ref().map(bundle).transpose()?;
-    let nodes = chosen
-        .into_iter()
-        .map(|known| Node::from_json(&crd(args, &known.kind, bundle.as_deref())?.to_string()));
+    let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref())?;
+    let trusts_the_public = trust == Trust::SystemRoots;
+    let service = args.service.clone().map(Address::Service);
+    let address = service.or_else(|| args.url.clone().map(Address::Url));
+    let options = CrdOptions {
+        conversion: address.map(|address| ClientConfig { address, trust }),
+        rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
+        storage: args.storage.clone(),
+    };
+    let nodes = chosen.into_iter().map(|known| node(&known.kind, &options, args.no_conversion));
     let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
-    if (args.service.is_some() || args.url.is_some())
-        && bundle.is_none()
-        && args.cert_manager.is_none()
-    {
+    if options.conversion.is_some() && trusts_the_public {
         talk(
             "note: neither --ca-file nor --cert-manager: the API server will trust public authorities only",
         );
@@ -122,79 +123,33 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     })
 }
 
-fn crd(args: &CrdArgs, kind: &Kind, bundle: Option<&str>) -> anyhow::Result<Value> {
-    let mut crd = if args.no_rules { kind.crd().clone() } else { registration::crd(kind) };
-    if let Some(storage) = &args.storage {
+fn node(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Result<Node> {
+    let crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
+    if options.conversion.is_none() && converts(kind) && !no_conversion {
         let versions: Vec<&str> = kind.versions().collect();
-        if !versions.contains(&storage.as_str()) {
-            return Err(Usage(format!(
-                "--storage {storage}: {} has {}",
-                kind.kind(),
-                versions.join(", ")
-            ))
-            .into());
-        }
-        for version in
-            crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut).into_iter().flatten()
-        {
-            let stored = version.get("name").and_then(Value::as_str) == Some(storage);
-            set(version, "storage", stored.into());
-        }
+        return Err(Usage(format!(
+            "{} has {}: say where the API server finds the webhook that converts them, with --service \
+             NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion",
+            kind.kind(),
+            versions.join(" and "),
+        ))
+        .into());
     }
-    let Some(client) = client(args, bundle) else {
-        if converts(kind) && !args.no_conversion {
-            let versions: Vec<&str> = kind.versions().collect();
-            return Err(Usage(format!(
-                "{} has {}: say where the API server finds the webhook that converts them, with --service \
-                 NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion",
-                kind.kind(),
-                versions.join(" and "),
-            ))
-            .into());
-        }
-        if let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) {
-            spec.remove("conversion");
-        }
-        return Ok(crd);
+    Node::from_json(&crd.to_string())
+}
+
+/// Whose certificates the API server is to trust, as the flags say it.
+pub(super) fn trust(
+    ca_file: Option<&Path>,
+    cert_manager: Option<&NamespacedName>,
+) -> anyhow::Result<Trust> {
+    let Some(file) = ca_file else {
+        let certificate = cert_manager.cloned().map(Trust::CertManager);
+        return Ok(certificate.unwrap_or(Trust::SystemRoots));
     };
-    if let Some(spec) = crd.get_mut("spec") {
-        let webhook = json!({ "clientConfig": client, "conversionReviewVersions": ["v1"] });
-        set(spec, "conversion", json!({ "strategy": "Webhook", "webhook": webhook }));
-    }
-    if let (Some(certificate), Some(metadata)) = (&args.cert_manager, crd.get_mut("metadata")) {
-        let mut annotations = metadata.get("annotations").cloned().unwrap_or_else(|| json!({}));
-        set(&mut annotations, "cert-manager.io/inject-ca-from", certificate.as_str().into());
-        set(metadata, "annotations", annotations);
-    }
-    Ok(crd)
-}
-
-/// Where the API server finds us.
-fn client(args: &CrdArgs, bundle: Option<&str>) -> Option<Value> {
-    let mut client = match (&args.service, &args.url) {
-        (Some(Service { namespace, name, port }), _) => {
-            json!({ "service": { "namespace": namespace, "name": name, "path": "/convert", "port": port } })
-        }
-        (None, Some(url)) => json!({ "url": url }),
-        (None, None) => return None,
-    };
-    if let Some(bundle) = bundle {
-        set(&mut client, "caBundle", bundle.into());
-    }
-    Some(client)
-}
-
-fn set(object: &mut Value, name: &str, value: Value) {
-    if let Some(object) = object.as_object_mut() {
-        object.insert(name.to_owned(), value);
-    }
-}
-
-pub(super) fn bundle(file: &PathBuf) -> anyhow::Result<String> {
     let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
-    let has_certificate = String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----");
-    anyhow::ensure!(has_certificate, "{}: no certificate in it: it must be PEM", file.display());
-    Ok(STANDARD.encode(&pem))
+    let bundle = CaBundle::from_pem(&pem).with_context(|| file.display().to_string())?;
+    Ok(Trust::CaBundle(bundle))
 }
 
 pub(crate) const EXAMPLES: &str = "\
