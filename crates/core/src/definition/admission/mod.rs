@@ -9,7 +9,7 @@ pub(crate) use document::Reading;
 
 use super::Path;
 use crate::json::Json;
-use crate::upgrade::{self, Range};
+use crate::upgrade::{Graph, Range};
 
 pub(super) use compile::{compile, default_label};
 
@@ -31,7 +31,7 @@ impl Admission {
 /// An upgrade path with the annotation that turns it off.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePath {
-    pub(crate) path: upgrade::Path,
+    pub(crate) path: Graph,
     pub(crate) opt_out: Option<String>,
     pub(crate) downgrade_opt_out: Option<String>,
 }

@@ -5,7 +5,7 @@ use serde_saphyr::Spanned;
 use super::{UpgradePath, document};
 use crate::apimachinery::is_qualified_name;
 use crate::definition::load::{Problems, line};
-use crate::upgrade::{self, Exact, Range, Step, Target};
+use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
 
 pub(super) fn path(
     name: &str,
@@ -13,7 +13,7 @@ pub(super) fn path(
     problems: &mut Problems,
 ) -> Option<UpgradePath> {
     let at = line(written);
-    let mut path = upgrade::Path::default();
+    let mut path = Graph::default();
     let mut good = true;
     let mut bad = |problems: &mut Problems, message: String| {
         problems.add(at, format!("paths.{name}: {message}"));
@@ -22,15 +22,15 @@ pub(super) fn path(
     for hop in &written.value.rules {
         let to = match (&hop.to, hop.step) {
             (Some(to), None) => Range::parse(to).map(Target::Range),
-            (None, Some(step)) => Ok(Target::Step(match step {
-                document::Step::Major => Step::Major,
-                document::Step::Minor => Step::Minor,
-                document::Step::Patch => Step::Patch,
+            (None, Some(step)) => Ok(Target::Reach(match step {
+                document::Step::Major => Reach::Major,
+                document::Step::Minor => Reach::Minor,
+                document::Step::Patch => Reach::Patch,
             })),
             _ => Err(format!("the rule from {:?} needs either `to` or `step`", hop.from)),
         };
         match (Range::parse(&hop.from), to) {
-            (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
+            (Ok(from), Ok(to)) => path.rules.push(Hop { from, to }),
             (from, to) => {
                 from.err().into_iter().chain(to.err()).for_each(|error| bad(problems, error))
             }
@@ -47,7 +47,11 @@ pub(super) fn path(
         let version = read(&neighbours.version);
         let upgrade_from = neighbours.upgrade_from.iter().filter_map(&mut read).collect();
         let downgrade_to = neighbours.downgrade_to.iter().filter_map(&mut read).collect();
-        path.exact.extend(version.map(|version| Exact { version, upgrade_from, downgrade_to }));
+        path.exact.extend(version.map(|version| Neighbours {
+            version,
+            upgrade_from,
+            downgrade_to,
+        }));
     }
     for problem in path.never() {
         bad(problems, problem);
