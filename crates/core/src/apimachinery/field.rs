@@ -9,6 +9,7 @@ use crate::json::Json;
 
 /// One thing that is wrong with one field.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct FieldError {
     /// The field, as the request's version spells it.
     pub path: String,
@@ -22,6 +23,7 @@ pub struct FieldError {
 
 /// The kinds of wrong.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Reason {
     /// The change is not allowed, whatever the value.
     Forbidden,

@@ -80,6 +80,8 @@ fn cause(error: &FieldError) -> Json<'static> {
 }
 
 /// A `v1 Status` body for an HTTP error, which the API server shows to its user where a plain text would be lost.
+///
+/// `code` is the HTTP status it is sent with.
 #[must_use]
 pub fn refusal(code: u16, message: &str) -> Vec<u8> {
     serde_json::json!({

@@ -30,6 +30,7 @@ pub enum SchemaRules {
 
 /// A version to store that the kind does not have.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{version}: {kind} has {known}")]
 pub struct NoSuchVersion {
     /// The version.
@@ -44,6 +45,29 @@ pub struct NoSuchVersion {
 ///
 /// # Errors
 /// The version to store is none of the kind's.
+///
+/// # Examples
+/// ```
+/// use pointsman_core::definition::Kind;
+/// use pointsman_core::registration::{Address, ClientConfig, CrdOptions, Trust, crd};
+///
+/// let kinds = Kind::embedded()?;
+/// let kind = kinds.iter().find(|kind| kind.name() == "materialize").ok_or("not built in")?;
+/// let client = ClientConfig {
+///     address: Address::Service("pointsman-system/pointsman".parse()?),
+///     trust: Trust::CertManager("pointsman-system/pointsman".parse()?),
+/// };
+/// let options = CrdOptions {
+///     conversion: Some(client),
+///     storage: Some("v1alpha1".to_owned()), // so that the older controller can come back
+///     ..CrdOptions::default()
+/// };
+/// let crd = crd(kind, &options)?;
+/// assert_eq!(crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["path"], "/convert");
+/// let annotations = &crd["metadata"]["annotations"];
+/// assert_eq!(annotations["cert-manager.io/inject-ca-from"], "pointsman-system/pointsman");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn crd(kind: &Kind, options: &CrdOptions) -> Result<Value, NoSuchVersion> {
     let mut crd = kind.crd().clone();
     if options.rules == SchemaRules::Included {

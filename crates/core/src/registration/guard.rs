@@ -12,6 +12,7 @@ use crate::webhook::ControllerVersion;
 
 /// What the guard does with a label it does not accept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum GuardMode {
     /// Only the audit log hears of it.
     Audit,

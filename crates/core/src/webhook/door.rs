@@ -22,6 +22,9 @@ pub enum Endpoint {
 }
 
 /// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
+///
+/// The three calls of an API server come through [`handle`](Self::handle). The other functions decide the same about
+/// single objects, for commands and tests.
 #[derive(Debug)]
 pub struct Webhook {
     kinds: Kinds,
@@ -53,8 +56,26 @@ impl Webhook {
 
     /// Answers one request body. Takes time in proportion to the body and does no I/O.
     ///
+    /// What is wrong with an object, or with the request, is said in the reply, which goes out with HTTP 200.
+    ///
     /// # Errors
     /// [`BadReview`] where the body has no request uid that an answer could carry.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Outcome, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
+    ///     "uid": "705ab4f5", "desiredAPIVersion": "materialize.cloud/v1alpha2", "objects": [
+    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}
+    ///     ]}}"#;
+    /// let reply = webhook.handle(Endpoint::Convert, review)?;
+    /// assert_eq!(reply.outcome, Outcome::Convert);
+    /// assert_eq!(&*reply.conversions[0].to, "v1alpha2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
         match endpoint {
             Endpoint::Convert => answer::convert(&self.kinds, self.metadata, body),
@@ -101,6 +122,22 @@ impl Webhook {
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Settings, Webhook};
+    ///
+    /// let controller = Some("2.17.0".parse()?);
+    /// let settings = Settings { controller, default: true, ..Settings::default() };
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?.admitting(settings);
+    /// let object = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
+    ///     "metadata": {"name": "logs", "labels": {}}, "spec": {"version": "8.13.0"}}"#;
+    /// let patch = webhook.patch(object, None)?;
+    /// assert_eq!(patch[0].path, "/metadata/labels/eaas.search.mercari.in~1desired-controller-version");
+    /// assert_eq!((patch[0].op, patch[0].value.as_str()), ("add", "\"2.17.0\""));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
         let (kind, write) = self.write(new, old)?;
         Ok(admission::patch(kind, &self.settings, &write))
@@ -111,6 +148,21 @@ impl Webhook {
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?;
+    /// let old = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
+    ///     "metadata": {"name": "logs"}, "spec": {"version": "7.10.2"}, "status": {"version": "7.10.2"}}"#;
+    /// let new = old.replace(r#""spec": {"version": "7.10.2"}"#, r#""spec": {"version": "8.13.0"}"#);
+    /// let (judgement, denial) = webhook.judge(&new, Some(old))?;
+    /// assert_eq!(judgement.errors[0].path, "spec.version");
+    /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; go to 7.17.0 first")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn judge(
         &self,
         new: &str,

@@ -6,6 +6,7 @@ use crate::definition::Kind;
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{kind}.{group} is defined twice, as {first:?} and as {second:?}: remove one")]
 pub struct DefinedTwice {
     /// The kind.

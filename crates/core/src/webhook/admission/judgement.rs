@@ -10,6 +10,7 @@ use crate::definition::Kind;
 
 /// What became of a change of the version label.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
 pub enum Flip {
     /// Refused on entering this version.
     EnterRefused,
@@ -36,6 +37,7 @@ impl Flip {
 
 /// What a rule led to, for metrics. Names come from definitions, never from objects.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The kind, as its definition names it.
     pub kind: Arc<str>,
@@ -47,12 +49,13 @@ pub struct Verdict {
 
 /// The judgement of one write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Judgement {
-    /// What is denied, in `Enforce` mode.
+    /// What is denied. Empty in every mode but [`Enforcement::Enforce`].
     pub errors: Vec<FieldError>,
-    /// What the user is told either way: short, without control characters.
+    /// What the user is told either way: at most 240 characters each, none of them a control character.
     pub warnings: Vec<String>,
-    /// What the audit log gets: key without a slash, value.
+    /// What the audit log gets: key without a slash, value of at most 401 characters.
     pub audit: Vec<(String, String)>,
     /// What counts.
     pub verdicts: Vec<Verdict>,

@@ -4,6 +4,7 @@ use super::controller::ControllerVersion;
 
 /// What a server does with a violation.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[non_exhaustive]
 pub enum Enforcement {
     /// Count it where it would have been denied, tell nobody but the audit log.
     Audit,

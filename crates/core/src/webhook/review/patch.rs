@@ -7,6 +7,7 @@ use crate::json::{Json, Members};
 
 /// One operation of a patch.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct PatchOperation {
     /// `add` or `replace`.
     pub op: &'static str,
