@@ -5,6 +5,8 @@
 //! enter (`serde_json` has checked the whole body by then); from there on splitting them cannot fail.
 
 mod normal;
+mod number;
+mod order;
 mod scan;
 #[cfg(test)]
 mod tests;
