@@ -164,6 +164,20 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The members, a repeated name as often as it stands. Empty if this is no object.
+    pub(crate) fn into_members(self) -> Vec<(Cow<'a, str>, Self)> {
+        match self {
+            Json::Object(members) => members.0,
+            Json::Text(Cow::Borrowed(text)) if text.starts_with('{') => {
+                scan::members(text).map(|(name, value)| (name, Self::borrowed(value))).collect()
+            }
+            Json::Text(Cow::Owned(text)) if text.starts_with('{') => scan::members(&text)
+                .map(|(name, value)| (Cow::Owned(name.into_owned()), Self::owned(value.to_owned())))
+                .collect(),
+            Json::Array(_) | Json::Text(_) => Vec::new(),
+        }
+    }
+
     /// Looks at the elements without opening anything for good. Empty if this is no list.
     pub(crate) fn elements(&self) -> Vec<Json<'_>> {
         match self {
@@ -266,6 +280,10 @@ impl<'a> Members<'a> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+        self.0.into_iter()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json<'a>)> {

@@ -181,23 +181,35 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
-    pub fn convert(
+    pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
+        let (kind, object, to) = self.way(object, to)?;
+        convert::convert(kind, object, to, Metadata::Full)
+    }
+
+    /// Converts one object as [`Self::convert`] does, and says which operation changed which fields.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn explain(
         &self,
         object: &str,
         to: &str,
-        changes: Option<&mut Vec<Change>>,
-    ) -> Result<Converted, ConvertError> {
+    ) -> Result<(Converted, Vec<Change>), ConvertError> {
+        let (kind, object, to) = self.way(object, to)?;
+        convert::explain(kind, object, to, Metadata::Full)
+    }
+
+    /// The kind of an object, the object, and the version that is asked for.
+    fn way<'o>(
+        &self,
+        object: &'o str,
+        to: &str,
+    ) -> Result<(&Kind, Object<'o>, usize), ConvertError> {
         let object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
-        let to = kind.version(to).ok_or_else(|| ConvertError {
-            path: "apiVersion".to_owned(),
-            reason: format!(
-                "{to:?} is no version of {}; it has {}",
-                kind.kind,
-                self.versions_of(kind)
-            ),
-        })?;
-        convert::convert(kind, object, to, Metadata::Full, changes)
+        let version = kind.version(to);
+        let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;
+        Ok((kind, object, to))
     }
 
     /// What the rollout hash of an object is made of.
@@ -208,14 +220,10 @@ impl Webhook {
         let mut object = Object::read(checked(object)?)?;
         let kind = self.kind_of(&object)?;
         let Some(rollout) = &kind.rollout else {
-            return Err(ConvertError {
-                path: "kind".to_owned(),
-                reason: format!("{} has no rollout hash", kind.kind),
-            });
+            return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
         };
-        object.convert(kind, rollout.at, None)?;
-        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+        object.convert(kind, rollout.at)?;
+        Ok(object.preimage(rollout))
     }
 
     /// What `/mutate` would change in an object that is created, or updated from `old`.
@@ -249,21 +257,13 @@ impl Webhook {
 
     fn kind_named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
         self.kinds.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
-            let known: Vec<String> =
-                self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
-            let (kind, known) = (review::bounded(name), known.join(", "));
-            let reason =
-                format!("{kind}.{} is not served here; known are {known}", review::bounded(group));
-            ConvertError { path: "kind".to_owned(), reason }
+            let known = self.kinds.iter().map(|kind| format!("{}.{}", kind.kind, kind.group));
+            ConvertError::UnknownKind {
+                group: review::bounded(group),
+                kind: review::bounded(name),
+                known: known.collect(),
+            }
         })
-    }
-
-    fn versions_of(&self, kind: &Kind) -> String {
-        kind.versions
-            .iter()
-            .map(|version| version.api_version.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
     }
 }
 
@@ -271,9 +271,7 @@ impl Webhook {
 fn checked(text: &str) -> Result<&str, ConvertError> {
     match crate::json::Json::parse(text) {
         Ok(_) => Ok(text),
-        Err(error) => {
-            Err(ConvertError { path: "object".to_owned(), reason: format!("is not JSON: {error}") })
-        }
+        Err(error) => Err(ConvertError::NotJson { reason: error.to_string() }),
     }
 }
 

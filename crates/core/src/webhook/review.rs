@@ -186,30 +186,19 @@ fn one(webhook: &Webhook, text: &str, desired: &str) -> Result<Option<Done>, Con
     let object = Object::read(text)?;
     let kind = webhook.kind_of(&object)?;
     object.version(kind)?;
-    let to = kind.versions.iter().position(|version| version.api_version == desired).ok_or_else(
-        || ConvertError {
-            path: "desiredAPIVersion".to_owned(),
-            reason: format!(
-                "{desired:?} is no version of {}; it has {}",
-                kind.kind,
-                webhook.versions_of(kind)
-            ),
-        },
-    )?;
+    let mut versions = kind.versions.iter().enumerate();
+    let (index, to) = versions
+        .find(|(_, version)| version.api_version == desired)
+        .ok_or_else(|| ConvertError::unknown_version("desiredAPIVersion", desired, kind))?;
     if object.api_version == desired {
         return Ok(None);
     }
-    let converted = super::convert::convert(kind, object, to, webhook.metadata, None)?;
-    let to = kind
-        .versions
-        .get(to)
-        .map(|version| version.name.clone())
-        .unwrap_or_else(|| std::sync::Arc::from(""));
+    let converted = super::convert::convert(kind, object, index, webhook.metadata)?;
     Ok(Some(Done {
         text: converted.text,
         kind: kind.name.clone(),
         from: converted.from,
-        to,
+        to: to.name.clone(),
         staged: converted.staged,
     }))
 }

@@ -122,12 +122,12 @@ impl Judging<'_> {
     fn unreadable(&mut self, written: &Written<'_>, error: &ConvertError, ratchet: bool) {
         let mut found = Found::default();
         found.errors.push(FieldError {
-            path: error.path.clone(),
+            path: error.path().to_owned(),
             reason: super::Reason::Invalid,
             value: None,
-            detail: error.reason.clone(),
+            detail: error.reason(),
         });
-        if ratchet && (written.leaves_spec_alone() || written.leaves_alone(&error.path)) {
+        if ratchet && (written.leaves_spec_alone() || written.leaves_alone(error.path())) {
             found.excuse();
         }
         self.add("readable", found);
@@ -248,8 +248,8 @@ fn subject<'w>(
     request: usize,
 ) -> Result<Subject<'w>, ConvertError> {
     let mut new = written.read_new()?;
-    new.convert(kind, at, None)?;
-    let convert = |mut old: Object<'w>| old.convert(kind, at, None).map(|_| old);
+    new.convert(kind, at)?;
+    let convert = |mut old: Object<'w>| old.convert(kind, at).map(|_| old);
     let old = written.read_old().and_then(|old| old.and_then(convert).ok());
     let sent = match (&old, written.read_old()) {
         (None, Some(Ok(before))) => Some([written.read_new()?, before]),

@@ -6,7 +6,6 @@ use super::spelling::spelled;
 use crate::definition::{Lens, Path, Side};
 use crate::json::Json;
 use crate::webhook::convert::tree;
-use crate::webhook::rollout;
 
 impl Judging<'_> {
     /// Tells what an update will roll out, and why.
@@ -17,13 +16,8 @@ impl Judging<'_> {
             return;
         };
         let preimage = |object: &mut crate::webhook::convert::Object<'_>| {
-            object.convert(self.kind, rollout.at, None).ok()?;
-            let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-            Some(rollout::preimage(
-                rollout,
-                object.root.get(&rollout.of).as_ref(),
-                force.as_deref(),
-            ))
+            object.convert(self.kind, rollout.at).ok()?;
+            Some(object.preimage(rollout))
         };
         let (Some(before), Some(after)) = (preimage(&mut old), preimage(&mut new)) else {
             return;
