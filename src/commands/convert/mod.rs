@@ -113,11 +113,11 @@ fn one(args: &ConvertArgs, webhook: &Webhook, object: &Object) -> Result<Done, S
             known.join(", ")
         ));
     }
-    let mut changes = Vec::new();
-    let trace = args.explain.then_some(&mut changes);
-    let converted = webhook
-        .convert(&object.text, to, trace)
-        .map_err(|error| format!("{}: {error}", object.label()))?;
+    let (converted, changes) = match args.explain {
+        true => webhook.explain(&object.text, to),
+        false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
+    }
+    .map_err(|error| format!("{}: {error}", object.label()))?;
     let node =
         Node::from_json(&converted.text).map_err(|error| format!("{}: {error}", object.label()))?;
     Ok(Done { node, changes })

@@ -3,10 +3,10 @@
 use super::admission::{self, Judgement, Settings, Write};
 use super::answer;
 use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
-use super::kinds::{DefinedTwice, Kinds, no_such_version};
+use super::kinds::{DefinedTwice, Kinds};
 use super::reply::Reply;
 use super::review::{BadReview, PatchOperation};
-use super::rollout::{self, Preimage};
+use super::rollout::Preimage;
 use crate::definition::Kind;
 use crate::json::Json;
 
@@ -88,16 +88,35 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
-    pub fn convert(
+    pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
+        let (kind, object, to) = self.conversion(object, to)?;
+        convert::convert(kind, object, to, Metadata::Full)
+    }
+
+    /// Converts one object as [`Self::convert`] does, and says which operation changed which fields.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn explain(
         &self,
         object: &str,
         to: &str,
-        changes: Option<&mut Vec<Change>>,
-    ) -> Result<Converted, ConvertError> {
+    ) -> Result<(Converted, Vec<Change>), ConvertError> {
+        let (kind, object, to) = self.conversion(object, to)?;
+        convert::explain(kind, object, to, Metadata::Full)
+    }
+
+    /// The kind of an object, the object, and the version that is asked for.
+    fn conversion<'o>(
+        &self,
+        object: &'o str,
+        to: &str,
+    ) -> Result<(&Kind, Object<'o>, usize), ConvertError> {
         let object = Object::open(parse(object)?)?;
         let kind = self.kinds.of(&object)?;
-        let to = kind.version(to).ok_or_else(|| no_such_version(kind, "apiVersion", to))?;
-        convert::convert(kind, object, to, Metadata::Full, changes)
+        let version = kind.version(to);
+        let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;
+        Ok((kind, object, to))
     }
 
     /// What the rollout hash of an object is made of.
@@ -108,14 +127,10 @@ impl Webhook {
         let mut object = Object::open(parse(object)?)?;
         let kind = self.kinds.of(&object)?;
         let Some(rollout) = &kind.rollout else {
-            return Err(ConvertError {
-                path: "kind".to_owned(),
-                reason: format!("{} has no rollout hash", kind.kind),
-            });
+            return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
         };
-        object.convert(kind, rollout.at, None)?;
-        let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-        Ok(rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref()))
+        object.convert(kind, rollout.at)?;
+        Ok(object.preimage(rollout))
     }
 
     /// What `/mutate` would change in an object that is created, or updated from `old`.
@@ -188,8 +203,5 @@ impl Webhook {
 
 /// Text from a person: JSON, or not.
 fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
-    Json::parse(text).map_err(|error| ConvertError {
-        path: "object".to_owned(),
-        reason: format!("is not JSON: {error}"),
-    })
+    Json::parse(text).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
 }

@@ -54,19 +54,9 @@ impl Kinds {
 
     pub(super) fn named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
         self.0.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
-            let known: Vec<String> =
-                self.0.iter().map(|kind| format!("{}.{}", kind.kind, kind.group)).collect();
-            let (name, group, known) = (excerpt(name), excerpt(group), known.join(", "));
-            let reason = format!("{name}.{group} is not served here; known are {known}");
-            ConvertError { path: "kind".to_owned(), reason }
+            let known = self.0.iter().map(|kind| format!("{}.{}", kind.kind, kind.group));
+            let (group, kind) = (excerpt(group), excerpt(name));
+            ConvertError::UnknownKind { group, kind, known: known.collect() }
         })
     }
-}
-
-/// A version was asked for, by its name at `path`, that a kind does not have.
-pub(super) fn no_such_version(kind: &Kind, path: &str, wanted: &str) -> ConvertError {
-    let known: Vec<&str> =
-        kind.versions.iter().map(|version| version.api_version.as_str()).collect();
-    let reason = format!("{wanted:?} is no version of {}; it has {}", kind.kind, known.join(", "));
-    ConvertError { path: path.to_owned(), reason }
 }

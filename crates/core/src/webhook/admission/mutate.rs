@@ -11,7 +11,7 @@ use super::write::{Sent, Write};
 use crate::definition::Kind;
 use crate::json::Json;
 use crate::webhook::review::PatchOperation;
-use crate::webhook::rollout::{self, HASH_SCHEMA};
+use crate::webhook::rollout::HASH_SCHEMA;
 
 /// What must be true of an object's metadata.
 struct Stamp {
@@ -80,11 +80,10 @@ fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     for stamp in kept {
         object.annotations.set(&stamp.key, &stamp.value);
     }
-    if object.convert(kind, rollout.at, None).is_err() {
+    if object.convert(kind, rollout.at).is_err() {
         return Vec::new();
     }
-    let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-    let hash = rollout::hash(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref());
+    let hash = object.preimage(rollout).hash();
     let stamp = |name: &str, value: String| Stamp {
         map: "annotations",
         key: format!("{}/{name}", kind.group),

@@ -41,8 +41,8 @@ impl<'k, 'j> Subject<'k, 'j> {
     pub(super) fn of(request: &Request<'k, 'j>, at: usize) -> Result<Self, ConvertError> {
         let Request { kind, .. } = *request;
         let mut new = request.new.clone();
-        new.convert(kind, at, None)?;
-        let convert = |mut old: Object<'j>| old.convert(kind, at, None).ok().map(|_| old);
+        new.convert(kind, at)?;
+        let convert = |mut old: Object<'j>| old.convert(kind, at).ok().map(|_| old);
         let old = request.old.clone().and_then(convert);
         let sent = match (&old, &request.old) {
             (None, Some(before)) => Some([request.new.clone(), before.clone()]),

@@ -51,7 +51,7 @@ fn judge_object(
     let judged =
         read(kind, write).and_then(|request| apply_rules(settings, request, ratchet, judging));
     if let Err(error) = judged {
-        judging.add("readable", unreadable(write, error, ratchet));
+        judging.add("readable", unreadable(write, &error, ratchet));
     }
 }
 
@@ -105,13 +105,11 @@ fn apply_rules(
 }
 
 /// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.
-fn unreadable(write: &Write<'_>, error: ConvertError, ratchet: Ratchet) -> Findings {
-    let excused = ratchet.excuses(write, &error.path);
-    let ConvertError { path, reason: detail } = error;
-    let error = FieldError { path, reason: Reason::Invalid, value: None, detail };
+fn unreadable(write: &Write<'_>, error: &ConvertError, ratchet: Ratchet) -> Findings {
+    let (path, detail) = (error.path().to_owned(), error.reason());
     let mut found = Findings::default();
-    found.errors.push(error);
-    if excused {
+    found.errors.push(FieldError { path, reason: Reason::Invalid, value: None, detail });
+    if ratchet.excuses(write, error.path()) {
         found.excuse();
     }
     found

@@ -4,8 +4,7 @@ use super::field_path::field_in;
 use super::subject::{Request, Subject};
 use crate::definition::{Lens, Path, Rollout, Side};
 use crate::json::Json;
-use crate::webhook::convert::{Object, tree};
-use crate::webhook::rollout::{self, Preimage};
+use crate::webhook::convert::tree;
 
 /// What an update will roll out, and why. `subject` is the write in the version that is hashed.
 pub(super) fn rollout(
@@ -13,8 +12,8 @@ pub(super) fn rollout(
     request: &Request<'_, '_>,
     subject: &Subject<'_, '_>,
 ) -> Option<String> {
-    let before = preimage(rollout, subject.old_object()?);
-    let after = preimage(rollout, subject.new_object());
+    let before = subject.old_object()?.preimage(rollout);
+    let after = subject.new_object().preimage(rollout);
     let (old_hash, new_hash) = (before.hash(), after.hash());
     if old_hash == new_hash {
         return None;
@@ -32,11 +31,6 @@ pub(super) fn rollout(
     fields.extend(force.map(|force| format!("annotation {force}")));
     let fields = fields.join(", ");
     Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
-}
-
-fn preimage(rollout: &Rollout, object: &Object<'_>) -> Preimage {
-    let force = rollout.force.as_deref().and_then(|force| object.annotations.text(force));
-    rollout::preimage(rollout, object.root.get(&rollout.of).as_ref(), force.as_deref())
 }
 
 /// Fields that a manifest still has, but the version of the request has not: the API server drops them.

@@ -3,7 +3,7 @@
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::json::Json;
 use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
-use crate::webhook::kinds::{Kinds, no_such_version};
+use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{Conversions, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Head, Unread, conversion_failure, parse,
@@ -84,11 +84,11 @@ fn convert_one(
     let mut versions = kind.versions.iter().enumerate();
     let (to, version) = versions
         .find(|(_, version)| version.api_version == desired)
-        .ok_or_else(|| no_such_version(kind, "desiredAPIVersion", desired))?;
+        .ok_or_else(|| ConvertError::unknown_version("desiredAPIVersion", desired, kind))?;
     if object.api_version == desired {
         return Ok(None);
     }
-    let converted = convert::convert(kind, object, to, metadata, None)?;
+    let converted = convert::convert(kind, object, to, metadata)?;
     let counted = Conversions {
         kind: kind.name.clone(),
         from: converted.from.clone(),

@@ -1,12 +1,14 @@
 //! What became of the requests and hashes of a rollout on the way up, told for people.
 
-use super::kept::Kept;
-use super::{Change, ConvertError, tree};
 use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
+use crate::webhook::convert::change::{Change, Trace};
+use crate::webhook::convert::error::ConvertError;
+use crate::webhook::convert::kept::Kept;
+use crate::webhook::convert::tree;
 
 /// The requests and hashes of an object before it was converted.
-pub(super) struct Told<'s> {
+pub(in crate::webhook::convert) struct Traced<'s> {
     pairs: Vec<(Field<'s>, Field<'s>)>,
 }
 
@@ -15,9 +17,9 @@ struct Field<'s> {
     value: Option<String>,
 }
 
-impl<'s> Told<'s> {
+impl<'s> Traced<'s> {
     /// Looks at an object of the older version.
-    pub(super) fn before(
+    pub(in crate::webhook::convert) fn before(
         root: &mut Json<'_>,
         status: &'s RolloutStatus,
     ) -> Result<Self, ConvertError> {
@@ -35,11 +37,11 @@ impl<'s> Told<'s> {
     }
 
     /// Tells what is other in the newer version.
-    pub(super) fn after(
+    pub(in crate::webhook::convert) fn tell_after(
         self,
         root: &mut Json<'_>,
-        own: &Kept<'_>,
-        trace: &mut Vec<Change>,
+        to_keep: &Kept<'_>,
+        trace: &mut Trace<'_>,
     ) -> Result<(), ConvertError> {
         let named = |field: &Field<'_>, value: &Option<String>| {
             let value = value.iter().map(|value| (field.place.id.clone(), value.clone()));
@@ -53,16 +55,16 @@ impl<'s> Told<'s> {
                 before.extend(named(&hash, &hash.value));
                 after = named(&hash, &now);
             }
-            if !before.is_empty() || !after.is_empty() {
-                let kept = own.has(&request.place.id);
-                trace.push(Change {
+            let kept = to_keep.entry(&request.place.id).is_some();
+            trace.tell(|| {
+                (!before.is_empty() || !after.is_empty()).then(|| Change {
                     operation: "rollout".to_owned(),
                     before,
                     after,
                     kept,
                     given_back: false,
-                });
-            }
+                })
+            });
         }
         Ok(())
     }
