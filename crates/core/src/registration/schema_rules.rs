@@ -25,9 +25,10 @@ pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {
     let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
         let index = version.get("name").and_then(Value::as_str).and_then(|name| kind.version(name));
-        let Some((index, known)) = index.and_then(|at| Some((at, kind.versions.get(at)?))) else {
+        let Some(index) = index else {
             continue;
         };
+        let known = kind.version_at(index);
         let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") else {
             continue;
         };

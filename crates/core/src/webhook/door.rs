@@ -7,7 +7,7 @@ use super::kinds::{DefinedTwice, Kinds};
 use super::reply::Reply;
 use super::review::{BadReview, PatchOperation};
 use super::rollout::Preimage;
-use crate::definition::Kind;
+use crate::definition::{Kind, VersionIndex};
 use crate::json::Json;
 
 /// Which of the three webhook calls a request is.
@@ -111,7 +111,7 @@ impl Webhook {
         &self,
         object: &'o str,
         to: &str,
-    ) -> Result<(&Kind, Object<'o>, usize), ConvertError> {
+    ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
         let object = Object::open(parse(object)?)?;
         let kind = self.kinds.of(&object)?;
         let version = kind.version(to);

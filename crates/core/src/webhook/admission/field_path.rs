@@ -1,11 +1,12 @@
 //! The path of a field in another version of its kind.
 
-use crate::definition::{Kind, Lens, Operation, Path, Side};
+use crate::definition::{Kind, Operation, Path, Side, VersionIndex};
 
 /// Where a field of one version is in another. A field that becomes several is where the first of them is.
-pub(super) fn field_in(kind: &Kind, path: &Path, from: usize, to: usize) -> Path {
+pub(super) fn field_in(kind: &Kind, path: &Path, from: VersionIndex, to: VersionIndex) -> Path {
     let mut path = path.clone();
-    for (side, operations) in steps(kind, from, to) {
+    for (side, step) in kind.steps_between(from, to) {
+        let operations = &step.level.operations;
         let there = moved(operations, &path, side).map(|(_, there)| there);
         path = there.or_else(|| carried(operations, &path, side)).unwrap_or(path);
     }
@@ -13,30 +14,23 @@ pub(super) fn field_in(kind: &Kind, path: &Path, from: usize, to: usize) -> Path
 }
 
 /// The same, if the field holds the same value in both: what a rule says of it can then be said there, too.
-pub(crate) fn same_field(kind: &Kind, path: &Path, from: usize, to: usize) -> Option<Path> {
+pub(crate) fn same_field(
+    kind: &Kind,
+    path: &Path,
+    from: VersionIndex,
+    to: VersionIndex,
+) -> Option<Path> {
     let mut path = path.clone();
-    for (side, operations) in steps(kind, from, to) {
+    for (side, step) in kind.steps_between(from, to) {
+        let operations = &step.level.operations;
         match moved(operations, &path, side) {
-            Some((operation, there)) if matches!(operation.lens, Lens::Same) => path = there,
+            Some((operation, there)) if operation.is_same() => path = there,
             Some(_) => return None,
             None if carried(operations, &path, side).is_some() => return None,
             None => {}
         }
     }
     Some(path)
-}
-
-/// The operations of each step from one version to another, and the side they lead to.
-fn steps(kind: &Kind, from: usize, to: usize) -> impl Iterator<Item = (Side, &[Operation])> {
-    let up = from < to;
-    let side = if up { Side::Newer } else { Side::Older };
-    let steps = kind.steps.get(from.min(to)..from.max(to)).unwrap_or_default();
-    let count = steps.len();
-    (0..count).filter_map(move |index| {
-        let index = if up { index } else { count - 1 - index };
-        let step = steps.get(index)?;
-        Some((side, step.level.operations.as_slice()))
-    })
 }
 
 /// The operation that has most to say of a field, and what it makes of it.
@@ -76,5 +70,5 @@ fn carried(operations: &[Operation], path: &Path, to: Side) -> Option<Path> {
 /// Whether one field becomes one field with the same inside.
 fn is_one_to_one(operation: &Operation) -> bool {
     let one = |side| operation.places.of(side).len() == 1;
-    one(Side::Older) && one(Side::Newer) && !matches!(operation.lens, Lens::IntoMap { .. })
+    one(Side::Older) && one(Side::Newer)
 }

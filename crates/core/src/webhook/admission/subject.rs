@@ -2,7 +2,7 @@
 
 use super::compare::same_value;
 use super::field_path::field_in;
-use crate::definition::{Kind, Path};
+use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object, tree};
 
@@ -10,7 +10,7 @@ use crate::webhook::convert::{ConvertError, Object, tree};
 pub(super) struct Request<'k, 'j> {
     pub(super) kind: &'k Kind,
     /// The index of the version.
-    pub(super) at: usize,
+    pub(super) at: VersionIndex,
     pub(super) new: Object<'j>,
     /// What it was before, where that can be taken apart.
     pub(super) old: Option<Object<'j>>,
@@ -20,8 +20,8 @@ pub(super) struct Request<'k, 'j> {
 pub(super) struct Subject<'k, 'j> {
     kind: &'k Kind,
     /// The version of the fields, and that of the request.
-    at: usize,
-    request: usize,
+    at: VersionIndex,
+    request: VersionIndex,
     new: Object<'j>,
     old: Option<Object<'j>>,
     /// The object as it was sent, after and before, where what was before cannot be converted.
@@ -38,7 +38,7 @@ impl<'k, 'j> Subject<'k, 'j> {
     ///
     /// # Errors
     /// Why the new object cannot be converted.
-    pub(super) fn of(request: &Request<'k, 'j>, at: usize) -> Result<Self, ConvertError> {
+    pub(super) fn of(request: &Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
         let Request { kind, .. } = *request;
         let mut new = request.new.clone();
         new.convert(kind, at)?;
@@ -52,7 +52,7 @@ impl<'k, 'j> Subject<'k, 'j> {
     }
 
     /// The version it is in.
-    pub(super) fn version(&self) -> usize {
+    pub(super) fn version(&self) -> VersionIndex {
         self.at
     }
 

@@ -73,8 +73,8 @@ fn apply_rules(
     let kind = request.kind;
     let controller = settings.controller.as_ref().map(ControllerVersion::version);
     let mut subjects: Vec<Subject<'_, '_>> = Vec::new();
-    for at in 0..kind.versions.len() {
-        let is_newest = at + 1 == kind.versions.len();
+    for at in kind.versions.indices() {
+        let is_newest = at == kind.versions.newest();
         let mut rules = kind
             .admission
             .rules

@@ -2,7 +2,7 @@
 
 use super::field_path::field_in;
 use super::subject::{Request, Subject};
-use crate::definition::{Lens, Path, Rollout, Side};
+use crate::definition::{Path, Rollout, Side};
 use crate::json::Json;
 use crate::webhook::convert::tree;
 
@@ -36,7 +36,7 @@ pub(super) fn rollout(
 /// Fields that a manifest still has, but the version of the request has not: the API server drops them.
 pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
     let Request { kind, at, new, .. } = request;
-    let Some(step) = at.checked_sub(1).and_then(|index| kind.steps.get(index)) else {
+    let Some(step) = kind.step_to(*at) else {
         return Vec::new();
     };
     let applied = new.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
@@ -45,8 +45,7 @@ pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
             let version = applied.get("apiVersion");
             version.as_ref().and_then(Json::as_str).as_deref() == Some(new.api_version.as_str())
         });
-    let one_sided = |lens: &Lens| matches!(lens, Lens::OneSided | Lens::IntoMap { .. });
-    let operations = step.level.operations.iter().filter(|operation| one_sided(&operation.lens));
+    let operations = step.level.operations.iter().filter(|operation| operation.drops());
     let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
     let requests = step
         .status

@@ -81,9 +81,9 @@ fn convert_one(
     let object = Object::open(object.clone())?;
     let kind = kinds.of(&object)?;
     object.version(kind)?;
-    let mut versions = kind.versions.iter().enumerate();
-    let (to, version) = versions
-        .find(|(_, version)| version.api_version == desired)
+    let to = kind
+        .versions
+        .find(|version| version.api_version == desired)
         .ok_or_else(|| ConvertError::unknown_version("desiredAPIVersion", desired, kind))?;
     if object.api_version == desired {
         return Ok(None);
@@ -92,7 +92,7 @@ fn convert_one(
     let counted = Conversions {
         kind: kind.name.clone(),
         from: converted.from.clone(),
-        to: version.name.clone(),
+        to: kind.version_at(to).name.clone(),
         objects: 1,
     };
     Ok(Some((converted, counted)))

@@ -3,9 +3,8 @@
 use super::change::Change;
 use super::context::Context;
 use super::kept::{Kept, identical, same};
-use super::lens::{Fragment, map};
 use super::tree;
-use crate::definition::{Lens, Operation, Place, Side};
+use crate::definition::{Fragment, Operation, Place, Side};
 use crate::json::Json;
 
 /// An operation with its values.
@@ -32,7 +31,7 @@ impl<'l, 'a> Applied<'l, 'a> {
         let places = operation.places.of(to);
         let kept = places.first().and_then(|place| kept.give_back(&place.id, places, &before));
         let given_back = kept.is_some();
-        let after = kept.unwrap_or_else(|| map(operation, to, &before));
+        let after = kept.unwrap_or_else(|| operation.map(to, &before));
         Self { operation, before, after, given_back, items: None }
     }
 
@@ -50,7 +49,7 @@ impl<'l, 'a> Applied<'l, 'a> {
             if let Some(items) = self.items.take() {
                 to_keep.add(&place.id, |entry| entry.each = Some(items));
                 keeps = true;
-            } else if !matches!(self.operation.lens, Lens::Each { .. })
+            } else if self.operation.items().is_none()
                 && !identical(&self.way_back(root, from, context.complete), &self.before)
             {
                 to_keep.keep(&place.id, &self.before, &self.after);
@@ -63,7 +62,7 @@ impl<'l, 'a> Applied<'l, 'a> {
     /// What the values would be after the way back, if nothing were kept.
     fn way_back(&self, root: &mut Json<'a>, from: Side, complete: bool) -> Fragment<'a> {
         let places = self.operation.places.of(from);
-        let mut back = map(self.operation, from, &self.after);
+        let mut back = self.operation.map(from, &self.after);
         for ((value, place), before) in back.iter_mut().zip(places).zip(&self.before) {
             // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
             let holder = place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::change::{Change, Trace};
 use super::error::ConvertError;
 use super::object::{Metadata, Object};
-use crate::definition::Kind;
+use crate::definition::{Kind, VersionIndex};
 
 /// A converted object.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Converted {
 pub(in crate::webhook) fn convert(
     kind: &Kind,
     object: Object<'_>,
-    to: usize,
+    to: VersionIndex,
     metadata: Metadata,
 ) -> Result<Converted, ConvertError> {
     traced(kind, object, to, metadata, &mut Trace::off())
@@ -32,7 +32,7 @@ pub(in crate::webhook) fn convert(
 pub(in crate::webhook) fn explain(
     kind: &Kind,
     object: Object<'_>,
-    to: usize,
+    to: VersionIndex,
     metadata: Metadata,
 ) -> Result<(Converted, Vec<Change>), ConvertError> {
     let mut changes = Vec::new();
@@ -43,11 +43,11 @@ pub(in crate::webhook) fn explain(
 fn traced(
     kind: &Kind,
     mut object: Object<'_>,
-    to: usize,
+    to: VersionIndex,
     metadata: Metadata,
     trace: &mut Trace<'_>,
 ) -> Result<Converted, ConvertError> {
-    let (_, from) = object.found_in(kind)?;
+    let from = kind.version_at(object.version(kind)?);
     let staged = object.convert_traced(kind, to, trace)?;
     Ok(Converted { text: object.write(metadata)?, from: from.name.clone(), staged })
 }

@@ -18,9 +18,8 @@ use super::emptied::{Emptied, usual};
 use super::error::ConvertError;
 use super::items::convert_items;
 use super::kept::{Kept, KeptItems};
-use super::lens::Fragment;
 use super::tree::{self, Was};
-use crate::definition::{Lens, Level, Operation, Path, Place, Side};
+use crate::definition::{Fragment, Items, Level, Operation, Path, Place, Side};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned.
@@ -33,7 +32,7 @@ pub(super) fn convert<'a>(
 ) -> Result<Kept<'a>, ConvertError> {
     let (to, from) = (context.to, context.to.other());
     let (whole, remainders): (Vec<_>, Vec<_>) =
-        level.operations.iter().partition(|operation| !is_remainder(operation));
+        level.operations.iter().partition(|operation| !operation.is_remainder());
     let nothing = Kept::default();
     // What was kept of a top-level object that is gone stays away with it.
     let kept_for = |root: &Json<'_>, operation: &Operation| match prefix.is_empty()
@@ -80,11 +79,6 @@ fn is_gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool
     places.iter().any(|place| !tree::has_top(root, &place.path) && known(&place.path))
 }
 
-fn is_remainder(operation: &&Operation) -> bool {
-    let mut places = operation.places.older.iter().chain(&operation.places.newer);
-    places.any(|place| place.remainder)
-}
-
 /// The values at an operation's places.
 fn read<'a>(
     root: &mut Json<'a>,
@@ -109,7 +103,7 @@ fn apply<'l, 'a>(
     prefix: &str,
 ) -> Result<Applied<'l, 'a>, ConvertError> {
     let to = context.to;
-    let Lens::Each { level, keys } = &operation.lens else {
+    let Some(Items { level, keys }) = operation.items() else {
         return Ok(Applied::new(operation, before, to, kept));
     };
     let mut value = before.first().cloned().flatten();

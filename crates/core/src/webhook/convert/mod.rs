@@ -13,7 +13,6 @@ mod emptied;
 mod error;
 mod items;
 mod kept;
-mod lens;
 mod level;
 mod object;
 mod status;

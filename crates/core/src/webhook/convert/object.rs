@@ -4,7 +4,7 @@ use super::annotations::Annotations;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::step;
-use crate::definition::{Kind, Rollout, Side, Step, Version};
+use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
 use crate::json::{Json, Members};
 use crate::webhook::rollout::{self, Preimage};
 
@@ -69,19 +69,10 @@ impl<'a> Object<'a> {
         Ok(out)
     }
 
-    /// The version the object is in, as an index into its kind's.
-    pub(in crate::webhook) fn version(&self, kind: &Kind) -> Result<usize, ConvertError> {
-        self.found_in(kind).map(|(index, _)| index)
-    }
-
-    /// The version the object is in, with its index.
-    pub(super) fn found_in<'k>(
-        &self,
-        kind: &'k Kind,
-    ) -> Result<(usize, &'k Version), ConvertError> {
-        let mut versions = kind.versions.iter().enumerate();
-        versions
-            .find(|(_, version)| version.api_version == self.api_version)
+    /// The version the object is in.
+    pub(in crate::webhook) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
+        kind.versions
+            .find(|version| version.api_version == self.api_version)
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
@@ -89,7 +80,7 @@ impl<'a> Object<'a> {
     pub(in crate::webhook) fn convert(
         &mut self,
         kind: &Kind,
-        to: usize,
+        to: VersionIndex,
     ) -> Result<(), ConvertError> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)
     }
@@ -99,16 +90,13 @@ impl<'a> Object<'a> {
     pub(super) fn convert_traced(
         &mut self,
         kind: &Kind,
-        to: usize,
+        to: VersionIndex,
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
         let mut staged = false;
-        for step in kind.steps.iter().take(to).skip(from) {
-            staged |= self.step(kind, step, Side::Newer, trace)?;
-        }
-        for step in kind.steps.iter().take(from).skip(to).rev() {
-            staged |= self.step(kind, step, Side::Older, trace)?;
+        for (side, step) in kind.steps_between(from, to) {
+            staged |= self.step(kind, step, side, trace)?;
         }
         Ok(staged)
     }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::entry::Entry;
+use crate::definition::Fragment;
 use crate::definition::Place;
 use crate::json::{Json, Members};
-use crate::webhook::convert::lens::Fragment;
 
 /// The entry for annotations that were there, but empty or null, before ours was added.
 pub(in crate::webhook::convert) const ANNOTATIONS: &str = "metadata.annotations";

@@ -1,9 +1,9 @@
 //! What an annotation holds about one field.
 
 use super::values;
+use crate::definition::Fragment;
 use crate::definition::Place;
 use crate::json::{Json, Members};
-use crate::webhook::convert::lens::Fragment;
 use crate::webhook::convert::tree::Was;
 
 /// What is kept of one field. All members are optional; an entry without any says that the field was absent, and became

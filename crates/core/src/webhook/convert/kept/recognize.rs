@@ -1,7 +1,7 @@
 //! Which annotations are ours: those that speak of a field for which a step keeps something.
 
 use super::annotation::{ANNOTATIONS, DISPLACED, Kept};
-use crate::definition::{Lens, Level, Path, Step};
+use crate::definition::{Level, Path, Step};
 
 /// The entries that a step wrote. Anything else is somebody else's annotation.
 pub(in crate::webhook::convert) fn recognized<'t>(text: &'t str, step: &Step) -> Option<Kept<'t>> {
@@ -28,7 +28,7 @@ fn is_in_status(path: &str, step: &Step) -> bool {
 /// Whether an operation keeps something under this path, or an object on the way to its field has it.
 fn is_place(path: &str, level: &Level) -> bool {
     level.operations.iter().any(|operation| {
-        let one_way = !matches!(operation.lens, Lens::Each { .. });
+        let one_way = operation.items().is_none();
         let mut places = operation.places.older.iter().chain(&operation.places.newer);
         places.any(|place| place.id == path || (one_way && is_ancestor(path, &place.path)))
     })

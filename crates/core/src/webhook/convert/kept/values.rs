@@ -1,7 +1,7 @@
 //! The values of a field's places, written and compared.
 
+use crate::definition::Fragment;
 use crate::json::{Json, spelled};
-use crate::webhook::convert::lens::Fragment;
 
 /// Whether two fragments are the same values, absence included.
 pub(in crate::webhook::convert) fn same(
