@@ -3,20 +3,22 @@
 mod cli;
 mod commands;
 mod logging;
+mod terminal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
 use crate::commands::Usage;
+use crate::terminal::escaped_lines;
 
 fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.
     let cli = Cli::parse();
     let result = logging::init(&cli.log).and_then(|()| match cli.command {
-        Command::Completion(args) => commands::completion::run(&args),
+        Command::Completion(args) => commands::completion::run(&args, Cli::command()),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Crd(args) => commands::crd::run(&args),
         Command::Hash(args) => commands::hash::run(&args),
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
         Err(error) => error,
     };
     // Nobody is left to tell where stderr is closed.
-    let _ = writeln!(io::stderr(), "pointsman: {error:#}");
+    let _ = writeln!(io::stderr(), "pointsman: {}", escaped_lines(&format!("{error:#}")));
     if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 

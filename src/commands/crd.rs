@@ -12,14 +12,17 @@ use pointsman_core::registration::{
     crd,
 };
 
-use super::Usage;
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::{KindsArgs, Known};
-use super::node::Node;
-use super::output::{self, Format, talk};
+use super::output::{self, talk};
+use super::usage::Usage;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CrdArgs {
-    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between.
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
+    /// --kinds only those that are defined there.
     #[arg(long, value_name = "NAME")]
     kind: Option<String>,
     /// Version to store, instead of the one that the CRD of the definition names.
@@ -61,7 +64,11 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let chosen: Vec<&Known> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
-        None => all.iter().filter(|known| converts(&known.kind)).collect(),
+        None => {
+            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            let meant = |known: &&Known| known.file.is_some() || args.kinds.directory.is_none();
+            all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
+        }
     };
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
@@ -88,8 +95,9 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
         storage: args.storage.clone(),
     };
-    let nodes = chosen.into_iter().map(|known| node(&known.kind, &options, args.no_conversion));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let values =
+        chosen.into_iter().map(|known| document(&known.kind, &options, args.no_conversion));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     if options.conversion.is_some() && trusts_the_public {
         talk(
             "note: neither --ca-file nor --cert-manager: the API server will trust public authorities only",
@@ -123,7 +131,7 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     })
 }
 
-fn node(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Result<Node> {
+fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Result<Json> {
     let crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
     if options.conversion.is_none() && converts(kind) && !no_conversion {
         let versions: Vec<&str> = kind.versions().collect();
@@ -135,7 +143,7 @@ fn node(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Resul
         ))
         .into());
     }
-    Node::from_json(&crd.to_string())
+    Json::from_json(&crd.to_string())
 }
 
 /// Whose certificates the API server is to trust, as the flags say it.
@@ -152,7 +160,7 @@ pub(super) fn trust(
     Ok(Trust::CaBundle(bundle))
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   For a cluster where cert-manager looks after the certificate:
     pointsman crd --service pointsman-system/pointsman:443 \\

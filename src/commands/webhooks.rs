@@ -11,13 +11,15 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::Usage;
 use super::crd::{find, trust};
+use super::format::Format;
+use super::json::Json;
 use super::kinds_dir::KindsArgs;
-use super::node::Node;
-use super::output::{self, Format};
+use super::output;
+use super::usage::Usage;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct WebhooksArgs {
     /// Kind to register, by its name, kind or plural.
     #[arg(long, value_name = "NAME")]
@@ -101,8 +103,8 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
     }
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref())?;
     let documents = documents(args, kind, &versions, &ClientConfig { address, trust });
-    let nodes = documents.iter().map(|document| Node::from_json(&document.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     output::data(&match args.output {
         Format::Json => text,
         Format::Yaml => commented(&text),
@@ -182,7 +184,7 @@ const WHY: [(&str, &str); 7] = [
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   One controller version that also takes objects without a label:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\

@@ -115,7 +115,7 @@ struct Clone {
 impl Clone {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        for name in ["docs", "manifests", "src", "tests"] {
+        for name in ["crates", "docs", "manifests", "tests"] {
             symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name))
                 .unwrap();
         }

@@ -60,12 +60,55 @@ fn wrong_flags_are_exit_code_2() {
 }
 
 #[test]
+fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Logs that it made a certificate, and ends.
+    let command = format!(
+        "{} serve --dev --listen {}",
+        env!("CARGO_BIN_EXE_pointsman"),
+        taken.local_addr().unwrap()
+    );
+    let coloured = |program: &str, args: &[&str], variable: (&str, &str)| {
+        let dir = TempDir::new().unwrap();
+        let mut terminal = Command::new(program);
+        terminal.env_clear().env(variable.0, variable.1).current_dir(dir.path());
+        let Output { stdout, .. } =
+            terminal.args(args).arg(&command).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(stdout).unwrap();
+        assert!(text.contains("INFO"), "{text}");
+        text.contains('\u{1b}')
+    };
+    let terminal = ("/usr/bin/script", ["--quiet", "--log-out", "/dev/null", "--command"]);
+    assert!(coloured(terminal.0, &terminal.1, ("TERM", "xterm")));
+    assert!(!coloured(terminal.0, &terminal.1, ("NO_COLOR", "1")));
+    assert!(!coloured(terminal.0, &terminal.1, ("TERM", "dumb")));
+    assert!(!coloured("/bin/sh", &["-c", "exec 2>&1; eval \"$0\""], ("TERM", "xterm")));
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let error = fails(&["serve", "--dev", "--log-level", "error", "--listen", &addr], 1);
     assert!(error.contains(&format!("--admin-listen: failed to listen on {addr}: ")), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
+    for filter in ["trce", "info,trce", "3x", "pointsman_server=trce"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.starts_with("pointsman: --log-level: "), "{error}");
+        assert!(error.contains("off, error, warn, info, debug or trace"), "{filter}: {error}");
+    }
+    assert_eq!(
+        fails(&["serve", "--log-level", "trce"], 2),
+        "pointsman: --log-level: \"trce\" is no level: use off, error, warn, info, debug or trace, or MODULE=LEVEL\n"
+    );
+    for filter in ["off", "WARN", "info,pointsman_server=trace", "pointsman_server[span]=debug"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.contains("no certificate to serve"), "{filter}: {error}");
+    }
 }
 
 /// `serve --dev` on ports of its own; killed when dropped.

@@ -169,3 +169,20 @@ fn wrong_flags_teach() {
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "Cargo.toml"]].concat()).refusal(1);
     assert!(error.contains("Cargo.toml: no certificate in it"), "{error}");
 }
+
+#[test]
+fn a_directory_of_kinds_prints_its_own_crds_only() {
+    let own = json(
+        &pointsman(&["crd", "--no-conversion", "--kinds", "tests/data/kinds", "-o", "json"]).data(),
+    );
+    let names: Vec<&str> = own["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"Gadget") && !names.contains(&"Materialize"), "{names:?}");
+    // Asked for by its name, a kind that is built in is printed as ever.
+    let args = ["crd", "--no-conversion", "--kinds", "tests/data/kinds", "--kind", "materialize"];
+    assert!(pointsman(&args).data().contains("  name: materializes.materialize.cloud\n"));
+}

@@ -45,6 +45,19 @@ fn what_is_no_object_is_refused_with_its_place() {
 }
 
 #[test]
+fn an_input_without_objects_is_no_refused_object() {
+    for command in [&["convert", "--to", "v1alpha2"][..], &["hash"]] {
+        assert_eq!(
+            with_stdin(command, b"---\n").refusal(1),
+            "error: stdin: no object in it\nnothing was written: an input holds no object\n"
+        );
+    }
+    for command in ["mutate", "validate"] {
+        assert_eq!(with_stdin(&[command], b"").refusal(1), "error: stdin: no object in it\n");
+    }
+}
+
+#[test]
 fn every_refused_object_is_named() {
     let objects = b"apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n";
     let answer = with_stdin(&["convert", "--to", "v1alpha2"], objects).refusal(1);

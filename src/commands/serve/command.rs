@@ -1,4 +1,4 @@
-//! `pointsman serve`.
+//! Flags in, a server that runs until it is told to stop.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,8 +13,9 @@ use pointsman_server::dev::{self, DevPair};
 use pointsman_server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Usage, kinds_dir};
-use crate::cli::ServeArgs;
+use super::args::ServeArgs;
+use crate::commands::kinds_dir;
+use crate::commands::usage::Usage;
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {

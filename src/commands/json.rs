@@ -4,50 +4,52 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Error as _, Serialize};
+use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::value::RawValue;
 
 /// A value, members in the order they came.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum Json {
+    Array(Vec<Self>),
     Bool(bool),
-    List(Vec<Self>),
-    Map(Vec<(String, Self)>),
     Null,
     /// As JSON writes numbers.
     Number(String),
-    Text(String),
+    Object(Vec<(String, Self)>),
+    String(String),
 }
 
 /// How deep values may nest. Kubernetes itself stops earlier; the stack of a process would at some point, too.
 const DEPTH: usize = 128;
 
-impl Node {
+impl Json {
     /// Reads JSON.
     pub(crate) fn from_json(text: &str) -> anyhow::Result<Self> {
         read(text.trim(), 0)
     }
 
-    pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
+    pub(crate) fn string(text: impl Into<String>) -> Self {
+        Self::String(text.into())
     }
 
-    /// A map of these members.
-    pub(crate) fn map<const N: usize>(members: [(&str, Self); N]) -> Self {
-        Self::Map(members.map(|(name, value)| (name.to_owned(), value)).into())
+    /// An object of these members.
+    pub(crate) fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
+        Self::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Map(members) => {
+            Self::Object(members) => {
                 members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
             }
             _ => None,
         }
     }
 
-    /// Replaces a member where it stands, or appends it. Nothing where this is no map.
+    /// Replaces a member where it stands, or appends it. Nothing where this is no object.
     pub(crate) fn set(&mut self, name: &str, value: Self) {
-        let Self::Map(members) = self else { return };
+        let Self::Object(members) = self else { return };
         match members.iter_mut().find(|(key, _)| key == name) {
             Some((_, place)) => *place = value,
             None => members.push((name.to_owned(), value)),
@@ -56,40 +58,42 @@ impl Node {
 
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::String(text) => Some(text),
             _ => None,
         }
     }
+}
 
-    /// JSON on one line.
-    pub(crate) fn to_json(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out, None);
-        out
+/// JSON on one line; with `{:#}` as kubectl prints it, four spaces a level.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = Vec::new();
+        let written = match f.alternate() {
+            true => {
+                let layout = PrettyFormatter::with_indent(b"    ");
+                self.serialize(&mut Serializer::with_formatter(&mut out, layout))
+            }
+            false => serde_json::to_writer(&mut out, self),
+        };
+        written.map_err(|_| fmt::Error)?;
+        f.write_str(str::from_utf8(&out).map_err(|_| fmt::Error)?)
     }
+}
 
-    /// JSON as kubectl prints it: four spaces a level, and a line end.
-    pub(crate) fn to_pretty_json(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out, Some(0));
-        out.push('\n');
-        out
-    }
-
-    fn write(&self, out: &mut String, indent: Option<usize>) {
+impl Serialize for Json {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Number(number) => out.push_str(number),
-            Self::Text(text) => out.push_str(&quoted(text)),
-            Self::List(items) => {
-                let entries = items.iter().map(|item| (None, item));
-                write_all(out, ['[', ']'], entries, indent);
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Null => serializer.serialize_unit(),
+            Self::Number(number) => {
+                let raw = RawValue::from_string(number.clone()).map_err(S::Error::custom)?;
+                raw.serialize(serializer)
             }
-            Self::Map(members) => {
-                let entries = members.iter().map(|(name, value)| (Some(name.as_str()), value));
-                write_all(out, ['{', '}'], entries, indent);
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
             }
+            Self::String(text) => serializer.serialize_str(text),
         }
     }
 }
@@ -99,37 +103,7 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn write_all<'n>(
-    out: &mut String,
-    [open, close]: [char; 2],
-    entries: impl ExactSizeIterator<Item = (Option<&'n str>, &'n Node)>,
-    indent: Option<usize>,
-) {
-    let empty = entries.len() == 0;
-    let inner = indent.map(|indent| indent + 4);
-    let line = |out: &mut String, indent: Option<usize>| {
-        if let Some(indent) = indent.filter(|_| !empty) {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-        }
-    };
-    out.push(open);
-    for (index, (name, value)) in entries.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        line(out, inner);
-        if let Some(name) = name {
-            out.push_str(&quoted(name));
-            out.push_str(if indent.is_some() { ": " } else { ":" });
-        }
-        value.write(out, inner);
-    }
-    line(out, indent);
-    out.push(close);
-}
-
-fn read(text: &str, depth: usize) -> anyhow::Result<Node> {
+fn read(text: &str, depth: usize) -> anyhow::Result<Json> {
     anyhow::ensure!(depth <= DEPTH, "nests deeper than {DEPTH} levels");
     Ok(match text.as_bytes().first() {
         Some(b'{') => {
@@ -141,23 +115,23 @@ fn read(text: &str, depth: usize) -> anyhow::Result<Node> {
             let inner = members
                 .iter()
                 .map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
-            Node::Map(inner.collect::<anyhow::Result<_>>()?)
+            Json::Object(inner.collect::<anyhow::Result<_>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            Node::List(
+            Json::Array(
                 items
                     .iter()
                     .map(|item| read(item.get(), depth + 1))
                     .collect::<anyhow::Result<_>>()?,
             )
         }
-        Some(b'"') => Node::Text(serde_json::from_str(text)?),
+        Some(b'"') => Json::String(serde_json::from_str(text)?),
         _ => match serde_json::from_str::<&RawValue>(text)?.get() {
-            "null" => Node::Null,
-            "true" => Node::Bool(true),
-            "false" => Node::Bool(false),
-            number => Node::Number(number.to_owned()),
+            "null" => Json::Null,
+            "true" => Json::Bool(true),
+            "false" => Json::Bool(false),
+            number => Json::Number(number.to_owned()),
         },
     })
 }
