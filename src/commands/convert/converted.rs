@@ -39,9 +39,11 @@ pub(super) fn convert(
         return Err(format!("{label}: --to {version}: {kind} has {known}"));
     }
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
-    let mut changes = Vec::new();
-    let trace = explain.then_some(&mut changes);
-    let converted = webhook.convert(&object.text, to, trace).map_err(|error| refused(&error))?;
+    let (converted, changes) = match explain {
+        true => webhook.explain(&object.text, to),
+        false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
+    }
+    .map_err(|error| refused(&error))?;
     let object = Json::from_json(&converted.text).map_err(|error| refused(&error))?;
     Ok(Converted { object, changes })
 }

@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-use super::version;
+use super::version::version;
 
 /// A range of versions. All its comparisons must hold.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

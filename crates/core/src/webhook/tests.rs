@@ -1,4 +1,5 @@
-use super::*;
+use super::{Metadata, Webhook};
+use crate::definition::Kind;
 use crate::json::Json;
 
 fn webhook() -> Webhook {
@@ -38,7 +39,7 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
         ),
     ];
     for (name, completed, requested) in cases {
-        let newer = webhook().convert(&fixture(name), "v1alpha2", None).unwrap();
+        let newer = webhook().convert(&fixture(name), "v1alpha2").unwrap();
         let newer = Json::borrowed(&newer.text);
         let status = newer.get("status").unwrap();
         let text = |field: &str| status.get(field).map(|value| value.to_text());
@@ -52,13 +53,13 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
     // The condition still says Promoting, so the newer version has no completed hash that could say it.
     let webhook = webhook();
-    let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1", None).unwrap().text;
+    let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1").unwrap().text;
     let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
     let request = "33333333-3333-3333-3333-333333333333";
     object["spec"]["requestRollout"] = request.into();
     object["status"]["lastCompletedRolloutRequest"] = request.into();
-    let up = webhook.convert(&object.to_string(), "v1alpha2", None).unwrap().text;
-    let back = webhook.convert(&up, "v1alpha1", None).unwrap().text;
+    let up = webhook.convert(&object.to_string(), "v1alpha2").unwrap().text;
+    let back = webhook.convert(&up, "v1alpha1").unwrap().text;
     let back: serde_json::Value = serde_json::from_str(&back).unwrap();
     assert_eq!(back["status"]["lastCompletedRolloutRequest"], request);
     assert_eq!(back["spec"]["requestRollout"], request);
@@ -127,9 +128,9 @@ steps:
 fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
-    let there = webhook.convert(object, "v2", None).unwrap();
+    let there = webhook.convert(object, "v2").unwrap();
     assert!(!Json::borrowed(&there.text).members().iter().any(|(name, _)| name == "config"));
-    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    let home = webhook.convert(&there.text, "v1").unwrap();
     assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }
 
@@ -137,7 +138,7 @@ fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
 fn an_annotation_in_our_form_that_came_along_is_not_believed() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
-    let there = webhook.convert(object, "v2", None).unwrap();
-    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    let there = webhook.convert(object, "v2").unwrap();
+    let home = webhook.convert(&there.text, "v1").unwrap();
     assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::compiler::RuleCompiler;
-use super::key::is_qualified_name;
 use super::rule::Rule;
 use super::rule_spec::RuleSpec;
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
+use crate::apimachinery::is_qualified_name;
 use crate::definition::problems::{Problems, line};
 use crate::definition::version::Versions;
 use crate::upgrade::Range;

@@ -2,7 +2,6 @@
 
 mod block;
 mod compiler;
-mod key;
 mod rule;
 mod rule_spec;
 mod upgrade_path;

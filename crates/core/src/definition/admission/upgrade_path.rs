@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::key::is_qualified_name;
+use crate::apimachinery::is_qualified_name;
 use crate::definition::problems::{Problems, line};
-use crate::upgrade::{self, Exact, Range, Step, Target};
+use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
 
 /// Which version may follow which.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub(super) struct UpgradePathSpec {
     /// From a range to a range, or as far as a step goes. One that fits is enough.
     #[serde(default)]
     pub(super) rules: Vec<HopSpec>,
-    /// Exact versions and their neighbours.
+    /// Neighbours versions and their neighbours.
     #[serde(default)]
     pub(super) versions: Vec<NeighboursSpec>,
     /// An annotation that turns the check off for an object, unless its value is `false`.
@@ -65,7 +65,7 @@ pub(super) struct NeighboursSpec {
 /// An upgrade path with the annotations that turn it off.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePath {
-    pub(crate) path: upgrade::Path,
+    pub(crate) path: Graph,
     pub(crate) opt_out: Option<String>,
     pub(crate) downgrade_opt_out: Option<String>,
 }
@@ -79,10 +79,10 @@ impl UpgradePath {
     ) -> Option<Self> {
         let mut bad = Vec::new();
         let UpgradePathSpec { rules, versions, opt_out, downgrade_opt_out } = &spec.value;
-        let mut path = upgrade::Path::default();
+        let mut path = Graph::default();
         for hop in rules {
             match (Range::parse(&hop.from), hop.target()) {
-                (Ok(from), Ok(to)) => path.rules.push(upgrade::Rule { from, to }),
+                (Ok(from), Ok(to)) => path.rules.push(Hop { from, to }),
                 (from, to) => bad.extend(from.err().into_iter().chain(to.err())),
             }
         }
@@ -116,10 +116,10 @@ impl HopSpec {
     fn target(&self) -> Result<Target, String> {
         match (&self.to, self.step) {
             (Some(to), None) => Range::parse(to).map(Target::Range),
-            (None, Some(step)) => Ok(Target::Step(match step {
-                ReachSpec::Major => Step::Major,
-                ReachSpec::Minor => Step::Minor,
-                ReachSpec::Patch => Step::Patch,
+            (None, Some(step)) => Ok(Target::Reach(match step {
+                ReachSpec::Major => Reach::Major,
+                ReachSpec::Minor => Reach::Minor,
+                ReachSpec::Patch => Reach::Patch,
             })),
             _ => Err(format!("the rule from {:?} needs either `to` or `step`", self.from)),
         }
@@ -127,7 +127,7 @@ impl HopSpec {
 }
 
 impl NeighboursSpec {
-    fn read(&self, bad: &mut Vec<String>) -> Option<Exact> {
+    fn read(&self, bad: &mut Vec<String>) -> Option<Neighbours> {
         let mut read = |text: &String| {
             let version = upgrade::version(text);
             if version.is_none() {
@@ -138,6 +138,6 @@ impl NeighboursSpec {
         let version = read(&self.version);
         let upgrade_from = self.upgrade_from.iter().filter_map(&mut read).collect();
         let downgrade_to = self.downgrade_to.iter().filter_map(&mut read).collect();
-        Some(Exact { version: version?, upgrade_from, downgrade_to })
+        Some(Neighbours { version: version?, upgrade_from, downgrade_to })
     }
 }

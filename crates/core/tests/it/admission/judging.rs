@@ -120,8 +120,7 @@ fn kept_annotations_do_not_change_verdicts() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let newest = gadget("v2", &json!({"secret": "s", "replicas": 2}));
     let older: Value =
-        serde_json::from_str(&webhook.convert(&newest.to_string(), "v1", None).unwrap().text)
-            .unwrap();
+        serde_json::from_str(&webhook.convert(&newest.to_string(), "v1").unwrap().text).unwrap();
     let annotation = older["metadata"]["annotations"].as_object().unwrap();
     assert_eq!(annotation.len(), 1, "v1 cannot say what the secret is: {older}");
     let key = annotation.keys().next().unwrap().replace('/', "~1");

@@ -108,7 +108,7 @@ fn written(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value
         // What was there came from the other version, so that it carries what this one cannot say.
         let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
         let mut before = object(kind, other, random);
-        if let Ok(converted) = webhook.convert(&before.to_string(), version, None) {
+        if let Ok(converted) = webhook.convert(&before.to_string(), version) {
             before = serde_json::from_str(&converted.text).unwrap();
             disturb(&mut before, label, random);
             new = updated(&before, label, random);
@@ -186,7 +186,7 @@ fn mutate_changes_nothing_but_its_stamps() {
 /// The hash is that of the object in either version, and what `/convert` says of a rollout that is asked for.
 fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u64) {
     for version in ["v1alpha1", "v1alpha2"] {
-        let converted = webhook.convert(&object.to_string(), version, None).unwrap();
+        let converted = webhook.convert(&object.to_string(), version).unwrap();
         assert_eq!(
             webhook.preimage(&converted.text).unwrap().hash(),
             hash,
@@ -205,7 +205,7 @@ fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u6
     if let Some(annotations) = asking["metadata"]["annotations"].as_object_mut() {
         annotations.retain(|key, _| !key.starts_with("pointsman.dev/kept"));
     }
-    let converted = webhook.convert(&asking.to_string(), "v1alpha2", None).unwrap();
+    let converted = webhook.convert(&asking.to_string(), "v1alpha2").unwrap();
     let converted: Value = serde_json::from_str(&converted.text).unwrap();
     let hash = webhook.preimage(&asking.to_string()).unwrap().hash();
     assert_eq!(converted["status"]["requestedRolloutHash"], hash, "case {case}: {converted}");

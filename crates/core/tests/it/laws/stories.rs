@@ -113,7 +113,7 @@ fn the_first_migration_says_what_the_requests_say() {
 #[test]
 fn a_staged_change_that_is_taken_as_completed_is_told() {
     let staged = |reason: &str| {
-        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2", None).unwrap().staged
+        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2").unwrap().staged
     };
     assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
     assert!(!staged("Applied") && !staged("Promoting"));

@@ -1,0 +1,76 @@
+//! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
+
+use crate::apimachinery::{Status, excerpt};
+use crate::definition::Kind;
+use crate::webhook::admission::{self, Settings, Write};
+use crate::webhook::kinds::Kinds;
+use crate::webhook::reply::{Outcome, Reply};
+use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Head, Unread, parse};
+
+/// Answers a body with what has to be changed in the object.
+///
+/// # Errors
+/// There is no uid to answer to.
+pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
+    answer(kinds, body, |kind, write, head| {
+        let patch = admission::patch(kind, settings, write);
+        let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
+        Reply::new(outcome, head.uid(), AdmissionResponse::Patched(&patch).write(head))
+    })
+}
+
+/// Answers a body with whether the object may be written so.
+///
+/// # Errors
+/// There is no uid to answer to.
+pub(crate) fn validate(
+    kinds: &Kinds,
+    settings: &Settings,
+    body: &[u8],
+) -> Result<Reply, BadReview> {
+    answer(kinds, body, |kind, write, head| {
+        let judgement = admission::judge(kind, settings, write);
+        let status = judgement.status(kind, write);
+        let (warnings, audit) = (judgement.warnings.as_slice(), judgement.audit.as_slice());
+        let reply = match &status {
+            None => {
+                let response = AdmissionResponse::Allowed { warnings, audit };
+                Reply::new(Outcome::Allow, head.uid(), response.write(head))
+            }
+            Some(status) => denied(head, status, warnings, audit),
+        };
+        Reply { verdicts: judgement.verdicts, flip: judgement.flip, ..reply }
+    })
+}
+
+fn answer(
+    kinds: &Kinds,
+    body: &[u8],
+    decide: impl FnOnce(&Kind, &Write<'_>, &Head) -> Reply,
+) -> Result<Reply, BadReview> {
+    match AdmissionRequest::read(parse(body)?) {
+        Ok(AdmissionRequest::Exempt(head)) => {
+            let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
+            Ok(Reply::new(Outcome::Allow, head.uid(), response.write(&head)))
+        }
+        Ok(AdmissionRequest::Write { head, group, kind, object, old }) => {
+            match kinds.named(&group, &kind) {
+                Ok(kind) => Ok(decide(kind, &Write::new(object, old), &head)),
+                Err(error) => Ok(refused(&head, &error.to_string())),
+            }
+        }
+        Err(Unread::Problem(head, problem)) => Ok(refused(&head, &problem)),
+        Err(Unread::Bad(bad)) => Err(bad),
+    }
+}
+
+/// A request that nobody could judge: the registration is wrong, not the object.
+fn refused(head: &Head, problem: &str) -> Reply {
+    denied(head, &Status::bad_request(excerpt(problem)), &[], &[])
+}
+
+fn denied(head: &Head, status: &Status, warnings: &[String], audit: &[(String, String)]) -> Reply {
+    let body = AdmissionResponse::Denied { status, warnings, audit }.write(head);
+    let message = Some(status.message().to_owned());
+    Reply { message, ..Reply::new(Outcome::Deny, head.uid(), body) }
+}
