@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 /// Objects whose members are still to be put in order.
 #[derive(Default)]
-pub(super) struct Unsorted(BTreeMap<usize, Object>);
+pub(super) struct Unsorted(BTreeMap<usize, UnsortedObject>);
 
-struct Object {
+struct UnsortedObject {
     /// One past its closing brace.
     end: usize,
     /// From where each member starts to where it ends, sorted by name.
@@ -20,7 +20,7 @@ struct Object {
 impl Unsorted {
     /// Notes an object that stands at `start..end`, with its members sorted by name.
     pub(super) fn note(&mut self, start: usize, end: usize, members: Vec<(usize, usize)>) {
-        self.0.insert(start, Object { end, members });
+        self.0.insert(start, UnsortedObject { end, members });
     }
 
     /// Forgets what stood at `start` or behind it.
@@ -36,7 +36,8 @@ impl Unsorted {
         let mut out = String::with_capacity(text.len());
         let mut pending = vec![(0, text.len())];
         while let Some((from, to)) = pending.pop() {
-            let Some((start, Object { end, members })) = self.0.range(from..to).next() else {
+            let Some((start, UnsortedObject { end, members })) = self.0.range(from..to).next()
+            else {
                 out.push_str(text.get(from..to).unwrap_or_default());
                 continue;
             };

@@ -72,12 +72,8 @@ fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
             tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
         values.push(value.unwrap_or(Json::NULL));
     }
-    match (values.len(), values.pop()) {
-        (1, Some(one)) => one,
-        (_, Some(last)) => {
-            values.push(last);
-            Json::Array(values)
-        }
-        (_, None) => Json::NULL,
+    match <[Json<'a>; 1]>::try_from(values) {
+        Ok([one]) => one,
+        Err(several) => Json::Array(several),
     }
 }

@@ -30,11 +30,9 @@ pub(in crate::webhook::convert) fn down<'a>(
     let completed = match status.calculated_for_status(root) {
         Some(hash) => {
             let completed = completed_request(
-                Rollout {
-                    hash,
-                    requested: requested.as_ref(),
-                    completed_hash: completed_hash.as_ref(),
-                },
+                hash,
+                requested.as_ref(),
+                completed_hash.as_ref(),
                 kept_completed,
                 done,
                 kept,
@@ -57,23 +55,16 @@ pub(in crate::webhook::convert) fn down<'a>(
     Ok(())
 }
 
-/// What the newer version says of the rollout.
-struct Rollout<'r, 'a> {
-    /// The calculated hash.
-    hash: &'r str,
-    requested: Option<&'r Json<'a>>,
-    completed_hash: Option<&'r Json<'a>>,
-}
-
 /// The completed request that tells the truth: the kept one, as long as it does, or was found not to at this hash.
 fn completed_request<'a>(
-    rollout: Rollout<'_, 'a>,
+    hash: &str,
+    requested: Option<&Json<'a>>,
+    completed_hash: Option<&Json<'_>>,
     kept_completed: Option<Json<'a>>,
     done: &Place,
     kept: &Kept<'_>,
     to_keep: &mut Kept<'a>,
 ) -> Json<'a> {
-    let Rollout { hash, requested, completed_hash } = rollout;
     let is_complete = is_hash(completed_hash, hash);
     let truthful = is_done(requested, kept_completed.as_ref()) == is_complete;
     let found_at = kept.entry(&done.id).and_then(|entry| entry.found_at.as_ref());

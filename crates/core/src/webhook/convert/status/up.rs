@@ -105,7 +105,8 @@ fn write_hash<'a>(
     match (carried, &now) {
         (Carried::Untouched, _) => {
             let done = kept.entry(&status.fields.requests.completed.id);
-            let given = kept.give_back(&place.id, std::slice::from_ref(place), &[now.clone()]);
+            let given =
+                kept.give_back(&place.id, std::slice::from_ref(place), std::slice::from_ref(&now));
             match (given, &now) {
                 (Some(given), _) => {
                     new = given.into_iter().next().flatten();
