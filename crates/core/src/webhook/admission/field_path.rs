@@ -1,4 +1,13 @@
 //! The path of a field in another version of its kind.
+//!
+//! With `rename: {from: spec.size, to: spec.volume}` and `split: {field: spec.hostPort, into: [spec.host, spec.port]}`,
+//! from v2 to v1:
+//!
+//! ```text
+//! spec.volume.max    spec.size.max     moved, as its holder is; the value is the same
+//! spec.port          spec.hostPort     a part of it; the value is another
+//! spec.color         spec.color        no operation names it
+//! ```
 
 use crate::definition::{Kind, Operation, Path, Side, VersionIndex};
 

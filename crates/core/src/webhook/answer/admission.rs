@@ -5,17 +5,19 @@ use crate::definition::Kind;
 use crate::webhook::admission::{self, Settings, Write};
 use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{Outcome, Reply};
-use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Head, Unread, parse};
+use crate::webhook::review::{
+    AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse,
+};
 
 /// Answers a body with what has to be changed in the object.
 ///
 /// # Errors
 /// There is no uid to answer to.
 pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
-    answer(kinds, body, |kind, write, head| {
+    answer(kinds, body, |kind, write, envelope| {
         let patch = admission::patch(kind, settings, write);
         let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
-        Reply::new(outcome, head.uid(), AdmissionResponse::Patched(&patch).write(head))
+        Reply::new(outcome, envelope.uid(), AdmissionResponse::Patched(&patch).write(envelope))
     })
 }
 
@@ -28,16 +30,16 @@ pub(crate) fn validate(
     settings: &Settings,
     body: &[u8],
 ) -> Result<Reply, BadReview> {
-    answer(kinds, body, |kind, write, head| {
+    answer(kinds, body, |kind, write, envelope| {
         let judgement = admission::judge(kind, settings, write);
         let status = judgement.status(kind, write);
         let (warnings, audit) = (judgement.warnings.as_slice(), judgement.audit.as_slice());
         let reply = match &status {
             None => {
                 let response = AdmissionResponse::Allowed { warnings, audit };
-                Reply::new(Outcome::Allow, head.uid(), response.write(head))
+                Reply::new(Outcome::Allow, envelope.uid(), response.write(envelope))
             }
-            Some(status) => denied(head, status, warnings, audit),
+            Some(status) => denied(envelope, status, warnings, audit),
         };
         Reply { verdicts: judgement.verdicts, flip: judgement.flip, ..reply }
     })
@@ -46,31 +48,36 @@ pub(crate) fn validate(
 fn answer(
     kinds: &Kinds,
     body: &[u8],
-    decide: impl FnOnce(&Kind, &Write<'_>, &Head) -> Reply,
+    decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
 ) -> Result<Reply, BadReview> {
     match AdmissionRequest::read(parse(body)?) {
-        Ok(AdmissionRequest::Exempt(head)) => {
+        Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
-            Ok(Reply::new(Outcome::Allow, head.uid(), response.write(&head)))
+            Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))
         }
-        Ok(AdmissionRequest::Write { head, group, kind, object, old }) => {
+        Ok(AdmissionRequest::Write { envelope, group, kind, object, old }) => {
             match kinds.named(&group, &kind) {
-                Ok(kind) => Ok(decide(kind, &Write::new(object, old), &head)),
-                Err(error) => Ok(refused(&head, &error.to_string())),
+                Ok(kind) => Ok(decide(kind, &Write::new(object, old), &envelope)),
+                Err(error) => Ok(refused(&envelope, &error.to_string())),
             }
         }
-        Err(Unread::Problem(head, problem)) => Ok(refused(&head, &problem)),
+        Err(Unread::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
         Err(Unread::Bad(bad)) => Err(bad),
     }
 }
 
 /// A request that nobody could judge: the registration is wrong, not the object.
-fn refused(head: &Head, problem: &str) -> Reply {
-    denied(head, &Status::bad_request(excerpt(problem)), &[], &[])
+fn refused(envelope: &Envelope, problem: &str) -> Reply {
+    denied(envelope, &Status::bad_request(excerpt(problem)), &[], &[])
 }
 
-fn denied(head: &Head, status: &Status, warnings: &[String], audit: &[(String, String)]) -> Reply {
-    let body = AdmissionResponse::Denied { status, warnings, audit }.write(head);
+fn denied(
+    envelope: &Envelope,
+    status: &Status,
+    warnings: &[String],
+    audit: &[(String, String)],
+) -> Reply {
+    let body = AdmissionResponse::Denied { status, warnings, audit }.write(envelope);
     let message = Some(status.message().to_owned());
-    Reply { message, ..Reply::new(Outcome::Deny, head.uid(), body) }
+    Reply { message, ..Reply::new(Outcome::Deny, envelope.uid(), body) }
 }

@@ -6,7 +6,7 @@ use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
 use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{Conversions, Notice, Outcome, Reply};
 use crate::webhook::review::{
-    BadReview, ConversionRequest, ConvertedObjects, Head, Unread, conversion_failure, parse,
+    BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
 };
 
 /// Answers a body.
@@ -16,16 +16,16 @@ use crate::webhook::review::{
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
     match ConversionRequest::read(parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
-        Err(Unread::Problem(head, problem)) => Ok(failure(&head, problem)),
+        Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
     }
 }
 
 fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) -> Reply {
-    let ConversionRequest { head, desired, .. } = request;
+    let ConversionRequest { envelope, desired, .. } = request;
     let objects = request.objects();
     let size = objects.iter().map(|object| object.text().len()).sum();
-    let mut converted = ConvertedObjects::new(head, size);
+    let mut converted = ConvertedObjects::new(envelope, size);
     let mut failures = Vec::new();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
@@ -46,7 +46,7 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
         }
     }
     if failures.is_empty() {
-        let reply = Reply::new(Outcome::Convert, head.uid(), converted.finish());
+        let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
         return Reply { conversions, notices, ..reply };
     }
     let named: Vec<String> = failures.iter().take(NAMED).map(|text| excerpt(text)).collect();
@@ -60,15 +60,15 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
         objects.len(),
         named.join("; ")
     );
-    failure(head, message)
+    failure(envelope, message)
 }
 
 /// How many failing objects a message names: enough for a person, small enough for a log.
 const NAMED: usize = 20;
 
-fn failure(head: &Head, message: String) -> Reply {
-    let body = conversion_failure(head, &message);
-    Reply { message: Some(message), ..Reply::new(Outcome::Fail, head.uid(), body) }
+fn failure(envelope: &Envelope, message: String) -> Reply {
+    let body = conversion_failure(envelope, &message);
+    Reply { message: Some(message), ..Reply::new(Outcome::Fail, envelope.uid(), body) }
 }
 
 /// Converts one object. Nothing if it is in the desired version already: it stays as it is.

@@ -2,7 +2,7 @@
 //!
 //! Source: `k8s.io/api admission/v1/types.go` and `apiserver pkg/admission/plugin/webhook/request/admissionreview.go`.
 
-use super::envelope::{self, Fields, Head, Review, Unread};
+use super::envelope::{self, Envelope, Fields, Review, Unread};
 use super::patch::{PatchOperation, in_review};
 use crate::apimachinery::Status;
 use crate::json::{Json, Members};
@@ -11,10 +11,10 @@ use crate::json::{Json, Members};
 pub(crate) enum AdmissionRequest<'j> {
     /// A deletion, a connection or a subresource. Those are nobody's to refuse: finalizers, status writes and clean-ups
     /// must always get through.
-    Exempt(Head),
+    Exempt(Envelope),
     /// An object is created or updated.
     Write {
-        head: Head,
+        envelope: Envelope,
         group: String,
         kind: String,
         object: Json<'j>,
@@ -29,20 +29,20 @@ impl<'j> AdmissionRequest<'j> {
     /// # Errors
     /// What is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
-        let (head, mut request) = envelope::read(Review::Admission, json)?;
+        let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
         if !request.text("subResource").is_empty()
             || matches!(operation.as_str(), "CONNECT" | "DELETE")
         {
-            return Ok(Self::Exempt(head));
+            return Ok(Self::Exempt(envelope));
         }
         match objects(&mut request, &operation) {
             Ok((object, old)) => {
                 let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
-                Ok(Self::Write { head, group, kind, object, old })
+                Ok(Self::Write { envelope, group, kind, object, old })
             }
-            Err(problem) => Err(Unread::Problem(head, problem)),
+            Err(problem) => Err(Unread::Problem(envelope, problem)),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) enum AdmissionResponse<'a> {
 
 impl AdmissionResponse<'_> {
     /// The whole answer.
-    pub(crate) fn write(&self, head: &Head) -> Vec<u8> {
+    pub(crate) fn write(&self, envelope: &Envelope) -> Vec<u8> {
         let mut response = Members::default();
         match self {
             Self::Allowed { warnings, audit } => {
@@ -102,7 +102,7 @@ impl AdmissionResponse<'_> {
                 }
             }
         }
-        head.answer(response)
+        envelope.answer(response)
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types.go` and `pkg/apiserver/conversion/webhook_converter.go`.
 
-use super::envelope::{self, Head, Review, Unread};
+use super::envelope::{self, Envelope, Review, Unread};
 use crate::json::{Json, Members};
 
 /// Objects, and the version they are wanted in.
 pub(crate) struct ConversionRequest<'j> {
-    pub(crate) head: Head,
+    pub(crate) envelope: Envelope,
     /// `group/version`.
     pub(crate) desired: String,
     objects: Json<'j>,
@@ -19,19 +19,19 @@ impl<'j> ConversionRequest<'j> {
     /// # Errors
     /// What is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
-        let (head, mut request) = envelope::read(Review::Conversion, json)?;
+        let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let Some(desired) = request.get("desiredAPIVersion").and_then(Json::as_str) else {
             let problem = "request.desiredAPIVersion: must be a string".to_owned();
-            return Err(Unread::Problem(head, problem));
+            return Err(Unread::Problem(envelope, problem));
         };
         let desired = desired.into_owned();
         match request.take("objects") {
-            Some(objects) if objects.is_array() => Ok(Self { head, desired, objects }),
+            Some(objects) if objects.is_array() => Ok(Self { envelope, desired, objects }),
             Some(other) => {
                 let problem = format!("request.objects: must be a list, not {}", other.type_name());
-                Err(Unread::Problem(head, problem))
+                Err(Unread::Problem(envelope, problem))
             }
-            None => Err(Unread::Problem(head, "request.objects: is missing".to_owned())),
+            None => Err(Unread::Problem(envelope, "request.objects: is missing".to_owned())),
         }
     }
 
@@ -50,8 +50,8 @@ pub(crate) struct ConvertedObjects {
 
 impl ConvertedObjects {
     /// An answer with room for objects of so many bytes together.
-    pub(crate) fn new(head: &Head, size: usize) -> Self {
-        let mut body = head.open(size);
+    pub(crate) fn new(envelope: &Envelope, size: usize) -> Self {
+        let mut body = envelope.open(size);
         body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
         Self { body, is_empty: true }
     }
@@ -73,12 +73,12 @@ impl ConvertedObjects {
 }
 
 /// The answer that says why nothing was converted. Of all it could hold, the API server reads only the message.
-pub(crate) fn conversion_failure(head: &Head, message: &str) -> Vec<u8> {
+pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> {
     let mut result = Members::default();
     result.set("status", Json::string("Failure"));
     result.set("message", Json::string(message));
     let mut response = Members::default();
     response.set("result", Json::Object(result));
     response.set("convertedObjects", Json::Array(Vec::new()));
-    head.answer(response)
+    envelope.answer(response)
 }

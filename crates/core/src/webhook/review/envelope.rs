@@ -30,13 +30,13 @@ impl Review {
 
 /// What an answer repeats of the review it answers.
 #[derive(Clone, Debug)]
-pub(crate) struct Head {
+pub(crate) struct Envelope {
     review: Review,
     api_version: String,
     uid: String,
 }
 
-impl Head {
+impl Envelope {
     /// The uid of the request.
     pub(crate) fn uid(&self) -> &str {
         &self.uid
@@ -74,7 +74,7 @@ pub(crate) enum Unread {
     /// There is nothing to answer to.
     Bad(BadReview),
     /// The answer says what is wrong.
-    Problem(Head, String),
+    Problem(Envelope, String),
 }
 
 /// The members of a review or a request, split once. Of one that is named twice the first counts.
@@ -104,7 +104,7 @@ impl<'j> Fields<'j> {
 ///
 /// # Errors
 /// There is no uid to answer to, or it is not the review that is asked for.
-pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Head, Fields<'_>), Unread> {
+pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'_>), Unread> {
     let (group, takes) = (review.group(), review.kind());
     let mut fields = Fields::of(json);
     let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
@@ -130,9 +130,9 @@ pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Head, Fields<'_>),
         return Err(no_review(reason));
     }
     let api_version = if is_known { api_version } else { format!("{group}/v1") };
-    let head = Head { review, api_version, uid };
+    let envelope = Envelope { review, api_version, uid };
     match problem {
-        None => Ok((head, request)),
-        Some(problem) => Err(Unread::Problem(head, problem)),
+        None => Ok((envelope, request)),
+        Some(problem) => Err(Unread::Problem(envelope, problem)),
     }
 }

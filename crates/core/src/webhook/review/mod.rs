@@ -11,5 +11,5 @@ pub(super) use admission::{AdmissionRequest, AdmissionResponse};
 pub use body::BadReview;
 pub(super) use body::parse;
 pub(super) use conversion::{ConversionRequest, ConvertedObjects, conversion_failure};
-pub(super) use envelope::{Head, Unread};
+pub(super) use envelope::{Envelope, Unread};
 pub use patch::PatchOperation;
