@@ -40,7 +40,7 @@ fn input_without_objects_is_refused_by_place() {
     );
     refused(
         b"apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec: 5\n",
-        "error: stdin: Materialize (no name): spec: must be an object, not number",
+        "error: stdin: Materialize (no name): spec: must be an object, not a number",
     );
 }
 

@@ -102,6 +102,18 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The same with its article, as a message says it.
+    pub(crate) fn a_type_name(&self) -> &'static str {
+        match self.type_name() {
+            "array" => "an array",
+            "boolean" => "a boolean",
+            "null" => "null",
+            "number" => "a number",
+            "object" => "an object",
+            _ => "a string",
+        }
+    }
+
     /// Opens this value as an object, in place. `None` if it is none.
     pub(crate) fn open(&mut self) -> Result<Option<&mut Members<'a>>, Duplicate> {
         if let Json::Text(text) = self {

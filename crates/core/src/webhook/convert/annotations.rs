@@ -34,7 +34,7 @@ impl<'a> Annotations<'a> {
             Some(mut value) => match value.open() {
                 Ok(Some(members)) => (Shape::Present, std::mem::take(members)),
                 Ok(None) => {
-                    return Err(ConvertError::NotAMapOfStrings { found: value.type_name() });
+                    return Err(ConvertError::NotAMapOfStrings { found: value.a_type_name() });
                 }
                 Err(duplicate) => return Err(ConvertError::named_twice(ANNOTATIONS, duplicate)),
             },

@@ -30,15 +30,15 @@ pub enum ConvertError {
     },
     /// `metadata.annotations` is something else than an object.
     NotAMapOfStrings {
-        /// What it is, in the words of OpenAPI.
+        /// What it is, with an article.
         found: &'static str,
     },
     /// An object is needed here to go on.
     NotAnObject {
         /// The field.
         path: String,
-        /// What it is instead, as the message says it.
-        found: String,
+        /// What it is, with an article.
+        found: &'static str,
     },
     /// `apiVersion` or `kind` is missing or no string.
     NotAString {
@@ -99,9 +99,7 @@ impl ConvertError {
             ),
             Self::NamedTwice { name, .. } => format!("names {name:?} twice"),
             Self::NoRolloutHash { kind } => format!("{kind} has no rollout hash"),
-            Self::NotAMapOfStrings { found } => {
-                format!("must be a map of strings, not a {found}")
-            }
+            Self::NotAMapOfStrings { found } => format!("must be a map of strings, not {found}"),
             Self::NotAnObject { found, .. } => format!("must be an object, not {found}"),
             Self::NotAString { .. } => "must be a string".to_owned(),
             Self::NotJson { reason } => format!("is not JSON: {reason}"),

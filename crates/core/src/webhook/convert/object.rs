@@ -123,10 +123,9 @@ impl<'a> Object<'a> {
 fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertError> {
     match json.open() {
         Ok(Some(members)) => Ok(std::mem::take(members)),
-        Ok(None) => Err(ConvertError::NotAnObject {
-            path: path.to_owned(),
-            found: format!("a {}", json.type_name()),
-        }),
+        Ok(None) => {
+            Err(ConvertError::NotAnObject { path: path.to_owned(), found: json.a_type_name() })
+        }
         Err(duplicate) => Err(ConvertError::named_twice(path, duplicate)),
     }
 }

@@ -62,7 +62,7 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
     for name in &step.objects {
         let value = root.get(name);
         if let Some(value) = value.filter(|value| !value.is_object() && !value.is_null()) {
-            let found = value.type_name().to_owned();
+            let found = value.a_type_name();
             return Err(ConvertError::NotAnObject { path: name.clone(), found });
         }
     }

@@ -35,20 +35,12 @@ fn open<'t, 'a>(
     if json.is_null() {
         return Ok(None);
     }
-    let kind = json.type_name();
+    let found = json.a_type_name();
     match json.open() {
         Ok(Some(members)) => Ok(Some(members)),
-        Ok(None) => Err(ConvertError::NotAnObject {
-            path: place(prefix, path, depth),
-            found: article(kind),
-        }),
+        Ok(None) => Err(ConvertError::NotAnObject { path: place(prefix, path, depth), found }),
         Err(duplicate) => Err(ConvertError::named_twice(&place(prefix, path, depth), duplicate)),
     }
-}
-
-fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o', 'i']) { "an" } else { "a" };
-    format!("{article} {kind}")
 }
 
 /// The object that holds the field at `path`. `None` where an object on the way is absent or null.

@@ -59,10 +59,9 @@ fn objects<'j>(
     }
     let mut object = |name: &str| {
         let value = request.take(name).filter(|value| !value.is_null());
-        match value.as_ref().filter(|value| !value.is_object()).map(Json::type_name) {
+        match value.as_ref().filter(|value| !value.is_object()).map(Json::a_type_name) {
             None => Ok(value),
-            Some("array") => Err(format!("request.{name} must be an object, not an array")),
-            Some(other) => Err(format!("request.{name} must be an object, not a {other}")),
+            Some(other) => Err(format!("request.{name} must be an object, not {other}")),
         }
     };
     let (new, old) = (object("object")?, object("oldObject")?);
