@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::commands::Usage;
-use crate::terminal::in_colour;
+use crate::{commands::Usage, terminal::in_colour};
 
 /// Logs go to stderr and never hold an object.
 #[derive(Args, Debug)]

@@ -11,8 +11,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
-use crate::commands::Usage;
-use crate::terminal::escaped_lines;
+use crate::{commands::Usage, terminal::escaped_lines};
 
 fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.

@@ -12,11 +12,9 @@ use pointsman_core::registration::{
     crd,
 };
 
-use super::format::Format;
-use super::json::Json;
 use super::kinds_dir::{KindsArgs, Known};
 use super::output::{self, talk};
-use super::usage::Usage;
+use super::{format::Format, json::Json, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -2,8 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::json::Json;
-use super::yaml;
+use super::{json::Json, yaml};
 use crate::terminal::escaped_lines;
 
 /// The form of data on stdout.

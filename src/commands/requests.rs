@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::input::{self, Document, FileArgs, Object, documents};
-use super::output::complain;
-use super::usage::Usage;
+use super::{output::complain, usage::Usage};
 
 /// Which objects, and which they replace.
 #[derive(Args, Debug)]

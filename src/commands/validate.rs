@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::{Enforcement, Judgement};
 
-use super::admission::AdmissionArgs;
-use super::format::TextFormat;
-use super::json::Json;
-use super::kinds_dir::KindsArgs;
 use super::output::{self, complain, talk};
-use super::requests::RequestArgs;
+use super::{
+    admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs,
+    requests::RequestArgs,
+};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]

@@ -12,11 +12,7 @@ use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::crd::{find, trust};
-use super::format::Format;
-use super::json::Json;
-use super::kinds_dir::KindsArgs;
-use super::output;
-use super::usage::Usage;
+use super::{format::Format, json::Json, kinds_dir::KindsArgs, output, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

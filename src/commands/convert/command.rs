@@ -6,11 +6,9 @@ use clap::Args;
 
 use super::converted::{Converted, convert};
 use super::explain;
-use crate::commands::format::Format;
 use crate::commands::input::{Decided, Document, FileArgs};
-use crate::commands::json::Json;
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
-use crate::commands::output;
+use crate::commands::{format::Format, json::Json, output};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -2,9 +2,7 @@
 
 use pointsman_core::webhook::{Change, Webhook};
 
-use crate::commands::input::Object;
-use crate::commands::json::Json;
-use crate::commands::kinds_dir::kind_of;
+use crate::commands::{input::Object, json::Json, kinds_dir::kind_of};
 
 /// An object after conversion.
 pub(super) struct Converted {

@@ -3,11 +3,7 @@
 use pointsman_core::webhook::Change;
 
 use super::converted::Converted;
-use crate::commands::format::Format;
-use crate::commands::input::Decided;
-use crate::commands::json::Json;
-use crate::commands::output::talk;
-use crate::commands::table;
+use crate::commands::{format::Format, input::Decided, json::Json, output::talk, table};
 
 /// One JSON document: each object with its changes.
 pub(super) fn json(converted: &[Decided<Converted>]) -> String {

@@ -7,12 +7,8 @@ use pointsman_core::webhook::HASH_SCHEMA;
 
 use super::diff;
 use super::hashed::{Hashed, hash};
-use crate::commands::format::TextFormat;
 use crate::commands::input::{FileArgs, Object};
-use crate::commands::json::Json;
-use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output;
-use crate::commands::table::table;
+use crate::commands::{format::TextFormat, json::Json, kinds_dir::KindsArgs, output, table::table};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]

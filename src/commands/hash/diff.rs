@@ -8,13 +8,10 @@ use clap::Args;
 use pointsman_core::webhook::Webhook;
 
 use super::hashed::{Hashed, hash};
-use crate::commands::format::Format;
 use crate::commands::input::{self, Document, Object, documents};
 use crate::commands::json::{Json, quoted};
-use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output;
 use crate::commands::table::{cell, table};
-use crate::commands::usage::Usage;
+use crate::commands::{format::Format, kinds_dir::KindsArgs, output, usage::Usage};
 use crate::terminal::{escaped, escaped_lines};
 
 #[derive(Args, Debug)]

@@ -2,8 +2,7 @@
 
 use pointsman_core::webhook::{Preimage, Webhook};
 
-use crate::commands::input::Object;
-use crate::commands::kinds_dir::kind_of;
+use crate::commands::{input::Object, kinds_dir::kind_of};
 
 /// What an object's hash is made of.
 pub(super) struct Hashed {

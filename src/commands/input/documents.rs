@@ -2,10 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::object::Object;
-use super::source::Source;
-use crate::commands::json::Json;
-use crate::commands::yaml;
+use super::{object::Object, source::Source};
+use crate::commands::{json::Json, yaml};
 
 /// A document: one object, or a list of them.
 pub(crate) enum Document {

@@ -1,7 +1,6 @@
 //! One Kubernetes object.
 
-use crate::commands::json::Json;
-use crate::terminal::escaped;
+use crate::{commands::json::Json, terminal::escaped};
 
 /// An object as JSON text, and what it is called.
 pub(crate) struct Object {

@@ -6,12 +6,8 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind};
 
 use super::check::{CheckArgs, check};
-use crate::commands::crd;
-use crate::commands::format::Format;
-use crate::commands::json::Json;
 use crate::commands::kinds_dir::{KindsArgs, Known};
-use crate::commands::output;
-use crate::commands::table::table;
+use crate::commands::{crd, format::Format, json::Json, output, table::table};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]

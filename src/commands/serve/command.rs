@@ -14,8 +14,7 @@ use pointsman_server::{BodyLimits, CertPaths, Decide, Options, ServeError, Serve
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::ServeArgs;
-use crate::commands::kinds_dir;
-use crate::commands::usage::Usage;
+use crate::commands::{kinds_dir, usage::Usage};
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {

@@ -2,8 +2,7 @@
 //!
 //! Source: `apimachinery pkg/apis/meta/v1/types.go` and `pkg/api/errors/errors.go`.
 
-use super::field::FieldError;
-use super::object_name::ObjectName;
+use super::{field::FieldError, object_name::ObjectName};
 use crate::json::{Json, Members};
 
 /// Why a request was refused.

@@ -11,11 +11,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::operation::Operation;
-use super::path::Path;
 use super::problems::{Problems, line};
 use super::schema::{Schema, properties};
 use super::side::{Side, Sides};
+use super::{operation::Operation, path::Path};
 
 /// A difference between the two schemas that needs no operation, and why.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -7,10 +7,8 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::problems::{Problems, line};
-use super::schema::Schema;
-use super::step::StepSpec;
 use super::version::{Version, Versions};
-use super::yaml;
+use super::{schema::Schema, step::StepSpec, yaml};
 
 /// A `CustomResourceDefinition` with the names that are needed of it.
 pub(super) struct Crd {

@@ -6,11 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::admission::AdmissionSpec;
 use super::problems::{Problems, line};
 use super::rollout::{HashSpec, RolloutStatusSpec};
-use super::step::StepSpec;
-use super::yaml;
+use super::{admission::AdmissionSpec, step::StepSpec, yaml};
 
 /// The `apiVersion` this build reads.
 pub const API_VERSION: &str = "pointsman.dev/v1";

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::admission::Admission;
-use super::crd::Crd;
-use super::document::Document;
-use super::embedded::EMBEDDED;
 use super::problems::{BadDefinition, Problems, line};
-use super::rollout::Rollout;
-use super::side::Side;
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
+use super::{
+    admission::Admission, crd::Crd, document::Document, embedded::EMBEDDED, rollout::Rollout,
+    side::Side,
+};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]

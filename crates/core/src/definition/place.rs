@@ -1,7 +1,6 @@
 //! A field that an operation reads on one side and writes on the other.
 
-use super::path::Path;
-use super::schema::Schema;
+use super::{path::Path, schema::Schema};
 use crate::json::Json;
 
 /// A field of one version, with what its schema says of it.

@@ -10,12 +10,11 @@ use super::compare::{AcceptSpec, compare};
 use super::operation::{
     Compiler, Holder, Level, Operation, OperationSpec, filled_requirements, level,
 };
-use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout::{RolloutStatus, RolloutStatusSpec};
 use super::schema::{Schema, properties};
 use super::side::{Side, Sides};
-use super::version::Version;
+use super::{path::Path, version::Version};
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::number::decimal;
-use super::order::Unsorted;
-use super::scan;
+use super::{number::decimal, order::Unsorted, scan};
 
 /// Where in a value strings are UUIDs, so that their canonical form is lower-case with hyphens.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::names::dashed;
-use crate::apimachinery::is_dns_subdomain;
-use crate::webhook::ControllerVersion;
+use crate::{apimachinery::is_dns_subdomain, webhook::ControllerVersion};
 
 /// A text that is no address the API server could call.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client_config::ClientConfig;
 use super::document::{metadata, not_being_deleted, set};
-use super::names::unique;
-use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use super::{client_config::ClientConfig, names::unique};
+use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// Which objects a pair of configurations selects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client_config::ClientConfig;
-use super::document::set;
-use super::schema_rules::add_rules;
+use super::{client_config::ClientConfig, document::set, schema_rules::add_rules};
 use crate::definition::Kind;
 
 /// What a CRD says beside what the kind's definition has in it.

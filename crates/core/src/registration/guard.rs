@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use super::cel::literal;
 use super::document::{metadata, not_being_deleted};
-use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// What the guard does with a label it does not accept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -14,11 +14,9 @@ use serde_json::{Value, json};
 
 use super::cel::{literal, property};
 use super::document::set;
-use crate::apimachinery::DURATION;
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema};
-use crate::json::Json;
-use crate::webhook::same_field;
+use crate::{apimachinery::DURATION, json::Json, webhook::same_field};
 
 /// Adds to a kind's CRD the admission rules that its schemas can say.
 pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {

@@ -4,8 +4,7 @@ use super::{
     Address, BadAddress, ClientConfig, CrdOptions, GuardMode, NamespacedName, Selection, Service,
     Trust, Url, crd, guard, webhooks,
 };
-use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use crate::{definition::Kind, webhook::ControllerVersion};
 
 const CRD: &str = include_str!("../../../../tests/data/kinds/widgets.crd.yaml");
 const DEFINITION: &str = include_str!("../../../../tests/data/kinds/widgets.yaml");

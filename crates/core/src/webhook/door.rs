@@ -1,12 +1,10 @@
 //! The door: bytes in, bytes out.
 
 use super::admission::{self, Judgement, Settings, Write};
-use super::answer;
 use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
 use super::kinds::{DefinedTwice, Kinds};
-use super::reply::Reply;
 use super::review::{BadReview, PatchOperation};
-use super::rollout::Preimage;
+use super::{answer, reply::Reply, rollout::Preimage};
 use crate::definition::{Kind, VersionIndex};
 use crate::json::Json;
 

@@ -1,8 +1,7 @@
 //! The kinds of one server, and whose an object is.
 
 use super::convert::{ConvertError, Object};
-use crate::apimachinery::excerpt;
-use crate::definition::Kind;
+use crate::{apimachinery::excerpt, definition::Kind};
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

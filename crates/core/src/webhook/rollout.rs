@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use crate::definition::Rollout;
-use crate::json::Json;
+use crate::{definition::Rollout, json::Json};
 
 /// The version of the recipe, to be written beside a hash.
 pub const HASH_SCHEMA: &str = "1";

@@ -1,6 +1,5 @@
 use super::{Metadata, Webhook};
-use crate::definition::Kind;
-use crate::json::Json;
+use crate::{definition::Kind, json::Json};
 
 fn webhook() -> Webhook {
     let kinds = Kind::embedded().unwrap_or_else(|error| panic!("{error}"));

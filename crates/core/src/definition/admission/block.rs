@@ -6,14 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::compiler::RuleCompiler;
-use super::rule::Rule;
-use super::rule_spec::RuleSpec;
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
-use crate::apimachinery::is_qualified_name;
+use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::problems::{Problems, line};
-use crate::definition::version::Versions;
-use crate::upgrade::Range;
+use crate::{apimachinery::is_qualified_name, definition::version::Versions, upgrade::Range};
 
 /// What is checked when an object is written, besides what its schema says.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -9,12 +9,10 @@ use serde_saphyr::Spanned;
 use super::rule::{Check, Rule};
 use super::rule_spec::{DeprecatedSpec, RangeSpec, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
 use super::upgrade_path::UpgradePath;
-use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
-use crate::definition::schema::Schema;
 use crate::definition::version::{VersionIndex, Versions};
-use crate::json::Json;
-use crate::upgrade::Range;
+use crate::definition::{path::Path, schema::Schema};
+use crate::{json::Json, upgrade::Range};
 
 /// Compiles rules, one after the other.
 pub(super) struct RuleCompiler<'a> {

@@ -1,11 +1,8 @@
 //! The rules of the `admission` block as they are checked.
 
-use super::rule_spec::Reading;
-use super::upgrade_path::UpgradePath;
-use crate::definition::path::Path;
-use crate::definition::version::VersionIndex;
-use crate::json::Json;
-use crate::upgrade::Range;
+use super::{rule_spec::Reading, upgrade_path::UpgradePath};
+use crate::definition::{path::Path, version::VersionIndex};
+use crate::{json::Json, upgrade::Range};
 
 /// One rule.
 #[derive(Debug)]

@@ -6,9 +6,7 @@ use uuid::Uuid;
 
 use super::compiler::{Compile, Compiler};
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
-use crate::definition::side::Side;
+use crate::definition::{place::Place, schema::Schema, side::Side};
 use crate::json::Json;
 
 /// Spellings of "no value".

@@ -3,11 +3,9 @@
 use serde_saphyr::Spanned;
 
 use super::mapping::{Mapping, Operation};
-use crate::definition::path::Path;
-use crate::definition::place::Place;
 use crate::definition::problems::{Problems, line};
-use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place, schema::Schema};
 
 /// An operation as it is written.
 pub(crate) trait Compile {

@@ -7,10 +7,8 @@ use serde_saphyr::Spanned;
 use super::compiler::{Compile, Compiler};
 use super::implied::{Holder, filled_requirements, level};
 use super::mapping::{Fragment, Items, Mapping, Operation, Unexplained};
-use crate::definition::path::Path;
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
 /// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.

@@ -6,12 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::mapping::{Level, Operation};
-use super::one_sided::one_sided;
-use super::same::Same;
-use crate::definition::path::Path;
-use crate::definition::place::Place;
+use super::{one_sided::one_sided, same::Same};
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place};
 
 /// What holds the fields of a level.
 #[derive(Clone, Copy, Eq, PartialEq)]

@@ -8,10 +8,8 @@
 
 use std::fmt;
 
-use crate::definition::path::Path;
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
 /// A value at each place of one side; `None` is absence.

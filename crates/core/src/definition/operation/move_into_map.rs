@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::compiler::{Compile, Compiler};
 use super::mapping::{Fragment, Mapping, Operation};
-use crate::definition::path::Path;
-use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place};
 use crate::json::Json;
 
 /// A field that becomes an entry of a map.

@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
-use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
-use crate::json::Json;
+use crate::{definition::place::Place, json::Json};
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]

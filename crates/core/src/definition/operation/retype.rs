@@ -1,11 +1,9 @@
 //! `type`: a scalar has another type, string on one side and number or boolean on the other.
 
-use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::place_spec::PlaceSpec;
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
+use super::{compiler::Compiler, place_spec::PlaceSpec};
 use crate::definition::side::{Side, Sides};
+use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// The operation `type`.

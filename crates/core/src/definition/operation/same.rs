@@ -1,10 +1,8 @@
 //! `move` and `rename`: the same value at another place, or under another name.
 
-use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::place_spec::PairSpec;
-use crate::definition::place::Place;
-use crate::definition::side::Side;
+use super::{compiler::Compiler, place_spec::PairSpec};
+use crate::definition::{place::Place, side::Side};
 use crate::json::Json;
 
 /// The operation `name` from one place to the other.

@@ -3,18 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::blank::BlankSpec;
 use super::compiler::{Compile, Compiler};
-use super::each::EachSpec;
-use super::mapping::Operation;
-use super::move_into_map::MoveIntoMapSpec;
-use super::one_sided::OneSidedSpec;
 use super::place_spec::{PairSpec, PlaceSpec};
-use super::retype::retyped;
-use super::same::same;
-use super::split::SplitSpec;
-use super::values::ValuesSpec;
-use super::wrap::wrapped;
+use super::{
+    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
+    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
+    wrap::wrapped,
+};
 use crate::definition::side::Side;
 
 /// One change between two versions.

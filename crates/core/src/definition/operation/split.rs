@@ -6,9 +6,8 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::mapping::{Fragment, Mapping, Operation};
 use super::retype::retype;
-use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
-use crate::json::Json;
+use crate::{definition::place::Place, json::Json};
 
 /// One string that becomes several fields.
 #[derive(Debug, Deserialize, JsonSchema)]

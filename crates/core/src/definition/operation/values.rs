@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use super::compiler::{Compile, Compiler};
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
+use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// Values with other names.

@@ -1,11 +1,8 @@
 //! `wrap`: a single value of the older version is a list with one element in the newer one.
 
-use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::place_spec::PlaceSpec;
-use crate::definition::place::Place;
-use crate::definition::schema::Schema;
-use crate::definition::side::Side;
+use super::{compiler::Compiler, place_spec::PlaceSpec};
+use crate::definition::{place::Place, schema::Schema, side::Side};
 use crate::json::Json;
 
 /// The operation `wrap`.

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
-use crate::definition::schema::Schema;
 use crate::definition::version::{VersionIndex, Versions};
+use crate::definition::{path::Path, schema::Schema};
 use crate::json::{Canonical, Json};
 
 /// The recipe of the rollout hash.

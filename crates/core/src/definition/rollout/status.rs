@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::definition::operation::Compiler;
-use crate::definition::path::Path;
-use crate::definition::place::Place;
-use crate::definition::side::Side;
+use crate::definition::{operation::Compiler, path::Path, place::Place, side::Side};
 
 /// A rollout in the status: by hashes in the newer version, by request identifiers in the older one.
 #[derive(Debug, Deserialize, JsonSchema)]

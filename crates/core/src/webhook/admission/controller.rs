@@ -4,8 +4,7 @@ use std::str::FromStr;
 
 use semver::Version;
 
-use crate::apimachinery::is_label_value;
-use crate::upgrade;
+use crate::{apimachinery::is_label_value, upgrade};
 
 /// A controller version, as labels spell it.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,16 +1,9 @@
 //! A change of the version label: whether the object may go, and whether it may come.
 
-use super::controller::ControllerVersion;
-use super::findings::Findings;
-use super::settings::Settings;
 use super::upgrade_path::{not_enforced, opted_out};
-use super::write::Write;
-use crate::apimachinery::FieldError;
-use crate::definition::Kind;
-use crate::definition::admission::UpgradePath;
-use crate::json::Json;
-use crate::upgrade;
-use crate::webhook::convert::tree;
+use super::{controller::ControllerVersion, findings::Findings, settings::Settings, write::Write};
+use crate::definition::{Kind, admission::UpgradePath};
+use crate::{apimachinery::FieldError, json::Json, upgrade, webhook::convert::tree};
 
 /// The way into this version.
 pub(super) fn enter(

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::findings::Findings;
-use super::settings::Enforcement;
-use super::write::Write;
+use super::{findings::Findings, settings::Enforcement, write::Write};
 use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
 use crate::definition::Kind;
 

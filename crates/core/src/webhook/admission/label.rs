@@ -1,8 +1,6 @@
 //! What the version label of an object says to one server.
 
-use super::controller::ControllerVersion;
-use super::settings::Settings;
-use super::write::Sent;
+use super::{controller::ControllerVersion, settings::Settings, write::Sent};
 use crate::definition::Kind;
 
 /// Whose an object is, by its version label.

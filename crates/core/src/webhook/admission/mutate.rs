@@ -5,13 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::label::Label;
-use super::settings::Settings;
 use super::write::{Sent, Write};
-use crate::definition::Kind;
-use crate::json::Json;
-use crate::webhook::review::PatchOperation;
-use crate::webhook::rollout::HASH_SCHEMA;
+use super::{label::Label, settings::Settings};
+use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
+use crate::{definition::Kind, json::Json};
 
 /// What must be true of an object's metadata.
 struct Stamp {

@@ -2,9 +2,7 @@
 
 use super::compare::same_value;
 use super::write::{Sent, Write};
-use crate::definition::Path;
-use crate::json::Json;
-use crate::webhook::convert::tree;
+use crate::{definition::Path, json::Json, webhook::convert::tree};
 
 /// What a write is excused from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

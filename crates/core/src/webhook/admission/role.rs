@@ -1,9 +1,6 @@
 //! What one server has to say of a write: the table of label changes.
 
-use super::controller::ControllerVersion;
-use super::label::Label;
-use super::settings::Settings;
-use super::write::Write;
+use super::{controller::ControllerVersion, label::Label, settings::Settings, write::Write};
 use crate::definition::Kind;
 
 /// Who judges, and how.

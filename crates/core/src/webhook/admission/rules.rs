@@ -5,14 +5,10 @@ use std::cmp::Ordering;
 use semver::Version;
 
 use super::compare::{compare, is_empty, same_value};
-use super::findings::Findings;
-use super::ratchet::Ratchet;
-use super::subject::Subject;
-use super::upgrade_path::check_upgrade;
+use super::{findings::Findings, ratchet::Ratchet, subject::Subject, upgrade_path::check_upgrade};
 use crate::apimachinery::{FieldError, is_duration};
-use crate::definition::Path;
 use crate::definition::admission::{Check, Rule};
-use crate::json::Json;
+use crate::{definition::Path, json::Json};
 
 /// Whether a rule belongs to a controller version. A server without one has the rules of all.
 pub(super) fn applies(rule: &Rule, controller: Option<&Version>) -> bool {

@@ -1,7 +1,6 @@
 //! A write in the version that a rule speaks of.
 
-use super::compare::same_value;
-use super::field_path::field_in;
+use super::{compare::same_value, field_path::field_in};
 use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object, tree};

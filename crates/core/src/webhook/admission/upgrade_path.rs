@@ -2,14 +2,10 @@
 
 use semver::Version;
 
-use super::findings::Findings;
-use super::subject::Subject;
-use crate::apimachinery::FieldError;
-use crate::definition::Path;
+use super::{findings::Findings, subject::Subject};
 use crate::definition::admission::{Check, Reading, UpgradePath};
-use crate::json::Json;
 use crate::upgrade::{self, Refused};
-use crate::webhook::convert::Object;
+use crate::{apimachinery::FieldError, definition::Path, json::Json, webhook::convert::Object};
 
 /// Nothing runs before an object is there. What runs is what the status said before this write.
 pub(super) fn check_upgrade(

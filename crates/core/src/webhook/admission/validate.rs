@@ -1,19 +1,16 @@
 //! The judgement of one write by the rules of one controller version.
 
-use super::controller::ControllerVersion;
-use super::findings::Findings;
 use super::handover::{enter, leave};
 use super::judgement::{Flip, Judgement, Judging};
-use super::ratchet::Ratchet;
-use super::role::Role;
 use super::rules::{applies, apply};
-use super::settings::Settings;
 use super::subject::{Request, Subject};
 use super::warnings::{dropped_fields, rollout};
-use super::write::Write;
+use super::{
+    controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role,
+    settings::Settings, write::Write,
+};
 use crate::apimachinery::{FieldError, Reason};
-use crate::definition::Kind;
-use crate::webhook::convert::ConvertError;
+use crate::{definition::Kind, webhook::convert::ConvertError};
 
 /// Judges a create or an update.
 pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judgement {

@@ -3,8 +3,7 @@
 use super::field_path::field_in;
 use super::subject::{Request, Subject};
 use crate::definition::{Path, Rollout, Side};
-use crate::json::Json;
-use crate::webhook::convert::tree;
+use crate::{json::Json, webhook::convert::tree};
 
 /// What an update will roll out, and why. `subject` is the write in the version that is hashed.
 pub(super) fn rollout(

@@ -1,13 +1,12 @@
 //! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
 
 use crate::apimachinery::{Status, excerpt};
-use crate::definition::Kind;
 use crate::webhook::admission::{self, Settings, Write};
-use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{Outcome, Reply};
 use crate::webhook::review::{
     AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse,
 };
+use crate::{definition::Kind, webhook::kinds::Kinds};
 
 /// Answers a body with what has to be changed in the object.
 ///

@@ -1,13 +1,12 @@
 //! Answers a `ConversionReview`: every object converted, or a sentence that names those that cannot be.
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::json::Json;
 use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
-use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{Conversions, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
 };
+use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body.
 ///

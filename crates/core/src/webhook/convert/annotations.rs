@@ -1,8 +1,7 @@
 //! An object's annotations, and ours among them.
 
-use super::error::ConvertError;
 use super::kept::{ANNOTATIONS, DISPLACED, Kept, recognized};
-use super::tree::Was;
+use super::{error::ConvertError, tree::Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 

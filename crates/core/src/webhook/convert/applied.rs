@@ -1,9 +1,7 @@
 //! One operation applied to one object: the values it read, the values it writes, and what must be kept of them.
 
-use super::change::Change;
-use super::context::Context;
 use super::kept::{Kept, identical, same};
-use super::tree;
+use super::{change::Change, context::Context, tree};
 use crate::definition::{Fragment, Operation, Place, Side};
 use crate::json::Json;
 

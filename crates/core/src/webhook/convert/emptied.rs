@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::error::ConvertError;
-use super::kept::Kept;
 use super::tree::{self, Was};
+use super::{error::ConvertError, kept::Kept};
 use crate::definition::{Level, Path, Side};
 use crate::json::Json;
 

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::definition::Kind;
-use crate::json::Duplicate;
+use crate::{definition::Kind, json::Duplicate};
 
 /// Why an object cannot be converted: the field, and what is wrong with it.
 #[derive(Clone, Debug, Eq, PartialEq)]

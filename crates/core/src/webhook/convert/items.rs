@@ -11,9 +11,8 @@
 //! back to v1    disks: [{name: c}, {name: b}, {name: a, raid: 5}]
 //! ```
 
-use super::error::ConvertError;
 use super::kept::{Kept, KeptItems, each};
-use super::tree;
+use super::{error::ConvertError, tree};
 use crate::definition::{Path, Side, Sides};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;

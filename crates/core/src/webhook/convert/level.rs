@@ -13,12 +13,10 @@
 //! ```
 
 use super::applied::{Applied, join};
-use super::context::Context;
 use super::emptied::{Emptied, usual};
-use super::error::ConvertError;
-use super::items::convert_items;
 use super::kept::{Kept, KeptItems};
 use super::tree::{self, Was};
+use super::{context::Context, error::ConvertError, items::convert_items};
 use crate::definition::{Fragment, Items, Level, Operation, Path, Place, Side};
 use crate::json::Json;
 

@@ -1,9 +1,6 @@
 //! An object with its head taken apart, on its way through the versions of its kind.
 
-use super::annotations::Annotations;
-use super::change::Trace;
-use super::error::ConvertError;
-use super::step;
+use super::{annotations::Annotations, change::Trace, error::ConvertError, step};
 use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
 use crate::json::{Json, Members};
 use crate::webhook::rollout::{self, Preimage};

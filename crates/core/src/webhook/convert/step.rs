@@ -1,15 +1,13 @@
 //! One step between two neighbouring versions: give back what was kept, run the operations, keep what does not fit.
 
-use super::annotations::Annotations;
-use super::change::Trace;
-use super::context::Context;
-use super::error::ConvertError;
-use super::kept::recognized;
 use super::status::{Requests, StatusConversion, Traced};
+use super::{
+    annotations::Annotations, change::Trace, context::Context, error::ConvertError,
+    kept::recognized,
+};
 use super::{level, status, tree};
 use crate::definition::{Kind, Side, Step};
-use crate::json::Json;
-use crate::webhook::rollout;
+use crate::{json::Json, webhook::rollout};
 
 /// Moves an object to the other version of a step. Returns whether a change that waits for somebody was taken as
 /// completed.

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::entry::Entry;
-use crate::definition::Fragment;
-use crate::definition::Place;
+use crate::definition::{Fragment, Place};
 use crate::json::{Json, Members};
 
 /// The entry for annotations that were there, but empty or null, before ours was added.

@@ -1,8 +1,7 @@
 //! What an annotation holds about one field.
 
 use super::values;
-use crate::definition::Fragment;
-use crate::definition::Place;
+use crate::definition::{Fragment, Place};
 use crate::json::{Json, Members};
 use crate::webhook::convert::tree::Was;
 

@@ -2,12 +2,9 @@
 
 use super::fields::{StatusConversion, get, is_hash, set};
 use super::requests::{is_done, other_than, standing_for};
-use crate::definition::Place;
-use crate::json::Json;
 use crate::webhook::convert::change::{Change, Trace};
-use crate::webhook::convert::error::ConvertError;
-use crate::webhook::convert::kept::Kept;
-use crate::webhook::convert::tree;
+use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
+use crate::{definition::Place, json::Json};
 
 /// Writes the older version's requests.
 pub(in crate::webhook::convert) fn down<'a>(

@@ -3,9 +3,7 @@
 use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
 use crate::webhook::convert::change::{Change, Trace};
-use crate::webhook::convert::error::ConvertError;
-use crate::webhook::convert::kept::Kept;
-use crate::webhook::convert::tree;
+use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
 
 /// The requests and hashes of an object before it was converted.
 pub(in crate::webhook::convert) struct Traced<'s> {

@@ -2,10 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::definition::RolloutStatus;
-use crate::json::Json;
-use crate::webhook::convert::error::ConvertError;
-use crate::webhook::convert::tree;
+use crate::webhook::{convert::error::ConvertError, convert::tree};
+use crate::{definition::RolloutStatus, json::Json};
 
 /// The older version's requests, taken out of the object before its operations run.
 pub(in crate::webhook::convert) struct Requests<'a> {

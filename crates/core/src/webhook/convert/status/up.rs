@@ -2,10 +2,8 @@
 
 use super::fields::{StatusConversion, get, is_hash, set};
 use super::requests::{self, Requests, is_done};
-use crate::definition::Place;
-use crate::json::Json;
-use crate::webhook::convert::error::ConvertError;
-use crate::webhook::convert::kept::Kept;
+use crate::webhook::{convert::error::ConvertError, convert::kept::Kept};
+use crate::{definition::Place, json::Json};
 
 /// What the hashes that an older status carries are worth.
 #[derive(Clone, Copy)]
