@@ -2,7 +2,7 @@
 
 use crate::definition::{Path, Place, RolloutStatus};
 use crate::json::Json;
-use crate::webhook::{convert::error::ConvertError, convert::tree};
+use crate::webhook::convert::{error::ConvertError, tree};
 
 /// One conversion of the status.
 pub(in crate::webhook::convert) struct StatusConversion<'s> {

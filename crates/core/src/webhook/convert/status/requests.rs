@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::webhook::{convert::error::ConvertError, convert::tree};
+use crate::webhook::convert::{error::ConvertError, tree};
 use crate::{definition::RolloutStatus, json::Json};
 
 /// The older version's requests, taken out of the object before its operations run.

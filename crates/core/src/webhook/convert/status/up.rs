@@ -2,7 +2,7 @@
 
 use super::fields::{StatusConversion, get, is_hash, set};
 use super::requests::{self, Requests, is_done};
-use crate::webhook::{convert::error::ConvertError, convert::kept::Kept};
+use crate::webhook::convert::{error::ConvertError, kept::Kept};
 use crate::{definition::Place, json::Json};
 
 /// What the hashes that an older status carries are worth.
