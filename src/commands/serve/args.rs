@@ -10,6 +10,7 @@ use pointsman_server::units::{parse_duration, parse_size};
 use crate::commands::admission::AdmissionArgs;
 
 #[derive(Args, Debug)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "[::] is an address, in help as it is printed")]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ServeArgs {
     /// Serve on the loopback address with a throw-away certificate, kept under certs/dev. For a first try and for

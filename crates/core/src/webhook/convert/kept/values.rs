@@ -36,7 +36,7 @@ pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
     }
 }
 
-/// Reads what [`write`] wrote for so many places. `None` if it is something else.
+/// Reads what [`write()`] wrote for so many places. `None` if it is something else.
 pub(super) fn read<'a>(written: Option<&Json<'_>>, places: usize) -> Option<Fragment<'a>> {
     match (written, places) {
         (None, places) => Some(vec![None; places]),
