@@ -24,7 +24,6 @@ pub(crate) enum Json {
 const DEPTH: usize = 128;
 
 impl Json {
-    /// Reads JSON.
     pub(crate) fn from_json(text: &str) -> anyhow::Result<Self> {
         read(text.trim(), 0)
     }
@@ -33,7 +32,6 @@ impl Json {
         Self::String(text.into())
     }
 
-    /// An object of these members.
     pub(crate) fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
         Self::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
     }
@@ -98,7 +96,6 @@ impl Serialize for Json {
     }
 }
 
-/// A JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

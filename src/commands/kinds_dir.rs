@@ -121,7 +121,6 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
     Ok(Some(read(file, source)?))
 }
 
-/// Reads a file as a definition.
 pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
     let kind =
         Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;

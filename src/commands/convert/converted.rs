@@ -12,7 +12,6 @@ pub(super) struct Converted {
 }
 
 impl Converted {
-    /// An object that stays as it is.
     pub(super) fn unchanged(object: &Object) -> Result<Self, String> {
         let json = Json::from_json(&object.text);
         let object = json.map_err(|error| format!("{}: {error}", object.label()))?;

@@ -59,7 +59,6 @@ struct Head {
 }
 
 impl Document {
-    /// Reads the text of a definition.
     pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
         let document: Self = match serde_saphyr::from_str(text) {
             Ok(document) => document,

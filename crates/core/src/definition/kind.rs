@@ -202,7 +202,6 @@ impl Kind {
         self.rollout.as_ref()?.force.as_deref()
     }
 
-    /// The index of a version, by its name.
     pub(crate) fn version(&self, name: &str) -> Option<VersionIndex> {
         self.versions.named(name)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::schema::Schema;
 
-/// A version of a kind.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub(crate) name: Arc<str>,
@@ -67,7 +66,6 @@ impl Versions {
         VersionIndex(self.newer.len())
     }
 
-    /// The version that is stored.
     pub(super) fn storage(&self) -> &Version {
         self.at(self.storage)
     }
@@ -77,7 +75,6 @@ impl Versions {
         self.iter().position(is).map(VersionIndex)
     }
 
-    /// The version of a name.
     pub(crate) fn named(&self, name: &str) -> Option<VersionIndex> {
         self.find(|version| version.name.as_ref() == name)
     }
@@ -88,7 +85,6 @@ impl Versions {
         self.iter().zip(newer).map(|(older, (newer, index))| (older, newer, index))
     }
 
-    /// The names, for messages.
     pub(super) fn names(&self) -> String {
         self.iter().map(|version| version.name.as_ref()).collect::<Vec<_>>().join(", ")
     }

@@ -34,7 +34,6 @@ impl<'a> Json<'a> {
         Json::Text(Cow::Owned(text))
     }
 
-    /// A JSON string.
     pub(crate) fn string(value: &str) -> Self {
         let mut text = String::with_capacity(value.len() + 2);
         scan::escape(value, &mut text);

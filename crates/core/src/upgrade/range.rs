@@ -57,7 +57,6 @@ impl Range {
         })
     }
 
-    /// The first version of the range.
     pub(crate) fn first(&self) -> Option<Version> {
         let bounds = self.0.iter().filter(|(side, _)| *side == Bound::AtLeast);
         bounds.map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch)).max()

@@ -45,7 +45,6 @@ impl Kinds {
         &self.0
     }
 
-    /// The kind of an object.
     pub(super) fn of(&self, object: &Object<'_>) -> Result<&Kind, ConvertError> {
         let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
         self.named(group, &object.kind)

@@ -59,7 +59,6 @@ impl Admission {
         Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
     }
 
-    /// Compiles the admission block of a kind.
     pub(crate) fn compile(
         spec: &Spanned<AdmissionSpec>,
         group: &str,

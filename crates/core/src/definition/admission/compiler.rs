@@ -153,7 +153,6 @@ impl<'a> RuleCompiler<'a> {
         found
     }
 
-    /// The upgrade path of a name.
     pub(super) fn upgrade_path(&mut self, name: &str) -> Option<UpgradePath> {
         let found = self.paths.get(name).cloned();
         if found.is_none() {

@@ -4,7 +4,6 @@ use super::{rule_spec::Reading, upgrade_path::UpgradePath};
 use crate::definition::{path::Path, version::VersionIndex};
 use crate::{json::Json, upgrade::Range};
 
-/// One rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
     /// A name for metrics and audit annotations, made of the rule and its field.
@@ -19,7 +18,6 @@ pub(crate) struct Rule {
     pub(crate) check: Check,
 }
 
-/// What a rule checks.
 #[derive(Debug)]
 pub(crate) enum Check {
     Deprecated {

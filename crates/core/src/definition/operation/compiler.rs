@@ -123,7 +123,6 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A place on each side.
     pub(super) fn places(&mut self, from: &str, to: &str) -> Option<Sides<Place>> {
         let older = self.place(Side::Older, from);
         let newer = self.place(Side::Newer, to);

@@ -93,7 +93,6 @@ impl<'k> Judging<'k> {
         Self { kind, enforcement, judgement: Judgement::default() }
     }
 
-    /// Adds what a rule found.
     pub(super) fn add(&mut self, rule: &str, found: Findings) {
         let enforced = self.enforcement == Enforcement::Enforce;
         for error in found.errors {

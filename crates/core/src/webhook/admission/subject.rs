@@ -50,7 +50,6 @@ impl<'k, 'j> Subject<'k, 'j> {
         Ok(Self { kind, at, request: request.at, new, old, sent })
     }
 
-    /// The version it is in.
     pub(super) fn version(&self) -> VersionIndex {
         self.at
     }

@@ -28,7 +28,7 @@ impl<'j> Sent<'j> {
     }
 
     /// The object, taken apart.
-    pub(in crate::webhook) fn object(&self) -> Result<Object<'j>, ConvertError> {
+    pub(crate) fn object(&self) -> Result<Object<'j>, ConvertError> {
         Object::open(self.json.clone())
     }
 

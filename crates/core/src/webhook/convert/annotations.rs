@@ -5,9 +5,8 @@ use super::{error::ConvertError, tree::Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
-/// The annotations of an object.
 #[derive(Clone)]
-pub(in crate::webhook) struct Annotations<'a> {
+pub(crate) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,
     /// We added to them, so they count against the budget.
@@ -55,14 +54,12 @@ impl<'a> Annotations<'a> {
         Ok(())
     }
 
-    /// The value of an annotation.
-    pub(in crate::webhook) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         let value = self.members.get(name)?;
         value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
     }
 
-    /// Sets an annotation.
-    pub(in crate::webhook) fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.members.set(name, Json::string(value));
     }
 

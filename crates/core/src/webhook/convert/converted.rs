@@ -19,7 +19,7 @@ pub struct Converted {
 }
 
 /// Converts an object to another version of its kind.
-pub(in crate::webhook) fn convert(
+pub(crate) fn convert(
     kind: &Kind,
     object: Object<'_>,
     to: VersionIndex,
@@ -29,7 +29,7 @@ pub(in crate::webhook) fn convert(
 }
 
 /// Converts an object, and says what was changed.
-pub(in crate::webhook) fn explain(
+pub(crate) fn explain(
     kind: &Kind,
     object: Object<'_>,
     to: VersionIndex,

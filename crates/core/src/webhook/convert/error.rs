@@ -116,11 +116,7 @@ impl ConvertError {
     }
 
     /// A version that a kind does not have, named at `path`.
-    pub(in crate::webhook) fn unknown_version(
-        path: &'static str,
-        version: &str,
-        kind: &Kind,
-    ) -> Self {
+    pub(crate) fn unknown_version(path: &'static str, version: &str, kind: &Kind) -> Self {
         Self::UnknownVersion {
             path,
             version: version.to_owned(),

@@ -17,18 +17,18 @@ pub enum Metadata {
 
 /// An object with its head taken apart: what every version has, and the rest.
 #[derive(Clone)]
-pub(in crate::webhook) struct Object<'a> {
-    pub(in crate::webhook) api_version: String,
-    pub(in crate::webhook) kind: String,
+pub(crate) struct Object<'a> {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
     metadata: Members<'a>,
-    pub(in crate::webhook) annotations: Annotations<'a>,
+    pub(crate) annotations: Annotations<'a>,
     /// All other top-level members.
-    pub(in crate::webhook) root: Json<'a>,
+    pub(crate) root: Json<'a>,
 }
 
 impl<'a> Object<'a> {
     /// Takes an object apart.
-    pub(in crate::webhook) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
+    pub(crate) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
         let mut members = opened(&mut json, "object")?;
         let (api_version, kind) =
             (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
@@ -66,19 +66,14 @@ impl<'a> Object<'a> {
         Ok(out)
     }
 
-    /// The version the object is in.
-    pub(in crate::webhook) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
+    pub(crate) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
         kind.versions
             .find(|version| version.api_version == self.api_version)
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
     /// Moves the object to another version.
-    pub(in crate::webhook) fn convert(
-        &mut self,
-        kind: &Kind,
-        to: VersionIndex,
-    ) -> Result<(), ConvertError> {
+    pub(crate) fn convert(&mut self, kind: &Kind, to: VersionIndex) -> Result<(), ConvertError> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)
     }
 
@@ -111,7 +106,7 @@ impl<'a> Object<'a> {
     }
 
     /// What the rollout hash is made of. The object must be in the version that is hashed.
-    pub(in crate::webhook) fn preimage(&self, rollout: &Rollout) -> Preimage {
+    pub(crate) fn preimage(&self, rollout: &Rollout) -> Preimage {
         rollout::preimage(rollout, &self.root, |key| self.annotations.text(key))
     }
 }

@@ -68,7 +68,7 @@ fn holder<'t, 'a>(
 }
 
 /// The value at a path.
-pub(in crate::webhook) fn get<'t, 'a>(
+pub(crate) fn get<'t, 'a>(
     root: &'t mut Json<'a>,
     prefix: &str,
     path: &Path,
@@ -174,8 +174,7 @@ fn put_new<'a>(
     Ok(())
 }
 
-/// Whether there is an object at a path.
-pub(in crate::webhook) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
+pub(crate) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
 }
 

@@ -37,7 +37,6 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// The uid of the request.
     pub(crate) fn uid(&self) -> &str {
         &self.uid
     }

@@ -7,13 +7,13 @@ use crate::definition::{Fragment, Place};
 use crate::json::{Json, Members};
 
 /// The entry for annotations that were there, but empty or null, before ours was added.
-pub(in crate::webhook::convert) const ANNOTATIONS: &str = "metadata.annotations";
+pub(crate) const ANNOTATIONS: &str = "metadata.annotations";
 /// The entry for somebody else's annotation under the name of ours.
-pub(in crate::webhook::convert) const DISPLACED: &str = "metadata.annotations[*]";
+pub(crate) const DISPLACED: &str = "metadata.annotations[*]";
 
 /// Entries that were read, or are being written, by the paths of their fields.
 #[derive(Debug, Default)]
-pub(in crate::webhook::convert) struct Kept<'a>(Vec<(Cow<'a, str>, Entry<'a>)>);
+pub(crate) struct Kept<'a>(Vec<(Cow<'a, str>, Entry<'a>)>);
 
 impl<'a> Kept<'a> {
     /// Parses an annotation. `None` if this is not the form that we write.
@@ -28,7 +28,7 @@ impl<'a> Kept<'a> {
         Self(members.into_pairs().map(|(path, entry)| (path, Entry::read(entry))).collect())
     }
 
-    pub(in crate::webhook::convert) fn into_json(self) -> Json<'a> {
+    pub(crate) fn into_json(self) -> Json<'a> {
         let mut written = Members::default();
         for (path, entry) in self.0 {
             written.set(&path, entry.into_json());
@@ -36,7 +36,7 @@ impl<'a> Kept<'a> {
         Json::Object(written)
     }
 
-    pub(in crate::webhook::convert) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -45,17 +45,12 @@ impl<'a> Kept<'a> {
         self.0.iter().map(|(path, _)| path.as_ref())
     }
 
-    /// The entry of a field.
-    pub(in crate::webhook::convert) fn entry(&self, path: &str) -> Option<&Entry<'a>> {
+    pub(crate) fn entry(&self, path: &str) -> Option<&Entry<'a>> {
         self.0.iter().find(|(other, _)| other == path).map(|(_, entry)| entry)
     }
 
     /// Adds to the entry of a field.
-    pub(in crate::webhook::convert) fn add(
-        &mut self,
-        path: &str,
-        add: impl FnOnce(&mut Entry<'a>),
-    ) {
+    pub(crate) fn add(&mut self, path: &str, add: impl FnOnce(&mut Entry<'a>)) {
         match self.0.iter_mut().find(|(other, _)| other == path) {
             Some((_, entry)) => add(entry),
             None => {
@@ -67,7 +62,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Keeps the values of a field, with what they became.
-    pub(in crate::webhook::convert) fn keep(
+    pub(crate) fn keep(
         &mut self,
         path: &str,
         value: &[Option<Json<'a>>],
@@ -77,7 +72,7 @@ impl<'a> Kept<'a> {
     }
 
     /// The kept values of a field, if what they became is untouched and the schema admits them.
-    pub(in crate::webhook::convert) fn give_back<'b>(
+    pub(crate) fn give_back<'b>(
         &self,
         path: &str,
         places: &[Place],

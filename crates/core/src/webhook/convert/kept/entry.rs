@@ -8,26 +8,26 @@ use crate::webhook::convert::tree::Was;
 /// What is kept of one field. All members are optional; an entry without any says that the field was absent, and became
 /// absent. A member that is not in this table is passed over, and so is one that holds what it cannot mean.
 #[derive(Debug, Default)]
-pub(in crate::webhook::convert) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// `was`: what an object on the way to moved fields was before they moved in: `absent`, `empty` or `null`.
-    pub(in crate::webhook::convert) was: Option<Json<'a>>,
+    pub(crate) was: Option<Json<'a>>,
     /// `value`: the field's value in the version that the annotation is named after. Given back while what it became is
     /// untouched.
-    pub(in crate::webhook::convert) value: Option<Json<'a>>,
+    pub(crate) value: Option<Json<'a>>,
     /// `became`: what the value was turned into.
-    pub(in crate::webhook::convert) became: Option<Json<'a>>,
+    pub(crate) became: Option<Json<'a>>,
     /// `derived`: a value that we made up: not the user's while it is untouched.
-    pub(in crate::webhook::convert) derived: Option<Json<'a>>,
+    pub(crate) derived: Option<Json<'a>>,
     /// `left`: a kept value that was given back: somebody wrote the field if it holds another one.
-    pub(in crate::webhook::convert) given_back: Option<Json<'a>>,
+    pub(crate) given_back: Option<Json<'a>>,
     /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays so
     /// while the hash is this one.
-    pub(in crate::webhook::convert) found_at: Option<Json<'a>>,
+    pub(crate) found_at: Option<Json<'a>>,
     /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list was
     /// dropped by somebody.
-    pub(in crate::webhook::convert) absent_hashes: Option<Json<'a>>,
+    pub(crate) absent_hashes: Option<Json<'a>>,
     /// `each`: the same for the items of a list or map: pairs of what tells an item apart, and its entries.
-    pub(in crate::webhook::convert) each: Option<Json<'a>>,
+    pub(crate) each: Option<Json<'a>>,
 }
 
 impl<'a> Entry<'a> {
@@ -70,7 +70,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The kept values, if what they became is untouched and the schema admits them. `now` is what stands there now.
-    pub(in crate::webhook::convert) fn give_back<'b>(
+    pub(crate) fn give_back<'b>(
         &self,
         places: &[Place],
         now: &[Option<Json<'_>>],
@@ -90,11 +90,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Keeps values, with what they became.
-    pub(in crate::webhook::convert) fn keep(
-        &mut self,
-        value: &[Option<Json<'a>>],
-        became: &[Option<Json<'a>>],
-    ) {
+    pub(crate) fn keep(&mut self, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
         for (member, values) in [(&mut self.value, value), (&mut self.became, became)] {
             if let Some(written) = values::write(values) {
                 *member = Some(written);
@@ -103,7 +99,7 @@ impl<'a> Entry<'a> {
     }
 
     /// What an object on the way to a field was.
-    pub(in crate::webhook::convert) fn was(&self) -> Option<Was> {
+    pub(crate) fn was(&self) -> Option<Was> {
         match self.was.as_ref()?.as_str()?.as_ref() {
             "absent" => Some(Was::Absent),
             "empty" => Some(Was::Empty),
@@ -112,7 +108,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    pub(in crate::webhook::convert) fn set_was(&mut self, was: Was) {
+    pub(crate) fn set_was(&mut self, was: Was) {
         self.was = Some(Json::string(match was {
             Was::Absent => "absent",
             Was::Empty => "empty",
@@ -121,7 +117,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Whether the status is known not to have had the hash at a path.
-    pub(in crate::webhook::convert) fn notes_absence_of(&self, path: &str) -> bool {
+    pub(crate) fn notes_absence_of(&self, path: &str) -> bool {
         self.absent_hashes.as_ref().is_some_and(|absent| {
             absent.elements().iter().any(|id| id.as_str().as_deref() == Some(path))
         })

@@ -7,11 +7,11 @@ use crate::json::{Json, normal};
 
 /// The entries that items have, by what tells an item apart. Items that look alike get theirs in order.
 #[derive(Debug, Default)]
-pub(in crate::webhook::convert) struct KeptItems<'a>(HashMap<String, VecDeque<Kept<'a>>>);
+pub(crate) struct KeptItems<'a>(HashMap<String, VecDeque<Kept<'a>>>);
 
 impl<'a> KeptItems<'a> {
     /// Reads an `each`. What is no pair is passed over.
-    pub(in crate::webhook::convert) fn read(each: Option<&Json<'a>>) -> Self {
+    pub(crate) fn read(each: Option<&Json<'a>>) -> Self {
         let pair = |mut pair: Json<'a>| {
             let elements = pair.open_array()?;
             let entries = std::mem::take(elements.pop()?.open().ok()??);
@@ -26,18 +26,18 @@ impl<'a> KeptItems<'a> {
         Self(items)
     }
 
-    pub(in crate::webhook::convert) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The entries of the next item that is told apart so.
-    pub(in crate::webhook::convert) fn take(&mut self, identity: &Json<'_>) -> Option<Kept<'a>> {
+    pub(crate) fn take(&mut self, identity: &Json<'_>) -> Option<Kept<'a>> {
         self.0.get_mut(&normal(&identity.to_text()))?.pop_front()
     }
 }
 
 /// Writes an `each`. An item that keeps nothing is in it only where another one looks like it.
-pub(in crate::webhook::convert) fn each<'a>(items: Vec<(Json<'a>, Kept<'a>)>) -> Option<Json<'a>> {
+pub(crate) fn each<'a>(items: Vec<(Json<'a>, Kept<'a>)>) -> Option<Json<'a>> {
     let needed: HashSet<String> = items
         .iter()
         .filter(|(_, kept)| !kept.is_empty())

@@ -4,7 +4,7 @@ use super::annotation::{ANNOTATIONS, DISPLACED, Kept};
 use crate::definition::{Level, Path, Step};
 
 /// The entries that a step wrote. Anything else is somebody else's annotation.
-pub(in crate::webhook::convert) fn recognized<'t>(text: &'t str, step: &Step) -> Option<Kept<'t>> {
+pub(crate) fn recognized<'t>(text: &'t str, step: &Step) -> Option<Kept<'t>> {
     let known = |path: &str| {
         matches!(path, ANNOTATIONS | DISPLACED)
             || is_in_status(path, step)

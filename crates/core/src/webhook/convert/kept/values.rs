@@ -4,10 +4,7 @@ use crate::definition::Fragment;
 use crate::json::{Json, spelled};
 
 /// Whether two fragments are the same values, absence included.
-pub(in crate::webhook::convert) fn same(
-    one: &[Option<Json<'_>>],
-    two: &[Option<Json<'_>>],
-) -> bool {
+pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
     one.len() == two.len()
         && one.iter().zip(two).all(|pair| match pair {
             (None, None) => true,
@@ -17,10 +14,7 @@ pub(in crate::webhook::convert) fn same(
 }
 
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
-pub(in crate::webhook::convert) fn identical(
-    one: &[Option<Json<'_>>],
-    two: &[Option<Json<'_>>],
-) -> bool {
+pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
     let spelled = |value: &Json<'_>| spelled(&value.to_text());
     same(one, two) && one.iter().flatten().map(spelled).eq(two.iter().flatten().map(spelled))
 }

@@ -7,7 +7,7 @@ use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
 use crate::{definition::Place, json::Json};
 
 /// Writes the older version's requests.
-pub(in crate::webhook::convert) fn down<'a>(
+pub(crate) fn down<'a>(
     status: &StatusConversion<'_>,
     root: &mut Json<'a>,
     kept: &Kept<'_>,

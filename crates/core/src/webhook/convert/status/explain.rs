@@ -6,7 +6,7 @@ use crate::webhook::convert::change::{Change, Trace};
 use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
 
 /// The requests and hashes of an object before it was converted.
-pub(in crate::webhook::convert) struct Traced<'s> {
+pub(crate) struct Traced<'s> {
     pairs: Vec<(Field<'s>, Field<'s>)>,
 }
 
@@ -17,7 +17,7 @@ struct Field<'s> {
 
 impl<'s> Traced<'s> {
     /// Looks at an object of the older version.
-    pub(in crate::webhook::convert) fn before(
+    pub(crate) fn before(
         root: &mut Json<'_>,
         status: &'s RolloutStatus,
     ) -> Result<Self, ConvertError> {
@@ -35,7 +35,7 @@ impl<'s> Traced<'s> {
     }
 
     /// Tells what is other in the newer version.
-    pub(in crate::webhook::convert) fn tell_after(
+    pub(crate) fn tell_after(
         self,
         root: &mut Json<'_>,
         to_keep: &Kept<'_>,

@@ -4,12 +4,11 @@ use crate::definition::{Path, Place, RolloutStatus};
 use crate::json::Json;
 use crate::webhook::convert::{error::ConvertError, tree};
 
-/// One conversion of the status.
-pub(in crate::webhook::convert) struct StatusConversion<'s> {
+pub(crate) struct StatusConversion<'s> {
     /// Where the versions have their hashes, requests and reasons.
-    pub(in crate::webhook::convert) fields: &'s RolloutStatus,
+    pub(crate) fields: &'s RolloutStatus,
     /// The rollout hash of the object. `None` if the object is not complete: nothing is made up for it.
-    pub(in crate::webhook::convert) calculated: Option<String>,
+    pub(crate) calculated: Option<String>,
 }
 
 impl StatusConversion<'_> {
@@ -33,7 +32,6 @@ impl StatusConversion<'_> {
     }
 }
 
-/// Whether a value is a hash.
 pub(super) fn is_hash(value: Option<&Json<'_>>, hash: &str) -> bool {
     value.is_some_and(|value| value.as_str().is_some_and(|value| value == hash))
 }

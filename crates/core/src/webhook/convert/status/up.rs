@@ -17,7 +17,7 @@ enum Carried {
 }
 
 /// Writes the newer version's status. Returns whether a change that waits for somebody was taken as completed.
-pub(in crate::webhook::convert) fn up<'a>(
+pub(crate) fn up<'a>(
     status: &StatusConversion<'_>,
     root: &mut Json<'a>,
     requests: Requests<'a>,
