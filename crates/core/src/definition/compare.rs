@@ -97,7 +97,7 @@ impl Comparison<'_> {
 
     /// What an operation leaves to be compared.
     fn operation(&mut self, prefix: &str, operation: &Operation) {
-        let Some((at, rest)) = operation.unexplained(|path| name(prefix, path)) else {
+        let Some((at, rest)) = operation.unexplained(|path| path.after(prefix)) else {
             return;
         };
         if let Some(problem) = rest.problem {
@@ -129,7 +129,7 @@ impl Comparison<'_> {
             let inner = path.join(field);
             let one = one.filter(|_| !explained.at(Side::Older, &inner));
             let two = two.filter(|_| !explained.at(Side::Newer, &inner));
-            let at = name(prefix, &inner);
+            let at = inner.after(prefix);
             match (one, two) {
                 (None, None) => {}
                 (Some(one), Some(two)) => {
@@ -218,15 +218,6 @@ impl Comparison<'_> {
                 ),
             ),
         }
-    }
-}
-
-/// How a place is named in messages: list items and map values are `[*]`.
-fn name(prefix: &str, path: &Path) -> String {
-    match (prefix.is_empty(), path.is_empty()) {
-        (true, _) => path.to_string(),
-        (false, true) => prefix.to_owned(),
-        (false, false) => format!("{prefix}.{path}"),
     }
 }
 

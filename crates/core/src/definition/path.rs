@@ -66,6 +66,15 @@ impl Path {
         self.0.split_last().map(|(_, rest)| Self(rest.to_vec()))
     }
 
+    /// The path as messages name it, behind the path of what it is in: items of lists and maps are `[*]` there.
+    pub(crate) fn after(&self, prefix: &str) -> String {
+        match (prefix.is_empty(), self.is_empty()) {
+            (true, _) => self.to_string(),
+            (false, true) => prefix.to_owned(),
+            (false, false) => format!("{prefix}.{self}"),
+        }
+    }
+
     /// The same place, where what was at `from` is at `to`.
     pub(crate) fn moved(&self, from: &Self, to: &Self) -> Self {
         let rest = self.0.get(from.0.len()..).unwrap_or_default();

@@ -18,11 +18,7 @@ fn place(prefix: &str, path: &Path, depth: usize) -> String {
     for name in path.names().iter().take(depth) {
         at = at.join(name);
     }
-    match (prefix.is_empty(), at.is_empty()) {
-        (true, _) => at.to_string(),
-        (false, true) => prefix.to_owned(),
-        (false, false) => format!("{prefix}.{at}"),
-    }
+    at.after(prefix)
 }
 
 /// Opens the value that `depth` names of `path` lead to.
@@ -105,71 +101,36 @@ pub(super) fn put<'a>(
     };
     let mut here = root;
     let mut at = Path::default();
+    // One that is made now is empty, but it was absent, and that is told already.
+    let mut is_new = true;
     for depth in 0..=way.len() {
-        if depth > 0 {
-            let was = match here.is_null() {
-                true => Some(Was::Null),
-                false => open(here, prefix, path, depth)?
-                    .is_some_and(|members| members.is_empty())
-                    .then_some(Was::Empty),
-            };
-            if let Some(was) = was {
-                made(at.clone(), was);
-            }
+        if !is_new && here.is_null() {
+            made(at.clone(), Was::Null);
         }
         if here.is_null() {
             *here = Json::Object(Members::default());
+            is_new = true;
         }
         let Some(members) = open(here, prefix, path, depth)? else {
             return Ok(());
         };
+        if !is_new && members.is_empty() {
+            made(at.clone(), Was::Empty);
+        }
         let Some(name) = way.get(depth) else {
             members.set(last, value);
             return Ok(());
         };
         at = at.join(name);
-        if members.get(name).is_none() {
+        is_new = members.get(name).is_none();
+        if is_new {
             made(at.clone(), Was::Absent);
             members.set(name, Json::Object(Members::default()));
-            // Told once: what is made now is empty, but it was absent.
-            let Some(next) = members.get_mut(name) else {
-                return Ok(());
-            };
-            return put_new(next, way, depth + 1, last, value, &mut at, made);
         }
         let Some(next) = members.get_mut(name) else {
             return Ok(());
         };
         here = next;
-    }
-    Ok(())
-}
-
-/// Puts a value into an object that was just made, with all objects on the rest of the way.
-fn put_new<'a>(
-    here: &mut Json<'a>,
-    way: &[Box<str>],
-    depth: usize,
-    last: &str,
-    value: Json<'a>,
-    at: &mut Path,
-    made: &mut dyn FnMut(Path, Was),
-) -> Result<(), ConvertError> {
-    let mut here = here;
-    for name in way.iter().skip(depth) {
-        *at = at.join(name);
-        made(at.clone(), Was::Absent);
-        let Ok(Some(members)) = here.open() else {
-            return Ok(());
-        };
-        members.set(name, Json::Object(Members::default()));
-        let Some(next) = members.get_mut(name) else {
-            return Ok(());
-        };
-        here = next;
-    }
-    if let Ok(Some(members)) = here.open() {
-        members.set(last, value);
     }
     Ok(())
 }
