@@ -113,7 +113,7 @@ pub(crate) fn rolls(scene: &Scene<'_>, name: &str) -> bool {
 }
 
 /// Whether automation at v1alpha1 that waits for its request is told that it is done.
-pub(crate) fn told_done(scene: &Scene<'_>, name: &str) -> bool {
+pub(crate) fn reports_completion(scene: &Scene<'_>, name: &str) -> bool {
     let object = scene.get(scene.sample.old, name).ok();
     let requested = &object["spec"]["requestRollout"];
     assert!(requested.is_string(), "{object:#}");

@@ -10,13 +10,13 @@ use crate::support::client::Answer;
 use crate::support::scene::{APPLY, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("conversion_errors_reach_every_verb", unreadable).failing(),
+    Scenario::new("conversion_errors_reach_every_verb", conversion_errors).failing(),
     Scenario::new("oversized_kept_fields_are_never_stored", too_big).materialize().failing(),
     Scenario::new("one_bad_object_harms_no_other", one_of_many).failing(),
 ];
 
 /// An object whose spec is text: written by somebody who can write to etcd, or by an older CRD.
-fn unreadable(scene: &Scene<'_>) {
+fn conversion_errors(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(new);
     let object = scene.create(old, &scene.object(old, "bad")).ok();

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::controllers::{
-    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, rolls,
-    told_done,
+    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller,
+    reports_completion, rolls,
 };
 use crate::scenario::Scenario;
 use crate::support::scene::Scene;
@@ -29,13 +29,16 @@ fn adopting(scene: &Scene<'_>) {
             scene.store(storage);
         }
         assert!(!rolls(scene, "a"), "{storage} stored");
-        assert!(told_done(scene, "a"), "{storage} stored");
+        assert!(reports_completion(scene, "a"), "{storage} stored");
         assert_eq!(scene.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
         // Rewritten, and with a status of the new controller's own.
         scene.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
         assert!(!rolls(scene, "a"), "{storage} stored, rewritten");
         new_controller(scene, "a", Phase::Settled);
-        assert!(!rolls(scene, "a") && told_done(scene, "a"), "{storage} stored, new controller");
+        assert!(
+            !rolls(scene, "a") && reports_completion(scene, "a"),
+            "{storage} stored, new controller"
+        );
     }
     // Fields that call for no rollout do not, in either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
@@ -61,11 +64,11 @@ fn under_way(scene: &Scene<'_>) {
             let requested = (phase != Phase::Promoting).then(|| json!(calculated(scene, &name)));
             assert_eq!(seen.get("requestedRolloutHash"), requested.as_ref(), "{name}");
             if phase != Phase::Fresh {
-                assert!(!told_done(scene, &name), "{name}");
+                assert!(!reports_completion(scene, &name), "{name}");
             }
             // The old controller gets it done after all.
             old_controller(scene, &name, Phase::Settled, SECOND);
-            assert!(!rolls(scene, &name) && told_done(scene, &name), "{name}");
+            assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name}");
         }
     }
 }
@@ -84,7 +87,10 @@ fn upgrades(scene: &Scene<'_>) {
                 let name = format!("{applied}-over-{born}-in-{storage}");
                 scene.force_apply(born, &name, &scene.object(born, &name), "user").ok();
                 new_controller(scene, &name, Phase::Settled);
-                assert!(!rolls(scene, &name) && told_done(scene, &name), "{name} at first");
+                assert!(
+                    !rolls(scene, &name) && reports_completion(scene, &name),
+                    "{name} at first"
+                );
                 let mut upgraded = scene.object(applied, &name);
                 upgraded["spec"]["environmentdImageRef"] =
                     json!("materialize/environmentd:v26.13.0");
@@ -93,13 +99,13 @@ fn upgrades(scene: &Scene<'_>) {
                 }
                 scene.force_apply(applied, &name, &upgraded, "user").ok();
                 assert!(rolls(scene, &name), "{name}");
-                assert!(!told_done(scene, &name), "{name}: told done before it began");
+                assert!(!reports_completion(scene, &name), "{name}: told done before it began");
                 new_controller(scene, &name, Phase::Applying);
-                assert!(!told_done(scene, &name), "{name}: told done while it rolls");
+                assert!(!reports_completion(scene, &name), "{name}: told done while it rolls");
                 new_controller(scene, &name, Phase::Promoting);
-                assert!(!told_done(scene, &name), "{name}: told done while it promotes");
+                assert!(!reports_completion(scene, &name), "{name}: told done while it promotes");
                 new_controller(scene, &name, Phase::Settled);
-                assert!(!rolls(scene, &name) && told_done(scene, &name), "{name} at last");
+                assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name} at last");
                 if applied == old {
                     assert_eq!(scene.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
                 }
@@ -120,9 +126,9 @@ fn by_annotation(scene: &Scene<'_>) {
             json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
         scene.patch(version, &name, &patch).ok();
         assert!(rolls(scene, &name), "{name}");
-        assert!(!told_done(scene, &name), "{name}");
+        assert!(!reports_completion(scene, &name), "{name}");
         new_controller(scene, &name, Phase::Settled);
-        assert!(!rolls(scene, &name) && told_done(scene, &name), "{name}");
+        assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name}");
     }
 }
 
@@ -144,14 +150,14 @@ fn old_writes(scene: &Scene<'_>) {
                 let upgrade =
                     json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
                 scene.patch(old, &name, &upgrade).ok();
-                assert!(rolls(scene, &name) && !told_done(scene, &name), "{name}");
+                assert!(rolls(scene, &name) && !reports_completion(scene, &name), "{name}");
                 if whole {
                     old_controller(scene, &name, Phase::Settled, THIRD);
                 } else {
                     let patch = json!({"status": {"lastCompletedRolloutRequest": THIRD}});
                     scene.patch(old, &format!("{name}/status"), &patch).ok();
                 }
-                assert!(told_done(scene, &name), "{name}");
+                assert!(reports_completion(scene, &name), "{name}");
                 if whole || before != Phase::Promoting {
                     assert!(!rolls(scene, &name), "{name}: {:#}", scene.get(new, &name).ok());
                 }

@@ -12,6 +12,6 @@ mod scan;
 mod tests;
 mod value;
 
-pub(crate) use normal::{Canonical, normal, spelled};
+pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
 pub(crate) use scan::unescape;
 pub(crate) use value::{Duplicate, Json, Members};

@@ -38,15 +38,15 @@ pub(crate) fn normal(text: &str) -> String {
 }
 
 /// The same with numbers as they are written.
-pub(crate) fn spelled(text: &str) -> String {
-    write(text, None, Form::Spelled)
+pub(crate) fn normal_keeping_numbers(text: &str) -> String {
+    write(text, None, Form::KeepingNumbers)
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Form {
     Canonical,
     Normal,
-    Spelled,
+    KeepingNumbers,
 }
 
 fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {

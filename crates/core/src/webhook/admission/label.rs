@@ -10,17 +10,17 @@ pub(super) enum Label<'s> {
     Malformed,
     /// There is no label.
     None,
-    /// Another controller version's, where this server's is `own`.
-    Other { own: &'s ControllerVersion, version: String },
+    /// Another controller version's, where this server's is `this`.
+    Other { this: &'s ControllerVersion, version: String },
     /// This server's.
-    Own,
+    ThisVersion,
 }
 
 impl<'s> Label<'s> {
     /// The label of an object. Without a controller version of its own, every object is a server's own.
     pub(super) fn of(object: &Sent<'_>, kind: &Kind, settings: &'s Settings) -> Self {
         match object.label(&kind.admission.version_label) {
-            None if settings.controller.is_none() => Self::Own,
+            None if settings.controller.is_none() => Self::ThisVersion,
             None => Self::None,
             Some(value) => {
                 value.as_str().map_or(Self::Malformed, |text| Self::read(&text, settings))
@@ -31,9 +31,9 @@ impl<'s> Label<'s> {
     /// A label with this value.
     pub(super) fn read(text: &str, settings: &'s Settings) -> Self {
         match (&settings.controller, text.parse::<ControllerVersion>()) {
-            (None, _) => Self::Own,
-            (Some(own), _) if own.as_str() == text => Self::Own,
-            (Some(own), Ok(_)) => Self::Other { own, version: text.to_owned() },
+            (None, _) => Self::ThisVersion,
+            (Some(this), _) if this.as_str() == text => Self::ThisVersion,
+            (Some(this), Ok(_)) => Self::Other { this, version: text.to_owned() },
             (Some(_), Err(_)) => Self::Malformed,
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn patch(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Vec<
         stamps.push(Stamp { map: "labels", key: kind.admission.version_label.clone(), value });
     }
     // The rest is for the version that manages the object to say.
-    if label == Label::Own || (label == Label::None && settings.default) {
+    if label == Label::ThisVersion || (label == Label::None && settings.default) {
         let kept = dropped_kept_fields(kind, write);
         let hash = hash(kind, &write.new, &kept);
         stamps.extend(kept.into_iter().chain(hash));

@@ -9,8 +9,8 @@ pub(super) enum Role<'s> {
     Bystander,
     /// The object comes from another version, if a label says from which: it is judged whole, as if it were new here.
     Entered { from: Option<String> },
-    /// The object goes to another version: only whether `own` may be left is judged.
-    Left { own: &'s ControllerVersion, to: String },
+    /// The object goes to another version: only whether `this` may be left is judged.
+    Left { this: &'s ControllerVersion, to: String },
     /// Its own object, before and after.
     Owner,
     /// Another version's object, judged only to count.
@@ -22,13 +22,17 @@ impl<'s> Role<'s> {
         let new = Label::of(&write.new, kind, settings);
         let old = write.old.as_ref().map(|old| Label::of(old, kind, settings));
         match (old, new) {
-            (None | Some(Label::Own), Label::Own) => Self::Owner,
+            (None | Some(Label::ThisVersion), Label::ThisVersion) => Self::Owner,
             (None | Some(Label::None), Label::None) if settings.default => Self::Owner,
-            (Some(Label::Other { version, .. }), Label::Own) => {
+            (Some(Label::Other { version, .. }), Label::ThisVersion) => {
                 Self::Entered { from: Some(version) }
             }
-            (Some(Label::None | Label::Malformed), Label::Own) => Self::Entered { from: None },
-            (Some(Label::Own), Label::Other { own, version }) => Self::Left { own, to: version },
+            (Some(Label::None | Label::Malformed), Label::ThisVersion) => {
+                Self::Entered { from: None }
+            }
+            (Some(Label::ThisVersion), Label::Other { this, version }) => {
+                Self::Left { this, to: version }
+            }
             (_, Label::Other { version, .. })
                 if settings.shadowed.iter().any(|shadowed| shadowed.as_str() == version) =>
             {

@@ -22,8 +22,8 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
             judge_object(kind, settings, write, Ratchet::Nothing, &mut judging);
             judging.finish(Some([Flip::Entered, Flip::EnterRefused]))
         }
-        Role::Left { own, to } => {
-            judging.add("handover", leave(kind, settings, write, own, &to));
+        Role::Left { this, to } => {
+            judging.add("handover", leave(kind, settings, write, this, &to));
             judging.finish(Some([Flip::Left, Flip::LeaveRefused]))
         }
         Role::Owner => {
@@ -48,7 +48,7 @@ fn judge_object(
     let judged =
         read(kind, write).and_then(|request| apply_rules(settings, request, ratchet, judging));
     if let Err(error) = judged {
-        judging.add("readable", unreadable(write, &error, ratchet));
+        judging.add("readable", not_convertible(write, &error, ratchet));
     }
 }
 
@@ -102,7 +102,7 @@ fn apply_rules(
 }
 
 /// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.
-fn unreadable(write: &Write<'_>, error: &ConvertError, ratchet: Ratchet) -> Findings {
+fn not_convertible(write: &Write<'_>, error: &ConvertError, ratchet: Ratchet) -> Findings {
     let (path, detail) = (error.path().to_owned(), error.reason());
     let mut found = Findings::default();
     found.errors.push(FieldError { path, reason: Reason::Invalid, value: None, detail });

@@ -54,7 +54,7 @@ impl<'l, 'a> Applied<'l, 'a> {
                 keeps = true;
             }
         }
-        context.trace.tell(|| self.change(context.to, keeps, prefix));
+        context.trace.record(|| self.change(context.to, keeps, prefix));
     }
 
     /// What the values would be after the way back, if nothing were kept.

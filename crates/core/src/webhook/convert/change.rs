@@ -33,8 +33,8 @@ impl<'t> Trace<'t> {
         self.0.is_some()
     }
 
-    /// Tells a change, if there is one and somebody asked.
-    pub(super) fn tell(&mut self, change: impl FnOnce() -> Option<Change>) {
+    /// Adds a change, if there is one and somebody asked.
+    pub(super) fn record(&mut self, change: impl FnOnce() -> Option<Change>) {
         if let Some(changes) = &mut self.0 {
             changes.extend(change());
         }

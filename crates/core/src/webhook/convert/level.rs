@@ -34,7 +34,7 @@ pub(super) fn convert<'a>(
     let nothing = Kept::default();
     // What was kept of a top-level object that is gone stays away with it.
     let kept_for = |root: &Json<'_>, operation: &Operation| match prefix.is_empty()
-        && is_gone(root, level, from, operation.places.of(to))
+        && was_removed(root, level, from, operation.places.of(to))
     {
         true => &nothing,
         false => kept,
@@ -69,7 +69,7 @@ pub(super) fn convert<'a>(
 
 /// Whether the top-level object that is written into was taken away. One that the other version does not have at all
 /// cannot have been taken away there.
-fn is_gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
+fn was_removed(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
     let known = |path: &Path| {
         let mut tops = level.stays.of(from).iter().filter(|top| top.len() == 1);
         tops.any(|top| path.starts_with(top))

@@ -40,7 +40,7 @@ pub(super) fn convert<'a>(
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
             let staged = status::up(&rollout, root, requests, &kept, &mut to_keep)?;
             if let Some(before) = before {
-                before.tell_after(root, &to_keep, context.trace)?;
+                before.record_after(root, &to_keep, context.trace)?;
             }
             (to_keep, staged)
         }

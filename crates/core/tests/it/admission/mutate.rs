@@ -8,10 +8,10 @@ use super::apiserver::{ask, review};
 use super::objects::{Random, cases, object};
 use super::{embedded, serving, with};
 
-pub(super) const OWN: &str = "2.17.0";
+pub(super) const SERVED: &str = "2.17.0";
 
 pub(super) fn stamping(kind: Kind) -> Webhook {
-    serving(kind, Some(OWN), Settings { default: true, ..Settings::default() })
+    serving(kind, Some(SERVED), Settings { default: true, ..Settings::default() })
 }
 
 fn key(kind: &Kind, name: &str) -> String {
@@ -33,8 +33,8 @@ fn disturb(object: &mut Value, label: &str, random: &mut Random) {
     let labels = [
         Value::Null,
         json!({}),
-        json!({label: OWN}),
-        json!({label: OWN, "app": "x"}),
+        json!({label: SERVED}),
+        json!({label: SERVED, "app": "x"}),
         json!({label: "2.16.0"}),
         json!({label: null}),
         json!({"a~b/c": ""}),
@@ -89,7 +89,8 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
         if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut)
             && random.percent(20)
         {
-            labels.insert(label.to_owned(), json!(random.pick(&["2.16.0", OWN, "odd label", ""])));
+            labels
+                .insert(label.to_owned(), json!(random.pick(&["2.16.0", SERVED, "odd label", ""])));
         }
     }
     if random.percent(50) && new["spec"].is_object() {
@@ -99,7 +100,7 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
 }
 
 /// A generated creation or update: the old object, where there is one, and the new one.
-fn written(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value>, Value) {
+fn random_write(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value>, Value) {
     let version = *random.pick(&["v1alpha1", "v1alpha2"]);
     let kind = &webhook.kinds()[0];
     let mut new = object(kind, version, random);
@@ -131,7 +132,7 @@ fn mutate_changes_nothing_but_its_stamps() {
     let (mut stamped, mut left, mut restored) = (0, 0, 0);
     for case in 0..cases(2_000) {
         let random = &mut Random::new(case);
-        let (old, new) = written(&webhook, &label, random);
+        let (old, new) = random_write(&webhook, &label, random);
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
         let mut request = review(operation, old.as_ref(), Some(&new));
         let answer = ask(&webhook, Endpoint::Mutate, &request);
@@ -155,9 +156,9 @@ fn mutate_changes_nothing_but_its_stamps() {
         };
         let was = old.as_ref().and_then(|old| read(old, "labels", &label));
         let sent = read(&new, "labels", &label);
-        let expected = sent.clone().or(was).or_else(|| old.is_none().then(|| OWN.to_owned()));
+        let expected = sent.clone().or(was).or_else(|| old.is_none().then(|| SERVED.to_owned()));
         assert_eq!(read(after, "labels", &label), expected, "case {case}: {new}");
-        if expected.as_deref().is_none_or(|label| label == OWN) {
+        if expected.as_deref().is_none_or(|label| label == SERVED) {
             let preimage = webhook.preimage(&after.to_string()).unwrap();
             assert_eq!(read(after, "annotations", &hash), Some(preimage.hash()), "case {case}");
             assert_eq!(read(after, "annotations", &schema).as_deref(), Some(HASH_SCHEMA));
@@ -177,7 +178,7 @@ fn mutate_changes_nothing_but_its_stamps() {
             );
             left += 1;
         }
-        not_written(&webhook, &new, old.as_ref());
+        never_patched(&webhook, &new, old.as_ref());
     }
     println!("{stamped} stamped, {left} left alone, {restored} annotations put back");
     assert!(stamped > 100 && left > 10 && restored > 10, "{stamped} {left} {restored}");
@@ -212,7 +213,7 @@ fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u6
 }
 
 /// Deletions, subresources and connections are never patched.
-fn not_written(webhook: &Webhook, new: &Value, old: Option<&Value>) {
+fn never_patched(webhook: &Webhook, new: &Value, old: Option<&Value>) {
     let mut status = review("UPDATE", Some(old.unwrap_or(new)), Some(new));
     status["request"]["subResource"] = json!("status");
     for request in [review("DELETE", Some(new), None), review("CONNECT", None, Some(new)), status] {

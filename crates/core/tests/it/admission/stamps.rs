@@ -4,11 +4,11 @@ use pointsman_core::webhook::Endpoint;
 use serde_json::json;
 
 use super::apiserver::{ask, review};
-use super::mutate::{OWN, stamping};
+use super::mutate::{SERVED, stamping};
 use super::{embedded, load, with};
 
 #[test]
-fn unreadable_metadata_is_left_alone() {
+fn malformed_metadata_is_not_patched() {
     let webhook = stamping(load("gadgets.yaml"));
     let base = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
     for (pointer, value) in [
@@ -27,7 +27,7 @@ fn unreadable_metadata_is_left_alone() {
     let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&unreadable)));
     assert_eq!(
         answer.patched["metadata"],
-        json!({"name": "g", "labels": {"example.com/managed-by-version": OWN}})
+        json!({"name": "g", "labels": {"example.com/managed-by-version": SERVED}})
     );
 }
 
@@ -38,6 +38,6 @@ fn kinds_without_rollout_get_no_hash() {
     let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&object)));
     assert_eq!(
         answer.patched["metadata"],
-        json!({"generateName": "e-", "labels": {"eaas.search.mercari.in/desired-controller-version": OWN}})
+        json!({"generateName": "e-", "labels": {"eaas.search.mercari.in/desired-controller-version": SERVED}})
     );
 }

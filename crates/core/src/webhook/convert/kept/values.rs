@@ -1,7 +1,7 @@
 //! The values of a field's places, written and compared.
 
 use crate::definition::Fragment;
-use crate::json::{Json, spelled};
+use crate::json::{Json, normal_keeping_numbers};
 
 /// Whether two fragments are the same values, absence included.
 pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
@@ -15,8 +15,8 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
 
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
 pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
-    let spelled = |value: &Json<'_>| spelled(&value.to_text());
-    same(one, two) && one.iter().flatten().map(spelled).eq(two.iter().flatten().map(spelled))
+    let text = |value: &Json<'_>| normal_keeping_numbers(&value.to_text());
+    same(one, two) && one.iter().flatten().map(text).eq(two.iter().flatten().map(text))
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.

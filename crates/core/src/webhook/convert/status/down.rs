@@ -45,7 +45,7 @@ pub(crate) fn down<'a>(
     };
     for (place, value) in [(request, requested), (done, completed)] {
         if let Some(value) = &value {
-            trace.tell(|| Some(change(place, value, to_keep)));
+            trace.record(|| Some(change(place, value, to_keep)));
         }
         set(root, place, value)?;
     }

@@ -35,7 +35,7 @@ impl<'s> Traced<'s> {
     }
 
     /// Tells what is other in the newer version.
-    pub(crate) fn tell_after(
+    pub(crate) fn record_after(
         self,
         root: &mut Json<'_>,
         to_keep: &Kept<'_>,
@@ -54,7 +54,7 @@ impl<'s> Traced<'s> {
                 after = named(&hash, &now);
             }
             let kept = to_keep.entry(&request.place.id).is_some();
-            trace.tell(|| {
+            trace.record(|| {
                 (!before.is_empty() || !after.is_empty()).then(|| Change {
                     operation: "rollout".to_owned(),
                     before,
