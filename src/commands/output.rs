@@ -4,20 +4,14 @@ use std::io::{self, Write};
 
 use crate::terminal::{escaped, escaped_lines, in_colour};
 
-/// Writes data for programs, or a file as it is.
-///
-/// # Errors
-/// Nobody reads on, among others.
+/// Writes data for programs, or a file as it is. Fails where nobody reads on, among others.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Writes data for people: names and values in it cannot steer their terminal.
-///
-/// # Errors
-/// Nobody reads on, among others.
+/// The same for people: names and values in it cannot steer their terminal.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     data(&escaped_lines(text))
 }

@@ -7,10 +7,7 @@ use std::fmt;
 pub(crate) struct Path(Vec<Box<str>>);
 
 impl Path {
-    /// Reads a path.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Reads a path, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text == "." {
             return Ok(Self::default());

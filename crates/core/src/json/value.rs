@@ -40,10 +40,7 @@ impl<'a> Json<'a> {
         Json::Text(Cow::Owned(text))
     }
 
-    /// Parses text from outside.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
+    /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<&serde_json::value::RawValue>(text)
             .map(|raw| Self::borrowed(raw.get()))

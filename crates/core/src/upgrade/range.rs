@@ -15,10 +15,7 @@ enum Bound {
 }
 
 impl Range {
-    /// Reads a range.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Reads a range, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut range = Vec::new();
         for word in text.split_whitespace().filter(|word| *word != "*") {

@@ -33,10 +33,7 @@ fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
 }
 
 impl<'k, 'j> Subject<'k, 'j> {
-    /// Converts a write.
-    ///
-    /// # Errors
-    /// Why the new object cannot be converted.
+    /// Converts a write. Fails where the new object cannot be converted.
     pub(super) fn of(request: &Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
         let Request { kind, .. } = *request;
         let mut new = request.new.clone();

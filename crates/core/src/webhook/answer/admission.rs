@@ -8,10 +8,7 @@ use crate::webhook::review::{
 };
 use crate::{definition::Kind, webhook::kinds::Kinds};
 
-/// Answers a body with what has to be changed in the object.
-///
-/// # Errors
-/// There is no uid to answer to.
+/// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to.
 pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
     answer(kinds, body, |kind, write, envelope| {
         let patch = admission::patch(kind, settings, write);
@@ -20,10 +17,7 @@ pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<
     })
 }
 
-/// Answers a body with whether the object may be written so.
-///
-/// # Errors
-/// There is no uid to answer to.
+/// Answers a body with whether the object may be written so. Fails where there is no uid to answer to.
 pub(crate) fn validate(
     kinds: &Kinds,
     settings: &Settings,

@@ -8,10 +8,7 @@ use crate::webhook::review::{
 };
 use crate::{json::Json, webhook::kinds::Kinds};
 
-/// Answers a body.
-///
-/// # Errors
-/// There is no uid to answer to.
+/// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
     match ConversionRequest::read(parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),

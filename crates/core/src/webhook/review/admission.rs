@@ -24,10 +24,7 @@ pub(crate) enum AdmissionRequest<'j> {
 }
 
 impl<'j> AdmissionRequest<'j> {
-    /// Reads a review.
-    ///
-    /// # Errors
-    /// What is missing or of another type.
+    /// Reads a review, or says what is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");

@@ -21,10 +21,7 @@ pub enum BadReview {
     },
 }
 
-/// Reads a body as JSON.
-///
-/// # Errors
-/// Where it stops being UTF-8 or JSON.
+/// Reads a body as JSON, or says where it stops being UTF-8 or JSON.
 pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
     let text = std::str::from_utf8(body)
         .map_err(|error| BadReview::NotJson { reason: error.to_string() })?;

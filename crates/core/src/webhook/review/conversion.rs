@@ -14,10 +14,7 @@ pub(crate) struct ConversionRequest<'j> {
 }
 
 impl<'j> ConversionRequest<'j> {
-    /// Reads a review.
-    ///
-    /// # Errors
-    /// What is missing or of another type.
+    /// Reads a review, or says what is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let Some(desired) = request.get("desiredAPIVersion").and_then(Json::as_str) else {

@@ -99,10 +99,8 @@ impl<'j> Fields<'j> {
     }
 }
 
-/// Reads what both reviews have, and hands on the members of the request.
-///
-/// # Errors
-/// There is no uid to answer to, or it is not the review that is asked for.
+/// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
+/// is not the review that is asked for.
 pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'_>), Unread> {
     let (group, takes) = (review.group(), review.kind());
     let mut fields = Fields::of(json);
