@@ -199,10 +199,7 @@ impl<'a> Json<'a> {
 
     /// The same value, borrowed. Opened levels are written out.
     pub(crate) fn view(&self) -> Json<'_> {
-        match self {
-            Json::Text(text) => Json::Text(Cow::Borrowed(text)),
-            Json::Object(_) | Json::Array(_) => Json::owned(self.to_text()),
-        }
+        Json::Text(self.text())
     }
 
     /// The same value, free of the request it came with.
