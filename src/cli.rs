@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
-use pointsman_server::units::{parse_duration, parse_size};
+use pointsman_server::quantity::{parse_duration, parse_size};
 
 use crate::commands::{completion, convert, crd, hash, kinds, mutate, validate, webhooks};
 

@@ -92,12 +92,12 @@ impl Listener {
             let tls = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
                 Ok(Ok(tls)) => tls,
                 Ok(Err(error)) => {
-                    metrics.handshake_failures.inc();
+                    metrics.connections.handshake_failures.inc();
                     log::handshake(addr, &error);
                     return;
                 }
                 Err(_) => {
-                    metrics.handshake_failures.inc();
+                    metrics.connections.handshake_failures.inc();
                     tracing::debug!(peer = %addr, "handshake took too long");
                     return;
                 }
@@ -157,14 +157,14 @@ struct Open(Arc<Metrics>);
 
 impl Open {
     fn new(metrics: Arc<Metrics>) -> Self {
-        metrics.connections.inc();
+        metrics.connections.open.inc();
         Self(metrics)
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.connections.dec();
+        self.0.connections.open.dec();
     }
 }
 

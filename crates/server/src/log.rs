@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::labels::outcome_name;
 use super::refusal::Refusal;
 use pointsman_core::webhook::{Outcome, Reply};
 
@@ -71,16 +72,6 @@ pub(super) fn handshake(peer: SocketAddr, error: &io::Error) {
             tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
         }
         _ => tracing::debug!(%peer, %error, "handshake failed"),
-    }
-}
-
-pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Allow => "allow",
-        Outcome::Convert => "convert",
-        Outcome::Deny => "deny",
-        Outcome::Fail => "fail",
-        Outcome::Patch => "patch",
     }
 }
 

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::body::BodyLimits;
-use super::pair::CertPaths;
+use super::body_limits::BodyLimits;
+use super::key_pair::CertPaths;
 
 /// How to serve. [`Options::new`] fills in the defaults.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The webhooks' address. An unspecified IPv6 address (`[::]`) means every address of the host, IPv4 included,
     /// and falls back to `0.0.0.0` where the host has no IPv6.

@@ -9,11 +9,13 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use tokio::time::sleep;
 
-use super::hints::Hints;
+use super::certificate_error::CertificateError;
+use super::file_events::FileEvents;
+use super::key_pair::{CertPaths, ServingPair, load_pair};
 use super::metrics::Metrics;
-use super::pair::{CertPaths, PairError, ServingPair, load_pair};
+use super::options::Options;
+use super::serve_error::ServeError;
 use super::tls::{ClientCa, load_client_ca, server_config};
-use super::{Options, ServeError};
 
 /// The certificate that is served, and the files it came from.
 ///
@@ -28,7 +30,7 @@ pub(super) struct Reloader {
     client_ca: Option<ClientCa>,
     config: Arc<ArcSwap<ServerConfig>>,
     metrics: Arc<Metrics>,
-    hints: Hints,
+    events: FileEvents,
     interval: Duration,
     /// What was complained of last: said once, not every few seconds.
     complaint: Option<String>,
@@ -39,9 +41,9 @@ impl Reloader {
     pub(super) fn load(options: &Options, metrics: Arc<Metrics>) -> Result<Self, ServeError> {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
-        // Before the first look: what changes after it is hinted at.
+        // Before the first look: what changes after it makes an event.
         let files = [Some(&paths.cert), Some(&paths.key), client_ca_file.as_ref()];
-        let hints = Hints::of(files.into_iter().flatten().map(PathBuf::as_path));
+        let events = FileEvents::of_directories(files.into_iter().flatten().map(PathBuf::as_path));
         let pair = load_pair(&paths).map_err(|source| ServeError::Pair { source })?;
         let client_ca = client_ca_file
             .as_deref()
@@ -51,11 +53,11 @@ impl Reloader {
         let config =
             server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
                 .map_err(|source| ServeError::Pair { source })?;
-        let hints = hints.unwrap_or_else(|error| {
+        let events = events.unwrap_or_else(|error| {
             tracing::warn!(%error, interval = ?options.reload_interval, "failed to watch the certificates, polling only");
-            Hints::none()
+            FileEvents::none()
         });
-        metrics.serving(pair.not_after);
+        metrics.certificates.serving(pair.not_after);
         tracing::info!(
             fingerprint = pair.fingerprint,
             expires = pair.expires,
@@ -68,7 +70,7 @@ impl Reloader {
             client_ca,
             config: Arc::new(ArcSwap::from_pointee(config)),
             metrics,
-            hints,
+            events,
             interval: options.reload_interval,
             complaint: None,
         })
@@ -83,7 +85,7 @@ impl Reloader {
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
-                () = self.hints.next() => {}
+                () = self.events.next() => {}
                 () = sleep(self.interval) => {}
             }
             // Files on a network share may take their time.
@@ -124,8 +126,8 @@ impl Reloader {
             ) {
                 Ok(config) => {
                     self.config.store(Arc::new(config));
-                    self.metrics.serving(pair.not_after);
-                    self.metrics.reloaded();
+                    self.metrics.certificates.serving(pair.not_after);
+                    self.metrics.certificates.reloaded();
                     tracing::info!(
                         fingerprint = pair.fingerprint,
                         expires = pair.expires,
@@ -145,7 +147,7 @@ impl Reloader {
             self.complaint = None;
             return;
         }
-        self.metrics.reload_refused();
+        self.metrics.certificates.reload_refused();
         let complaint = errors.join("; ");
         if self.complaint.as_ref() != Some(&complaint) {
             tracing::warn!(
@@ -159,7 +161,7 @@ impl Reloader {
     }
 }
 
-fn chain(error: &PairError) -> String {
+fn chain(error: &CertificateError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

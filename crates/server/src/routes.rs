@@ -12,14 +12,16 @@ use hyper::{Method, Request, Response, Version};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{self, BodyLimits, Budget, Unread};
+use super::body::{self, Budget, Unread};
+use super::body_limits::BodyLimits;
 use super::decide::{Decide, Undecided};
+use super::labels::webhook_name;
 use super::lifecycle::{Lifecycle, Phase};
 use super::log;
-use super::metrics::{Metrics, webhook_name};
+use super::metrics::Metrics;
 use super::options::Options;
+use super::quantity::parse_duration;
 use super::refusal::Refusal;
-use super::units::parse_duration;
 use pointsman_core::webhook::{Endpoint, Reply};
 
 /// What all requests share.
@@ -83,18 +85,18 @@ impl Routes {
         let (head, mut body) = request.into_parts();
         let endpoint = endpoint(head.uri.path());
         let webhook = webhook_name(endpoint);
-        let in_flight = self.metrics.in_flight(webhook);
+        let in_flight = self.metrics.requests.in_flight(webhook);
 
         let mut close = false;
         let mut response = match self.review(endpoint, &head, &mut body, peer, started).await {
             Ok((reply, share)) => {
-                self.metrics.decided(webhook, &reply);
+                self.metrics.decisions.decided(webhook, &reply);
                 log::reply(webhook, peer.addr, &reply, started.elapsed());
                 json(reply.body, share)
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Panic { .. }) {
-                    self.metrics.panicked(webhook);
+                    self.metrics.requests.panicked(webhook);
                 }
                 log::refusal(webhook, peer.addr, &refusal, started.elapsed());
                 close = refusal.gives_up_on_body();
@@ -110,7 +112,11 @@ impl Routes {
         {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.metrics.answered(webhook, response.status().as_u16(), started.elapsed().as_secs_f64());
+        self.metrics.requests.answered(
+            webhook,
+            response.status().as_u16(),
+            started.elapsed().as_secs_f64(),
+        );
         drop(in_flight);
         response
     }

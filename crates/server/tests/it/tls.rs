@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pointsman_server::{CertPaths, Decide, Options, PairError, ServeError, Server};
+use pointsman_server::{CertPaths, CertificateError, Decide, Options, ServeError, Server};
 
 use crate::support::certs::{Authority, Pair};
 use crate::support::eventually;
@@ -76,14 +76,14 @@ async fn a_bad_pair_at_the_start_is_fatal_and_nothing_listens() {
 
     volume.swap_files(&[("tls.crt", &one.cert), ("tls.key", &other.key)]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: PairError::Mismatch { cert, key } } = error else {
+    let ServeError::Pair { source: CertificateError::Mismatch { cert, key } } = error else {
         panic!("{error:?}")
     };
     assert_eq!((cert, key), (volume.file("tls.crt"), volume.file("tls.key")));
 
     volume.swap_files(&[]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: PairError::Read { path, .. } } = error else {
+    let ServeError::Pair { source: CertificateError::Read { path, .. } } = error else {
         panic!("{error:?}")
     };
     assert_eq!(path, volume.file("tls.crt"));

@@ -1,0 +1,128 @@
+//! A certificate and its key on disk: read as of one moment, and checked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::InconsistentKeys;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::sign::CertifiedKey;
+use sha2::{Digest, Sha256};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+use super::certificate_error::CertificateError;
+use super::pem::{certificates, malformed, read};
+use super::volume::{beneath, directory, real};
+
+/// Where the certificate to serve and its key are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CertPaths {
+    /// PEM: the leaf first, then what leads to the authority.
+    pub cert: PathBuf,
+    /// PEM: PKCS#8, PKCS#1 or SEC 1.
+    pub key: PathBuf,
+}
+
+impl CertPaths {
+    /// The files as they are at this moment.
+    ///
+    /// A kubelet swaps a mounted volume by renaming one link, `..data` (Kubernetes pkg/volume/util/atomic_writer.go).
+    /// Following that link once, for both files, keeps the certificate of one moment from being paired with the key of
+    /// another. Without it, the directory itself may be such a link.
+    fn resolve(&self) -> Self {
+        let cert_dir = directory(&self.cert);
+        let cert_real = real(cert_dir);
+        let key_dir = directory(&self.key);
+        let key_real = if key_dir == cert_dir { cert_real.clone() } else { real(key_dir) };
+        Self { cert: beneath(&cert_real, &self.cert), key: beneath(&key_real, &self.key) }
+    }
+}
+
+/// A certificate that can be served, and what there is to say about it.
+#[derive(Clone, Debug)]
+pub(super) struct ServingPair {
+    pub(super) key: Arc<CertifiedKey>,
+    /// SHA-256 of the leaf, in hex.
+    pub(super) fingerprint: String,
+    /// When the leaf expires, in seconds since the epoch.
+    pub(super) not_after: u64,
+    /// The same for people.
+    pub(super) expires: String,
+}
+
+impl PartialEq for ServingPair {
+    /// The whole chain, since an intermediate may be renewed alone. Not the key: that it belongs to the leaf was
+    /// checked, so that another key means another leaf.
+    fn eq(&self, other: &Self) -> bool {
+        self.key.cert == other.key.cert
+    }
+}
+
+/// Reads a pair and checks that it can be served.
+///
+/// # Errors
+/// [`CertificateError`], each with the path as it was given.
+pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingPair, CertificateError> {
+    let mut now = paths.resolve();
+    for _ in 0..SWAPS {
+        let error = match read_pair(paths, &now) {
+            Ok(pair) => return Ok(pair),
+            Err(error) => error,
+        };
+        // A swap may have removed what we were reading: then there is something newer to read.
+        let before = std::mem::replace(&mut now, paths.resolve());
+        if now == before {
+            return Err(error);
+        }
+    }
+    read_pair(paths, &now)
+}
+
+fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, CertificateError> {
+    let chain = certificates(&paths.cert, &read(&paths.cert, &now.cert)?)?;
+    let key = match PrivateKeyDer::from_pem_slice(&read(&paths.key, &now.key)?) {
+        Ok(key) => key,
+        Err(pem::Error::NoItemsFound) => {
+            return Err(CertificateError::NoKey { path: paths.key.clone() });
+        }
+        Err(error) => return Err(malformed(&paths.key, &error)),
+    };
+    // All of them: a chain that breaks off half-way would only be noticed by the clients.
+    let mut parsed = Vec::with_capacity(chain.len());
+    for (index, certificate) in chain.iter().enumerate() {
+        parsed.push(Certificate::from_der(certificate).map_err(|source| {
+            CertificateError::Certificate {
+                path: paths.cert.clone(),
+                position: index + 1,
+                source: source.into(),
+            }
+        })?);
+    }
+    let (Some(leaf), Some(leaf_der)) = (parsed.first(), chain.first()) else {
+        return Err(CertificateError::NoCertificate { path: paths.cert.clone() });
+    };
+    let not_after = leaf.tbs_certificate().validity().not_after;
+    let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
+    let key =
+        CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| {
+            match source {
+                rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                    CertificateError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
+                }
+                source => {
+                    CertificateError::Refused { path: paths.cert.clone(), source: source.into() }
+                }
+            }
+        })?;
+    Ok(ServingPair {
+        key: Arc::new(key),
+        fingerprint,
+        not_after: not_after.to_unix_duration().as_secs(),
+        expires: not_after.to_string(),
+    })
+}
+
+/// How many swaps in a row are followed within one look.
+const SWAPS: usize = 3;

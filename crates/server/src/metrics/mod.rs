@@ -1,0 +1,10 @@
+//! Every metric, in a registry of its own for each server. No label ever holds what a client chose.
+
+mod certificates;
+mod connections;
+mod decisions;
+mod registry;
+mod requests;
+mod server;
+
+pub(crate) use self::server::Metrics;
