@@ -7,6 +7,7 @@
 //! Not made for the open internet: the peers we know are kube-apiservers, and every limit is derived from how they
 //! behave (client-go and the API server's webhook packages, named beside each constant).
 
+mod accept;
 mod admin;
 mod body;
 mod body_limits;
@@ -23,9 +24,11 @@ mod log;
 mod metrics;
 mod options;
 mod pem;
+mod places;
 pub mod quantity;
 mod refusal;
 mod reload;
+mod requests;
 mod routes;
 mod serve_error;
 mod server;

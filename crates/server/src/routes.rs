@@ -22,6 +22,7 @@ use super::metrics::Metrics;
 use super::options::Options;
 use super::quantity::parse_duration;
 use super::refusal::Refusal;
+use super::requests::UnderWay;
 use pointsman_core::webhook::{Endpoint, Reply};
 
 /// What all requests share.
@@ -80,6 +81,7 @@ impl Routes {
         &self,
         request: Request<Incoming>,
         peer: Peer,
+        mut under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
         let started = Instant::now();
         let (head, mut body) = request.into_parts();
@@ -88,25 +90,26 @@ impl Routes {
         let in_flight = self.metrics.requests.in_flight(webhook);
 
         let mut close = false;
-        let mut response = match self.review(endpoint, &head, &mut body, peer, started).await {
-            Ok((reply, share)) => {
-                self.metrics.decisions.decided(webhook, &reply);
-                log::reply(webhook, peer.addr, &reply, started.elapsed());
-                json(reply.body, share)
-            }
-            Err(refusal) => {
-                if matches!(refusal, Refusal::Panic { .. }) {
-                    self.metrics.requests.panicked(webhook);
+        let mut response =
+            match self.review(endpoint, &head, &mut body, peer, &mut under_way, started).await {
+                Ok((reply, share)) => {
+                    self.metrics.decisions.decided(webhook, &reply);
+                    log::reply(webhook, peer.addr, &reply, started.elapsed());
+                    json(reply.body, share)
                 }
-                log::refusal(webhook, peer.addr, &refusal, started.elapsed());
-                close = refusal.gives_up_on_body();
-                // A client that expects a 100 first has not begun to send.
-                if !close && !head.headers.contains_key(EXPECT) {
-                    body::discard(&mut body).await;
+                Err(refusal) => {
+                    if matches!(refusal, Refusal::Panic { .. }) {
+                        self.metrics.requests.panicked(webhook);
+                    }
+                    log::refusal(webhook, peer.addr, &refusal, started.elapsed());
+                    close = refusal.gives_up_on_body();
+                    // A client that expects a 100 first has not begun to send.
+                    if !close && !head.headers.contains_key(EXPECT) {
+                        body::discard(&mut body).await;
+                    }
+                    refusal.response()
                 }
-                refusal.response()
-            }
-        };
+            };
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
         if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11
         {
@@ -127,6 +130,7 @@ impl Routes {
         head: &Parts,
         body: &mut Incoming,
         peer: Peer,
+        under_way: &mut UnderWay,
         started: Instant,
     ) -> Result<(Reply, OwnedSemaphorePermit), Refusal> {
         let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
@@ -158,6 +162,7 @@ impl Routes {
             }
             Err(_) => return Err(Refusal::SlowBody),
         };
+        under_way.arrived();
         self.decide.decide(endpoint, held, deadline).await.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,

@@ -1,6 +1,6 @@
-//! Connections of the webhook listener.
+//! Connections.
 
-use prometheus::{Error, IntCounter, IntGauge};
+use prometheus::{Error, IntCounter, IntCounterVec, IntGauge};
 
 use super::registry::Register;
 
@@ -9,21 +9,42 @@ use super::registry::Register;
 pub(crate) struct ConnectionMetrics {
     /// Connections of the webhook listener, handshakes included.
     pub(crate) open: IntGauge,
+    evicted: IntCounterVec,
     /// Handshakes that failed or took too long.
     pub(crate) handshake_failures: IntCounter,
 }
 
 impl ConnectionMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
-        Ok(Self {
+        let this = Self {
             open: new.add(IntGauge::new(
                 "webhook_connections",
                 "Open connections to the webhook listener.",
             ))?,
+            evicted: new.counters(
+                "connections_evicted_total",
+                "Connections closed to make room for others: idle ones, or such that sent no whole request.",
+                &["listener"],
+            )?,
             handshake_failures: new.add(IntCounter::new(
                 "tls_handshake_failures_total",
                 "TLS handshakes that failed, or did not finish in time.",
             ))?,
-        })
+        };
+        for listener in [ADMIN, WEBHOOKS] {
+            this.evicted.with_label_values(&[listener]).inc_by(0);
+        }
+        Ok(this)
+    }
+
+    /// A connection had to go.
+    pub(crate) fn evicted_by(&self, listener: &'static str) {
+        self.evicted.with_label_values(&[listener]).inc();
     }
 }
+
+/// The `listener` label of probes and metrics.
+pub(crate) const ADMIN: &str = "admin";
+
+/// The `listener` label of the webhooks.
+pub(crate) const WEBHOOKS: &str = "webhooks";

@@ -7,4 +7,5 @@ mod registry;
 mod requests;
 mod server;
 
+pub(crate) use self::connections::{ADMIN, WEBHOOKS};
 pub(crate) use self::server::Metrics;

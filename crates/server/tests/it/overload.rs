@@ -1,10 +1,11 @@
 //! More than there is room for: told to come back, or kept waiting, and never in the way of the others.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pointsman_server::BodyLimits;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::support::eventually;
 use crate::support::gate::{Gate, waiting};
@@ -107,7 +108,11 @@ async fn a_share_is_held_for_as_long_as_the_decision_takes() {
 #[tokio::test]
 async fn connections_beyond_the_limit_wait_their_turn() {
     let server = TestServer::start(echo(), |options| options.max_connections = 2).await;
-    let (mut first, second) = (server.http1().await, server.http1().await);
+    let (mut first, mut second) = (server.http1().await, server.http1().await);
+    // Those that never asked would make room.
+    for client in [&mut first, &mut second] {
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    }
     let dial = server.dial();
     let mut third = tokio::spawn(async move { dial.connect().await.unwrap() });
     let early = tokio::time::timeout(Duration::from_millis(300), &mut third).await;
@@ -182,4 +187,31 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
         }
     })
     .await;
+}
+
+/// Silent before the handshake, silent after it, and with a body that never ends.
+#[tokio::test]
+async fn connections_that_never_ask_keep_nobody_out() {
+    let server = TestServer::start(echo(), |options| options.max_connections = 8).await;
+    let mut kept = server.http1().await;
+    assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
+    let mut hostile = Vec::new();
+    for _ in 0..16 {
+        hostile.push(TcpStream::connect(server.addr).await.unwrap());
+        server.dial().handshake().await.unwrap();
+    }
+    let mut idle = Vec::new();
+    for _ in 0..16 {
+        let mut tls = server.dial().handshake().await.unwrap();
+        tls.write_all(head(100).as_bytes()).await.unwrap();
+        tls.write_all(b"{").await.unwrap();
+        tls.flush().await.unwrap();
+        idle.push(tls);
+    }
+    let begun = Instant::now();
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
+    assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let evicted = server.metric("connections_evicted_total{listener=\"webhooks\"}").await;
+    assert!(evicted > Some(16.0), "{evicted:?}");
 }
