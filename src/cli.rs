@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
-use pointsman_server::quantity::{parse_duration, parse_size};
+use pointsman_server::quantity::parse_duration;
 
 use crate::commands::{completion, convert, crd, hash, kinds, mutate, validate, webhooks};
+use crate::limits::LimitArgs;
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
@@ -186,10 +187,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
 
-    /// Largest request body, such as 64Mi. Admission reviews keep their own limit of 8Mi where this is larger.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64Mi", env = "POINTSMAN_MAX_BODY",
-          help_heading = "Limits")]
-    pub(crate) max_body: u64,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// After a first signal: how long to serve on while /readyz says 503, so that callers are sent elsewhere first.
     /// [default: 5s, with --dev 0]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, env = "POINTSMAN_LAME_DUCK",

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod limits;
 mod logging;
 
 use std::io::{self, Write};

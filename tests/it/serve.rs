@@ -69,7 +69,7 @@ fn an_address_that_is_taken_is_named() {
 }
 
 /// `serve --dev` on ports of its own; killed when dropped.
-struct Dev {
+pub(crate) struct Dev {
     child: Child,
     stderr: BufReader<ChildStderr>,
     said: String,
@@ -77,7 +77,7 @@ struct Dev {
 
 impl Dev {
     /// Starts, and reads up to the end of what it has to say.
-    fn start(dir: &Path, args: &[&str]) -> Self {
+    pub(crate) fn start(dir: &Path, args: &[&str]) -> Self {
         Self::spawn(pointsman(dir, &Self::ARGS).args(args))
     }
 
@@ -106,6 +106,16 @@ impl Dev {
         assert!(killed.success());
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it serves a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        let addr = self.said.split_once("pointsman serves https://").unwrap().1;
+        format!("https://{}{path}", addr.split_once(' ').unwrap().0)
+    }
+
     /// The commands it printed.
     fn commands(&self) -> Vec<String> {
         self.said
@@ -116,7 +126,7 @@ impl Dev {
             .collect()
     }
 
-    fn terminate(self) -> (Option<i32>, String) {
+    pub(crate) fn terminate(self) -> (Option<i32>, String) {
         self.signal();
         self.ended()
     }

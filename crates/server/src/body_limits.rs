@@ -25,8 +25,9 @@ impl BodyLimits {
         }
     }
 
-    pub(super) fn largest(self) -> u64 {
-        self.admission.max(self.convert)
+    /// The same, but none larger than `most`.
+    pub(super) fn within(self, most: u64) -> Self {
+        Self { admission: self.admission.min(most), convert: self.convert.min(most) }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Requests that are answered without a review: the status codes, and a `v1 Status` to show to the user.
 
-use http_body_util::Full;
-use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
@@ -59,10 +57,10 @@ impl Refusal {
         matches!(self, Self::BrokenBody | Self::SlowBody)
     }
 
-    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+    pub(super) fn response(&self) -> Response<Vec<u8>> {
         let status = self.status();
         let body = webhook::refusal(status.as_u16(), &self.to_string());
-        let mut response = Response::new(Full::from(body));
+        let mut response = Response::new(body);
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

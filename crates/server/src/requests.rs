@@ -62,7 +62,8 @@ impl Requests {
 /// A request under way, until it is dropped.
 #[derive(Debug)]
 pub(super) struct UnderWay {
-    requests: watch::Sender<Requests>,
+    /// Of its connection.
+    pub(super) requests: watch::Sender<Requests>,
     arrived: bool,
 }
 

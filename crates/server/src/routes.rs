@@ -9,11 +9,11 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{self, Budget, Unread};
+use super::body::{self, Unread};
 use super::body_limits::BodyLimits;
+use super::budget::{Budget, Claim, REQUEST, Stage};
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
 use super::lifecycle::{Lifecycle, Phase};
@@ -58,14 +58,14 @@ impl Routes {
     pub(super) fn new(
         options: &Options,
         decide: Decide,
+        budget: Budget,
         lifecycle: Lifecycle,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let limits = options.body_limits;
         Self {
             decide,
-            limits,
-            budget: Budget::new(options.body_budget.max(limits.largest())),
+            limits: options.body_limits.within(Budget::largest_body(options.memory_budget)),
+            budget,
             lifecycle,
             metrics,
             client_certificates: match options.client_ca_file {
@@ -81,58 +81,59 @@ impl Routes {
         &self,
         request: Request<Incoming>,
         peer: Peer,
-        mut under_way: UnderWay,
+        under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
-        let started = Instant::now();
-        let (head, mut body) = request.into_parts();
+        let claim = Arc::new(self.budget.claim(&under_way.requests));
+        let mut call = Call { peer, started: Instant::now(), under_way, claim };
+        let (mut head, mut body) = request.into_parts();
         let endpoint = endpoint(head.uri.path());
         let webhook = webhook_name(endpoint);
         let in_flight = self.metrics.requests.in_flight(webhook);
 
+        // A client that expects a 100 first has not begun to send.
+        let sends = !head.headers.contains_key(EXPECT);
         let mut close = false;
-        let mut response =
-            match self.review(endpoint, &head, &mut body, peer, &mut under_way, started).await {
-                Ok((reply, share)) => {
-                    self.metrics.decisions.decided(webhook, &reply);
-                    log::reply(webhook, peer.addr, &reply, started.elapsed());
-                    json(reply.body, share)
+        let mut response = match self.review(endpoint, &mut head, &mut body, &mut call).await {
+            Ok(reply) => {
+                self.metrics.decisions.decided(webhook, &reply);
+                log::reply(webhook, peer.addr, &reply, call.started.elapsed());
+                json(reply.body)
+            }
+            Err(refusal) => {
+                if matches!(refusal, Refusal::Panic { .. }) {
+                    self.metrics.requests.panicked(webhook);
                 }
-                Err(refusal) => {
-                    if matches!(refusal, Refusal::Panic { .. }) {
-                        self.metrics.requests.panicked(webhook);
-                    }
-                    log::refusal(webhook, peer.addr, &refusal, started.elapsed());
-                    close = refusal.gives_up_on_body();
-                    // A client that expects a 100 first has not begun to send.
-                    if !close && !head.headers.contains_key(EXPECT) {
-                        body::discard(&mut body).await;
-                    }
-                    refusal.response()
+                log::refusal(webhook, peer.addr, &refusal, call.started.elapsed());
+                call.claim.record(REQUEST);
+                close = refusal.gives_up_on_body();
+                if !close && sends {
+                    body::discard(&mut body).await;
                 }
-            };
+                refusal.response()
+            }
+        };
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
         if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11
         {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.metrics.requests.answered(
-            webhook,
-            response.status().as_u16(),
-            started.elapsed().as_secs_f64(),
-        );
+        let seconds = call.started.elapsed().as_secs_f64();
+        self.metrics.requests.answered(webhook, response.status().as_u16(), seconds);
         drop(in_flight);
-        response
+        response.map(|body| Answer::begin(body, call.claim))
     }
 
     async fn review(
         &self,
         endpoint: Option<Endpoint>,
-        head: &Parts,
+        head: &mut Parts,
         body: &mut Incoming,
-        peer: Peer,
-        under_way: &mut UnderWay,
-        started: Instant,
-    ) -> Result<(Reply, OwnedSemaphorePermit), Refusal> {
+        call: &mut Call,
+    ) -> Result<Reply, Refusal> {
+        let Call { peer, started, under_way, claim } = call;
+        if !claim.resize(REQUEST) {
+            return Err(Refusal::Overload);
+        }
         let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
         if head.method != Method::POST {
             return Err(Refusal::Method);
@@ -149,11 +150,13 @@ impl Routes {
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType);
         }
+        // Up to 64 KiB that nobody looks at again.
+        head.headers = HeaderMap::new();
 
-        let deadline = started + self.allowed(head.uri.query());
+        let deadline = *started + self.allowed(head.uri.query());
         let limit = self.limits.of(endpoint);
-        let held = match timeout_at(deadline, body::read(body, limit, &self.budget)).await {
-            Ok(Ok(held)) => held,
+        let bytes = match timeout_at(deadline, body::read(body, limit, claim)).await {
+            Ok(Ok(bytes)) => bytes,
             Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
             Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
             Ok(Err(Unread::Broken(error))) => {
@@ -163,7 +166,8 @@ impl Routes {
             Err(_) => return Err(Refusal::SlowBody),
         };
         under_way.arrived();
-        self.decide.decide(endpoint, held, deadline).await.map_err(|undecided| match undecided {
+        let decided = self.decide.decide(endpoint, bytes, claim, deadline).await;
+        decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,
             Undecided::Panicked { message } => Refusal::Panic { message },
@@ -205,18 +209,34 @@ fn is_json(headers: &HeaderMap) -> bool {
     plain && essence.eq_ignore_ascii_case("application/json")
 }
 
-/// A review. Its share of the budget is held until its bytes are sent: an answer that nobody fetches is memory, too.
-fn json(body: Vec<u8>, share: OwnedSemaphorePermit) -> Response<Full<Bytes>> {
-    let body = Bytes::from_owner(Answer { body, _share: share });
-    let mut response = Response::new(Full::new(body));
+/// A review.
+fn json(body: Vec<u8>) -> Response<Vec<u8>> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// Bytes that are paid for as long as they are there.
+/// A request, beside its bytes.
+#[derive(Debug)]
+struct Call {
+    peer: Peer,
+    started: Instant,
+    under_way: UnderWay,
+    claim: Arc<Claim>,
+}
+
+/// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.
 struct Answer {
     body: Vec<u8>,
-    _share: OwnedSemaphorePermit,
+    _claim: Arc<Claim>,
+}
+
+impl Answer {
+    fn begin(body: Vec<u8>, claim: Arc<Claim>) -> Full<Bytes> {
+        claim.record(REQUEST.saturating_add(body.capacity() as u64));
+        claim.enter(Stage::Writing);
+        Full::new(Bytes::from_owner(Self { body, _claim: claim }))
+    }
 }
 
 impl AsRef<[u8]> for Answer {

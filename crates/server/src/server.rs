@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::admin::Admin;
+use super::budget::Budget;
 use super::decide::Decide;
 use super::lifecycle::{Lifecycle, Phase};
 use super::listener::Listener;
@@ -86,12 +87,14 @@ impl Bound {
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
         let Self { options, decide, metrics, reloader, listener, admin } = self;
         let lifecycle = Lifecycle::new();
+        let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
             config: reloader.config(),
             routes: Arc::new(Routes::new(
                 &options,
                 decide,
+                budget.clone(),
                 lifecycle.clone(),
                 Arc::clone(&metrics),
             )),
@@ -104,6 +107,7 @@ impl Bound {
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
+        background.spawn(budget.write_deadline(options.write_timeout));
         background.spawn(Admin { socket: admin, lifecycle: lifecycle.clone(), metrics }.run());
         let mut serving = JoinSet::new();
         serving.spawn(accepting.run());

@@ -3,6 +3,7 @@
 mod certificates;
 mod connections;
 mod decisions;
+mod memory;
 mod registry;
 mod requests;
 mod server;

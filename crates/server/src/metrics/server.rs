@@ -5,6 +5,7 @@ use prometheus::{Error, Registry, TextEncoder};
 use super::certificates::CertificateMetrics;
 use super::connections::ConnectionMetrics;
 use super::decisions::DecisionMetrics;
+use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
 
@@ -15,6 +16,7 @@ pub(crate) struct Metrics {
     pub(crate) certificates: CertificateMetrics,
     pub(crate) connections: ConnectionMetrics,
     pub(crate) decisions: DecisionMetrics,
+    pub(crate) memory: MemoryMetrics,
     pub(crate) requests: RequestMetrics,
 }
 
@@ -29,6 +31,7 @@ impl Metrics {
             certificates: CertificateMetrics::new(&new)?,
             connections: ConnectionMetrics::new(&new)?,
             decisions: DecisionMetrics::new(&new)?,
+            memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,
             registry: registry.clone(),
         })
