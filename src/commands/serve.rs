@@ -10,15 +10,16 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman_core::webhook::{Metadata, Webhook};
 use pointsman_server::dev::{self, DevPair};
-use pointsman_server::{CertPaths, Decide, Options, ServeError, Server, Shutdown};
+use pointsman_server::{CertPaths, Decide, LogQueue, Options, ServeError, Server, Shutdown};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Usage, kinds_dir};
 use crate::cli::ServeArgs;
 
 /// Serves until a signal asks to stop.
-pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
-    let (options, dev) = options(&args)?;
+pub(crate) fn run(args: ServeArgs, log_queue: Option<LogQueue>) -> anyhow::Result<()> {
+    let (mut options, dev) = options(&args)?;
+    options.log_queue.clone_from(&log_queue);
     let webhook = webhook(&args)?;
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let runtime = runtime().context("failed to start the runtime")?;
@@ -30,8 +31,12 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         tracing::info!(%addr, %admin, memory_budget, max_connections, version, "listening");
         if let Some(dev) = dev {
-            // A closed stderr is no reason not to serve.
-            let _ = write!(io::stderr(), "{}", what_next(&dev, addr, admin));
+            let next = what_next(&dev, addr, admin);
+            // Behind the lines before it; a closed stderr is no reason not to serve.
+            let _ = match log_queue {
+                Some(mut queue) => queue.write_all(next.as_bytes()),
+                None => io::stderr().write_all(next.as_bytes()),
+            };
         }
         Ok(bound.run(shutdown).await?)
     });

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -259,4 +260,29 @@ fn running_out_of_file_descriptors_passes() {
         Command::new("curl").current_dir(dir.path()).args(curl).arg(url).output().unwrap();
     assert_eq!(String::from_utf8(stdout).unwrap(), "405");
     assert_eq!(dev.terminate().0, Some(0));
+}
+
+/// Nobody reads stderr, and more is written to it than a pipe holds: everything goes on, and SIGTERM ends it.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let dir = TempDir::new().unwrap();
+    let mut dev = Dev::start(dir.path(), &["--log-level", "trace", "--lame-duck", "100ms"]);
+    let url = dev.url("/convert");
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do curl -s --max-time 10 --cacert certs/dev/ca.crt -o /dev/null \
+                  -w '%{http_code}\n' \"$0/[1-100]\" | sort | uniq -c; done";
+    let Output { stdout, .. } =
+        Command::new("sh").current_dir(dir.path()).args(["-c", script, &url]).output().unwrap();
+    let answered = String::from_utf8(stdout).unwrap();
+    let counts: Vec<_> = answered.lines().map(str::trim).collect();
+    assert_eq!(counts, ["100 404"; 12], "{answered}");
+    let metrics = dev.commands().pop().unwrap();
+    let Output { stdout, .. } = Command::new("sh").args(["-c", &metrics]).output().unwrap();
+    let metrics = String::from_utf8(stdout).unwrap();
+    let lost = metrics.lines().find_map(|line| line.strip_prefix("log_lines_lost_total ")).unwrap();
+    assert_ne!(lost, "0");
+
+    let begun = Instant::now();
+    dev.signal();
+    assert_eq!(dev.child.wait().unwrap().code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }

@@ -247,7 +247,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn budget(patience: Duration) -> (Budget, watch::Sender<Requests>) {
-        let metrics = Arc::new(Metrics::new().unwrap());
+        let metrics = Arc::new(Metrics::new(None).unwrap());
         (Budget::new(8 * MIB, patience, metrics), watch::Sender::new(Requests::default()))
     }
 

@@ -15,7 +15,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::connection::{self, IdleTimeouts, Protocol};
 use super::lifecycle::{Lifecycle, Phase};
-use super::log;
+use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
 use super::places::{Entered, Places};
 use super::routes::{Peer, Routes};
@@ -29,6 +29,7 @@ pub(super) struct Listener {
     pub(super) config: Arc<ArcSwap<ServerConfig>>,
     pub(super) routes: Arc<Routes>,
     pub(super) lifecycle: Lifecycle,
+    pub(super) log: Log,
     pub(super) metrics: Arc<Metrics>,
     pub(super) max_connections: usize,
     pub(super) idle_timeout: Duration,
@@ -69,12 +70,13 @@ impl Listener {
         let config = self.config.load_full();
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();
+        let log = self.log.clone();
         let metrics = Arc::clone(&self.metrics);
         let idle = IdleTimeouts { unproven: self.idle_timeout, kept: self.idle_timeout };
         connections.spawn(async move {
             let _open = Open::new(Arc::clone(&metrics));
             let handshake = tokio::select! {
-                handshake = handshake(stream, addr, config, &metrics) => handshake,
+                handshake = handshake(stream, addr, config, &log, &metrics) => handshake,
                 () = place.evicted() => None,
             };
             let Some(tls) = handshake else {
@@ -100,11 +102,12 @@ async fn handshake(
     stream: TcpStream,
     addr: SocketAddr,
     config: Arc<ServerConfig>,
+    log: &Log,
     metrics: &Metrics,
 ) -> Option<TlsStream<TcpStream>> {
     match timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await {
         Ok(Ok(tls)) => return Some(tls),
-        Ok(Err(error)) => log::handshake(addr, &error),
+        Ok(Err(error)) => log.handshake(addr, &error),
         Err(_) => tracing::debug!(peer = %addr, "handshake took too long"),
     }
     metrics.connections.handshake_failures.inc();

@@ -17,7 +17,7 @@ use super::budget::{Budget, Claim, REQUEST, Stage};
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
 use super::lifecycle::{Lifecycle, Phase};
-use super::log;
+use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::quantity::parse_duration;
@@ -32,6 +32,7 @@ pub(super) struct Routes {
     limits: BodyLimits,
     budget: Budget,
     lifecycle: Lifecycle,
+    log: Log,
     metrics: Arc<Metrics>,
     client_certificates: ClientCertificates,
     request_deadline: Duration,
@@ -60,6 +61,7 @@ impl Routes {
         decide: Decide,
         budget: Budget,
         lifecycle: Lifecycle,
+        log: Log,
         metrics: Arc<Metrics>,
     ) -> Self {
         Self {
@@ -67,6 +69,7 @@ impl Routes {
             limits: options.body_limits.within(Budget::largest_body(options.memory_budget)),
             budget,
             lifecycle,
+            log,
             metrics,
             client_certificates: match options.client_ca_file {
                 Some(_) => ClientCertificates::Demanded,
@@ -96,14 +99,14 @@ impl Routes {
         let mut response = match self.review(endpoint, &mut head, &mut body, &mut call).await {
             Ok(reply) => {
                 self.metrics.decisions.decided(webhook, &reply);
-                log::reply(webhook, peer.addr, &reply, call.started.elapsed());
+                self.log.reply(webhook, peer.addr, &reply, call.started.elapsed());
                 json(reply.body)
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Panic { .. }) {
                     self.metrics.requests.panicked(webhook);
                 }
-                log::refusal(webhook, peer.addr, &refusal, call.started.elapsed());
+                self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.claim.record(REQUEST);
                 close = refusal.gives_up_on_body();
                 if !close && sends {

@@ -11,7 +11,10 @@ use super::admin::Admin;
 use super::budget::Budget;
 use super::decide::Decide;
 use super::lifecycle::{Lifecycle, Phase};
+use super::line_limits::LineLimits;
 use super::listener::Listener;
+use super::log::Log;
+use super::log_queue::LogQueue;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::reload::Reloader;
@@ -32,7 +35,8 @@ impl Server {
     /// address cannot.
     pub async fn bind(options: Options, decide: Decide) -> Result<Bound, ServeError> {
         let metrics = Arc::new(
-            Metrics::new().map_err(|source| ServeError::Metrics { source: source.into() })?,
+            Metrics::new(options.log_queue.as_ref().map(LogQueue::lost))
+                .map_err(|source| ServeError::Metrics { source: source.into() })?,
         );
         let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
         let listener = listen(options.listen).await?;
@@ -87,6 +91,8 @@ impl Bound {
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
         let Self { options, decide, metrics, reloader, listener, admin } = self;
         let lifecycle = Lifecycle::new();
+        let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
+        let log = Log::new(Arc::clone(&limits));
         let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
@@ -96,9 +102,11 @@ impl Bound {
                 decide,
                 budget.clone(),
                 lifecycle.clone(),
+                log.clone(),
                 Arc::clone(&metrics),
             )),
             lifecycle: lifecycle.clone(),
+            log,
             metrics: Arc::clone(&metrics),
             max_connections: options.max_connections,
             idle_timeout: options.idle_timeout,
@@ -107,6 +115,7 @@ impl Bound {
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
+        background.spawn(async move { limits.report().await });
         background.spawn(budget.write_deadline(options.write_timeout));
         background.spawn(Admin { socket: admin, lifecycle: lifecycle.clone(), metrics }.run());
         let mut serving = JoinSet::new();

@@ -3,10 +3,12 @@
 mod certificates;
 mod connections;
 mod decisions;
+mod logs;
 mod memory;
 mod registry;
 mod requests;
 mod server;
 
 pub(crate) use self::connections::{ADMIN, WEBHOOKS};
+pub(crate) use self::logs::LogMetrics;
 pub(crate) use self::server::Metrics;

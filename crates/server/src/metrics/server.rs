@@ -1,10 +1,11 @@
 //! The metrics of one server, together.
 
-use prometheus::{Error, Registry, TextEncoder};
+use prometheus::{Error, IntCounter, Registry, TextEncoder};
 
 use super::certificates::CertificateMetrics;
 use super::connections::ConnectionMetrics;
 use super::decisions::DecisionMetrics;
+use super::logs::LogMetrics;
 use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
@@ -16,12 +17,14 @@ pub(crate) struct Metrics {
     pub(crate) certificates: CertificateMetrics,
     pub(crate) connections: ConnectionMetrics,
     pub(crate) decisions: DecisionMetrics,
+    pub(crate) logs: LogMetrics,
     pub(crate) memory: MemoryMetrics,
     pub(crate) requests: RequestMetrics,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// `lost_lines` counts what found no room in the queue of log lines, where there is one.
+    pub(crate) fn new(lost_lines: Option<IntCounter>) -> Result<Self, Error> {
         let registry = Registry::new();
         let new = Register(&registry);
         let version =
@@ -31,6 +34,7 @@ impl Metrics {
             certificates: CertificateMetrics::new(&new)?,
             connections: ConnectionMetrics::new(&new)?,
             decisions: DecisionMetrics::new(&new)?,
+            logs: LogMetrics::new(&new, lost_lines)?,
             memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,
             registry: registry.clone(),

@@ -1,0 +1,30 @@
+//! Log lines that were not written.
+
+use prometheus::{Error, IntCounter, IntCounterVec};
+
+use super::registry::Register;
+
+/// The metrics of logs.
+#[derive(Clone, Debug)]
+pub(crate) struct LogMetrics {
+    left_out: IntCounterVec,
+}
+
+impl LogMetrics {
+    /// `lost` are the lines that found no room in the queue, where there is one.
+    pub(super) fn new(new: &Register<'_>, lost: Option<IntCounter>) -> Result<Self, Error> {
+        if let Some(lost) = lost {
+            new.add(Ok(lost))?;
+        }
+        let left_out = new.counters(
+            "log_lines_left_out_total",
+            "Log lines that were not written because there were too many of their kind.",
+            &["kind"],
+        )?;
+        Ok(Self { left_out })
+    }
+
+    pub(crate) fn left_out(&self, kind: &'static str, lines: u64) {
+        self.left_out.with_label_values(&[kind]).inc_by(lines);
+    }
+}
