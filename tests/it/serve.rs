@@ -229,7 +229,8 @@ fn the_second_signal_aborts() {
     assert!(rest.contains("pointsman: aborted by a second signal"), "{rest}");
 }
 
-/// More connections than file descriptors: accept fails until some are given back, and nothing else does.
+/// More connections than file descriptors, on both ports: some are kept back, so that others get through and files can
+/// be read.
 #[test]
 fn running_out_of_file_descriptors_passes() {
     let dir = TempDir::new().unwrap();
@@ -238,27 +239,47 @@ fn running_out_of_file_descriptors_passes() {
     limited
         .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
         .args(Dev::ARGS);
-    let mut dev = Dev::spawn(&mut limited);
-    let addr = dev.said.split_once("pointsman serves https://").unwrap().1;
-    let addr: SocketAddr = addr.split_once(' ').unwrap().0.parse().unwrap();
-    let crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(addr).unwrap()).collect();
-    dev.says("failed to accept");
+    let dev = Dev::spawn(&mut limited);
+    assert!(dev.said.contains("fewer connections than configured"), "{}", dev.said);
+    let [_, livez, metrics] = <[String; 3]>::try_from(dev.commands()).unwrap();
+    let addr: SocketAddr = dev.url("").trim_start_matches("https://").parse().unwrap();
+    let admin = livez.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let admin: SocketAddr = admin.parse().unwrap();
+    let connect = |addr| (0..60).map(|_| TcpStream::connect(addr).unwrap()).collect::<Vec<_>>();
+    let crowd = [connect(addr), connect(admin)];
+    let curl = format!(
+        "curl --silent --max-time 5 --cacert certs/dev/ca.crt --output /dev/null --write-out '%{{http_code}}' {}",
+        dev.url("/convert")
+    );
+    let run = |command: &str| {
+        let mut shell = Command::new("sh");
+        let Output { stdout, .. } =
+            shell.current_dir(dir.path()).args(["-c", command]).output().unwrap();
+        String::from_utf8(stdout).unwrap()
+    };
+    assert_eq!(run(&curl), "405");
+    assert!(run(&livez).contains("readyz check passed"));
+    assert!(run(&metrics).contains("certificate_reloads_total{result=\"error\"} 0"));
     drop(crowd);
-    let url = format!("https://{addr}/convert");
-    let curl = [
-        "--silent",
-        "--max-time",
-        "20",
-        "--cacert",
-        "certs/dev/ca.crt",
-        "--output",
-        "/dev/null",
-        "--write-out",
-        "%{http_code}",
-    ];
-    let Output { stdout, .. } =
-        Command::new("curl").current_dir(dir.path()).args(curl).arg(url).output().unwrap();
-    assert_eq!(String::from_utf8(stdout).unwrap(), "405");
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0));
+    assert!(!rest.contains("failed to"), "{rest}");
+}
+
+#[test]
+fn the_soft_limit_of_file_descriptors_is_raised() {
+    let dir = TempDir::new().unwrap();
+    let mut limited = Command::new("sh");
+    limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());
+    limited
+        .args(["-c", "ulimit -Sn 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
+        .args(Dev::ARGS)
+        .args(["--max-connections", "300"]);
+    let dev = Dev::spawn(&mut limited);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", dev.id())).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let soft: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
+    assert_eq!(soft, 300 + 64 + 32);
     assert_eq!(dev.terminate().0, Some(0));
 }
 

@@ -22,20 +22,18 @@ pub(super) struct Admin {
     pub(super) socket: TcpListener,
     pub(super) lifecycle: Lifecycle,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) max_connections: usize,
 }
 
 impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
-        let places = Places::new(CONNECTIONS, 0);
+        let places = Places::new(self.max_connections, 0, self.metrics.connections.evicted(ADMIN));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
-            let Entered { stream, place, evicted, .. } = places.accept(&self.socket).await;
-            if evicted.is_some() {
-                self.metrics.connections.evicted_by(ADMIN);
-            }
+            let Entered { stream, place, .. } = places.accept(&self.socket).await;
             let lifecycle = self.lifecycle.clone();
             let metrics = Arc::clone(&self.metrics);
             let undying = undying.clone();
@@ -124,7 +122,7 @@ fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
 }
 
 /// A kubelet and a few scrapers. Probes must get through whoever else is here: all that are idle can be missed.
-const CONNECTIONS: usize = 64;
+pub(super) const ADMIN_CONNECTIONS: usize = 64;
 
 /// A kubelet waits a second for the answer to a probe by default; nobody who has a question waits for ten to put it.
 /// Kept ones stay longer than the usual scrape interval, so that a scraper keeps its connection.

@@ -16,6 +16,7 @@ mod certificate_error;
 mod cgroup;
 mod connection;
 mod decide;
+mod descriptors;
 pub mod dev;
 mod file_events;
 mod key_pair;

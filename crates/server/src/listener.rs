@@ -38,7 +38,11 @@ pub(super) struct Listener {
 impl Listener {
     /// Accepts until the server drains, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
-        let places = Places::new(self.max_connections, IDLE_OF_A_PEER);
+        let places = Places::new(
+            self.max_connections,
+            IDLE_OF_A_PEER,
+            self.metrics.connections.evicted(WEBHOOKS),
+        );
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -62,11 +66,7 @@ impl Listener {
     }
 
     fn spawn(&self, entered: Entered, connections: &mut JoinSet<()>) {
-        let Entered { stream, addr, place, evicted } = entered;
-        if let Some(peer) = evicted {
-            self.metrics.connections.evicted_by(WEBHOOKS);
-            tracing::debug!(%peer, "connection closed to make room");
-        }
+        let Entered { stream, addr, place } = entered;
         let config = self.config.load_full();
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();

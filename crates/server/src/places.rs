@@ -17,6 +17,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use prometheus::IntCounter;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
@@ -32,6 +33,8 @@ pub(super) struct Places(Arc<Shared>);
 struct Shared {
     most: usize,
     idle_of_a_peer: usize,
+    /// How many had to go.
+    evicted: IntCounter,
     taken: Mutex<Taken>,
     /// Who was accepted and has no place yet.
     lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
@@ -53,11 +56,13 @@ struct Connection {
 }
 
 impl Places {
-    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use.
-    pub(super) fn new(most: usize, idle_of_a_peer: usize) -> Self {
+    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` counts
+    /// those that had to go.
+    pub(super) fn new(most: usize, idle_of_a_peer: usize, evicted: IntCounter) -> Self {
         Self(Arc::new(Shared {
             most: most.max(1),
             idle_of_a_peer,
+            evicted,
             taken: Mutex::default(),
             lobby: Mutex::default(),
             freed: Notify::new(),
@@ -87,26 +92,32 @@ impl Places {
     fn has_room(&self) -> bool {
         let taken = self.0.taken();
         taken.connections.len() < self.0.most
+            || taken.somebody_is_leaving()
             || taken.victim(self.0.idle_of_a_peer, Instant::now()).is_some()
     }
 
     fn enter(&self) -> Option<Entered> {
         let mut lobby = self.0.lobby();
         let peer = lobby.as_ref()?.1.ip();
-        let (place, evicted) = self.take(peer)?;
+        let place = self.take(peer)?;
         let (stream, addr) = lobby.take()?;
-        Some(Entered { stream, addr, place, evicted })
+        Some(Entered { stream, addr, place })
     }
 
-    /// A place for a connection of `peer`, and the peer that lost one for it.
-    fn take(&self, peer: IpAddr) -> Option<(Place, Option<IpAddr>)> {
+    /// A place for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
+    /// the place is there when it has gone.
+    fn take(&self, peer: IpAddr) -> Option<Place> {
         let mut taken = self.0.taken();
-        let mut evicted = None;
         if taken.connections.len() >= self.0.most {
-            let victim = taken.victim(self.0.idle_of_a_peer, Instant::now())?;
-            let connection = taken.connections.remove(&victim)?;
-            connection.requests.send_modify(Requests::evict);
-            evicted = Some(connection.peer);
+            if !taken.somebody_is_leaving()
+                && let Some(victim) = taken.victim(self.0.idle_of_a_peer, Instant::now())
+                && let Some(connection) = taken.connections.get(&victim)
+            {
+                connection.requests.send_modify(Requests::evict);
+                self.0.evicted.inc();
+                tracing::debug!(peer = %connection.peer, "connection closed to make room");
+            }
+            return None;
         }
         let requests = watch::Sender::new(Requests::default());
         let id = taken.next;
@@ -114,7 +125,7 @@ impl Places {
         let connection = Connection { peer: network(peer), requests: requests.clone() };
         taken.connections.insert(id, connection);
         drop(taken);
-        Some((Place { id, shared: Arc::clone(&self.0), requests }, evicted))
+        Some(Place { id, shared: Arc::clone(&self.0), requests })
     }
 }
 
@@ -124,8 +135,6 @@ pub(super) struct Entered {
     pub(super) stream: TcpStream,
     pub(super) addr: SocketAddr,
     pub(super) place: Place,
-    /// Who lost a connection for it.
-    pub(super) evicted: Option<IpAddr>,
 }
 
 impl Shared {
@@ -140,11 +149,18 @@ impl Shared {
 }
 
 impl Taken {
+    fn somebody_is_leaving(&self) -> bool {
+        self.connections.values().any(|connection| connection.requests.borrow().evicted)
+    }
+
     fn victim(&self, idle_of_a_peer: usize, now: Instant) -> Option<u64> {
         let mut unproven: HashMap<IpAddr, (usize, u64)> = HashMap::new();
         let mut idle: HashMap<IpAddr, (usize, Instant, u64)> = HashMap::new();
         for (id, Connection { peer, requests }) in &self.connections {
             let requests = *requests.borrow();
+            if requests.evicted {
+                continue;
+            }
             if requests.can_be_missed(now, PATIENCE) {
                 unproven.entry(*peer).or_insert((0, *id)).0 += 1;
             } else if let Some(since) = requests.idle_since() {
@@ -221,46 +237,47 @@ mod tests {
         place.requests.borrow().evicted
     }
 
+    fn places(most: usize, idle_of_a_peer: usize) -> Places {
+        Places::new(most, idle_of_a_peer, IntCounter::new("evicted", "Evicted.").unwrap())
+    }
+
     #[test]
     fn the_oldest_that_never_asked_makes_room() {
-        let places = Places::new(4, 10);
-        let (kept, _) = places.take(GOOD).unwrap();
+        let places = places(4, 10);
+        let [kept, first, second, fresh] =
+            [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
         ask(&kept);
-        let (first, _) = places.take(BAD).unwrap();
-        let (second, _) = places.take(BAD).unwrap();
-        let (fresh, evicted) = places.take(GOOD).unwrap();
-        assert_eq!(evicted, None);
-        let (_next, evicted) = places.take(GOOD).unwrap();
-        assert_eq!(evicted, Some(BAD));
+        assert!(places.take(GOOD).is_none() && places.take(GOOD).is_none(), "one at a time");
         assert_eq!([&kept, &first, &second, &fresh].map(is_evicted), [false, true, false, false]);
+        assert!(places.has_room());
+        drop(first);
+        assert!(places.take(GOOD).is_some());
+        assert_eq!(places.0.evicted.get(), 1);
     }
 
     #[test]
     fn those_who_asked_stay_and_the_next_one_waits() {
-        let places = Places::new(2, 10);
-        let (one, _) = places.take(GOOD).unwrap();
-        let (other, _) = places.take(GOOD).unwrap();
+        let places = places(2, 10);
+        let [one, other] = [GOOD, GOOD].map(|peer| places.take(peer).unwrap());
         ask(&one);
         ask(&other);
-        assert!(places.take(GOOD).is_none());
+        assert!(!places.has_room() && places.take(GOOD).is_none());
+        assert_eq!([&one, &other].map(is_evicted), [false, false]);
         drop(one);
         assert!(places.take(GOOD).is_some());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn whoever_keeps_more_than_its_share_loses_the_longest_idle() {
-        let places = Places::new(3, 1);
-        let (busy, _) = places.take(BAD).unwrap();
-        let (one, _) = places.take(BAD).unwrap();
-        let (other, _) = places.take(BAD).unwrap();
+        let places = places(3, 1);
+        let [busy, one, other] = [BAD; 3].map(|peer| places.take(peer).unwrap());
         ask(&other);
         tokio::time::sleep(Duration::from_millis(5)).await;
         ask(&one);
         ask(&busy);
         let mut deciding = Requests::begin(&busy.requests);
         deciding.arrived();
-        let (_next, evicted) = places.take(GOOD).unwrap();
-        assert_eq!(evicted, Some(BAD));
+        assert!(places.take(GOOD).is_none());
         assert_eq!([&busy, &one, &other].map(is_evicted), [false, false, true]);
     }
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::admin::Admin;
+use super::admin::{ADMIN_CONNECTIONS, Admin};
 use super::budget::Budget;
 use super::decide::Decide;
+use super::descriptors::Descriptors;
 use super::lifecycle::{Lifecycle, Phase};
 use super::line_limits::LineLimits;
 use super::listener::Listener;
@@ -27,7 +28,7 @@ use super::shutdown::Shutdown;
 pub struct Server;
 
 impl Server {
-    /// Loads the certificate, then binds both listeners. Nothing is accepted before [`Bound::run`]; the kernel queues
+    /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both listeners. Nothing is accepted before [`Bound::run`]; the kernel queues
     /// what comes earlier.
     ///
     /// # Errors
@@ -39,9 +40,10 @@ impl Server {
                 .map_err(|source| ServeError::Metrics { source: source.into() })?,
         );
         let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
+        let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
         let listener = listen(options.listen).await?;
         let admin = listen(options.admin_listen).await?;
-        Ok(Bound { options, decide, metrics, reloader, listener, admin })
+        Ok(Bound { options, decide, metrics, reloader, descriptors, listener, admin })
     }
 }
 
@@ -52,6 +54,7 @@ pub struct Bound {
     decide: Decide,
     metrics: Arc<Metrics>,
     reloader: Reloader,
+    descriptors: Descriptors,
     listener: TcpListener,
     admin: TcpListener,
 }
@@ -89,7 +92,7 @@ impl Bound {
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
-        let Self { options, decide, metrics, reloader, listener, admin } = self;
+        let Self { options, decide, metrics, reloader, descriptors, listener, admin } = self;
         let lifecycle = Lifecycle::new();
         let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
         let log = Log::new(Arc::clone(&limits));
@@ -108,16 +111,22 @@ impl Bound {
             lifecycle: lifecycle.clone(),
             log,
             metrics: Arc::clone(&metrics),
-            max_connections: options.max_connections,
+            max_connections: descriptors.webhooks,
             idle_timeout: options.idle_timeout,
         };
 
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
+        let admin = Admin {
+            socket: admin,
+            lifecycle: lifecycle.clone(),
+            metrics,
+            max_connections: descriptors.admin,
+        };
         background.spawn(async move { limits.report().await });
         background.spawn(budget.write_deadline(options.write_timeout));
-        background.spawn(Admin { socket: admin, lifecycle: lifecycle.clone(), metrics }.run());
+        background.spawn(admin.run());
         let mut serving = JoinSet::new();
         serving.spawn(accepting.run());
         lifecycle.enter(Phase::Ready);

@@ -37,9 +37,9 @@ impl ConnectionMetrics {
         Ok(this)
     }
 
-    /// A connection had to go.
-    pub(crate) fn evicted_by(&self, listener: &'static str) {
-        self.evicted.with_label_values(&[listener]).inc();
+    /// Counts the connections of a listener that had to go.
+    pub(crate) fn evicted(&self, listener: &'static str) -> IntCounter {
+        self.evicted.with_label_values(&[listener])
     }
 }
 
