@@ -54,7 +54,7 @@ pub fn prepare(dir: &Path) -> Result<DevPair, DevError> {
     let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let tomorrow = (now + DAY).as_secs();
-    if ca.exists() && load_pair(&paths).is_ok_and(|pair| pair.not_after > tomorrow) {
+    if ca.exists() && load_pair(&paths).is_ok_and(|pair| pair.leaf.not_after > tomorrow) {
         return Ok(DevPair { ca, paths });
     }
 

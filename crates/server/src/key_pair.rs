@@ -13,6 +13,7 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
 use super::certificate_error::CertificateError;
+use super::leaf::Leaf;
 use super::pem::{certificates, malformed, read};
 use super::volume::{beneath, directory, real};
 
@@ -46,10 +47,7 @@ pub(super) struct ServingPair {
     pub(super) key: Arc<CertifiedKey>,
     /// SHA-256 of the leaf, in hex.
     pub(super) fingerprint: String,
-    /// When the leaf expires, in seconds since the epoch.
-    pub(super) not_after: u64,
-    /// The same for people.
-    pub(super) expires: String,
+    pub(super) leaf: Leaf,
 }
 
 impl PartialEq for ServingPair {
@@ -82,28 +80,32 @@ pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingPair, CertificateErr
 
 fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, CertificateError> {
     let chain = certificates(&paths.cert, &read(&paths.cert, &now.cert)?)?;
-    let key = match PrivateKeyDer::from_pem_slice(&read(&paths.key, &now.key)?) {
+    let text = read(&paths.key, &now.key)?;
+    let key = match PrivateKeyDer::from_pem_slice(&text) {
         Ok(key) => key,
+        Err(_) if is_encrypted(&text) => {
+            return Err(CertificateError::EncryptedKey { path: paths.key.clone() });
+        }
         Err(pem::Error::NoItemsFound) => {
             return Err(CertificateError::NoKey { path: paths.key.clone() });
         }
         Err(error) => return Err(malformed(&paths.key, &error)),
     };
+    let malformed_at = |position, source: x509_cert::der::Error| CertificateError::Certificate {
+        path: paths.cert.clone(),
+        position,
+        source: source.into(),
+    };
     // All of them: a chain that breaks off half-way would only be noticed by the clients.
     let mut parsed = Vec::with_capacity(chain.len());
     for (index, certificate) in chain.iter().enumerate() {
-        parsed.push(Certificate::from_der(certificate).map_err(|source| {
-            CertificateError::Certificate {
-                path: paths.cert.clone(),
-                position: index + 1,
-                source: source.into(),
-            }
-        })?);
+        let certificate = Certificate::from_der(certificate);
+        parsed.push(certificate.map_err(|source| malformed_at(index + 1, source))?);
     }
     let (Some(leaf), Some(leaf_der)) = (parsed.first(), chain.first()) else {
         return Err(CertificateError::NoCertificate { path: paths.cert.clone() });
     };
-    let not_after = leaf.tbs_certificate().validity().not_after;
+    let leaf = Leaf::read(leaf).map_err(|source| malformed_at(1, source))?;
     let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
     let key =
         CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| {
@@ -116,12 +118,14 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, Certific
                 }
             }
         })?;
-    Ok(ServingPair {
-        key: Arc::new(key),
-        fingerprint,
-        not_after: not_after.to_unix_duration().as_secs(),
-        expires: not_after.to_string(),
-    })
+    Ok(ServingPair { key: Arc::new(key), fingerprint, leaf })
+}
+
+/// PKCS#8 with a passphrase, and the older form of OpenSSL (RFC 7468, 11; RFC 1421, 4.6.1.1).
+fn is_encrypted(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+        || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
 /// How many swaps in a row are followed within one look.

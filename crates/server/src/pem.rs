@@ -1,6 +1,7 @@
 //! PEM files: read, and what they hold.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use rustls::pki_types::CertificateDer;
@@ -37,5 +38,22 @@ pub(super) fn malformed(path: &Path, error: &pem::Error) -> CertificateError {
 
 /// Reads a file where it is `now`; errors name it as it was given.
 pub(super) fn read(given: &Path, now: &Path) -> Result<Vec<u8>, CertificateError> {
-    fs::read(now).map_err(|source| CertificateError::Read { path: given.to_owned(), source })
+    let failed = |source| CertificateError::Read { path: given.to_owned(), source };
+    let too_large = || CertificateError::TooLarge { path: given.to_owned(), limit: LARGEST };
+    // Before it is opened: opening a pipe waits until somebody writes to it.
+    let found = fs::metadata(now).map_err(failed)?;
+    if !found.is_file() {
+        return Err(CertificateError::NotAFile { path: given.to_owned() });
+    }
+    if found.len() > LARGEST {
+        return Err(too_large());
+    }
+    let mut text = Vec::new();
+    // It may have grown.
+    let file = File::open(now).map_err(failed)?;
+    file.take(LARGEST + 1).read_to_end(&mut text).map_err(failed)?;
+    if text.len() as u64 > LARGEST { Err(too_large()) } else { Ok(text) }
 }
+
+/// 1 MiB: as much as a Secret or a ConfigMap can hold (Kubernetes `MaxSecretSize`), a chain takes 10 KiB.
+const LARGEST: u64 = 1 << 20;

@@ -3,19 +3,21 @@
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::certificate_error::CertificateError;
+use super::certificate_files::{CertificateFiles, FileReader, Found};
+use super::expiry::{ExpiryWarnings, HOUR};
 use super::file_events::FileEvents;
-use super::key_pair::{CertPaths, ServingPair, load_pair};
+use super::key_pair::{CertPaths, ServingPair};
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
-use super::tls::{ClientCa, load_client_ca, server_config};
+use super::tls::{ClientCa, server_config};
 
 /// The certificate that is served, and the files it came from.
 ///
@@ -30,50 +32,55 @@ pub(super) struct Reloader {
     client_ca: Option<ClientCa>,
     config: Arc<ArcSwap<ServerConfig>>,
     metrics: Arc<Metrics>,
+    reader: FileReader,
     events: FileEvents,
     interval: Duration,
-    /// What was complained of last: said once, not every few seconds.
-    complaint: Option<String>,
+    expiry: ExpiryWarnings,
+    /// What was complained of last, and when: said once an hour, not every few seconds.
+    complaint: Option<(String, Instant)>,
 }
 
 impl Reloader {
-    /// The first look. What is wrong now is fatal, since there is nothing to go on with.
+    /// The first look. What is wrong now is fatal, since there is nothing to go on with; but a time that is over or has
+    /// not come may heal by itself, when the certificate is renewed or the clock is set.
     pub(super) fn load(options: &Options, metrics: Arc<Metrics>) -> Result<Self, ServeError> {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
-        // Before the first look: what changes after it makes an event.
-        let files = [Some(&paths.cert), Some(&paths.key), client_ca_file.as_ref()];
-        let events = FileEvents::of_directories(files.into_iter().flatten().map(PathBuf::as_path));
-        let pair = load_pair(&paths).map_err(|source| ServeError::Pair { source })?;
-        let client_ca = client_ca_file
-            .as_deref()
-            .map(load_client_ca)
-            .transpose()
-            .map_err(|source| ServeError::ClientCa { source })?;
+        let mut files = CertificateFiles::new(paths.clone(), client_ca_file.clone());
+        let Found { pair, client_ca, events } = files.look();
+        let pair = pair.map_err(|source| ServeError::Pair { source })?;
+        let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
+        pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
+        if let Err(reason) = pair.leaf.judge_time(now()) {
+            tracing::warn!(error = %unfit(reason), "no client will take the certificate");
+        }
+        let client_ca = client_ca.transpose().map_err(|source| ServeError::ClientCa { source })?;
         let config =
             server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
                 .map_err(|source| ServeError::Pair { source })?;
-        let events = events.unwrap_or_else(|error| {
-            tracing::warn!(%error, interval = ?options.reload_interval, "failed to watch the certificates, polling only");
-            FileEvents::none()
-        });
-        metrics.certificates.serving(pair.not_after);
+        metrics.certificates.serving(pair.leaf.not_after);
+        metrics.certificates.looked(now());
         tracing::info!(
             fingerprint = pair.fingerprint,
-            expires = pair.expires,
+            expires = pair.leaf.expires,
             "certificate loaded"
         );
-        Ok(Self {
+        let mut this = Self {
             paths,
             client_ca_file,
             pair,
             client_ca,
             config: Arc::new(ArcSwap::from_pointee(config)),
             metrics,
-            events,
+            reader: FileReader::start(files).map_err(|source| ServeError::Thread { source })?,
+            events: FileEvents::none(),
             interval: options.reload_interval,
+            expiry: ExpiryWarnings::default(),
             complaint: None,
-        })
+        };
+        this.listen(events);
+        this.expiry.look(&this.pair.leaf, now());
+        Ok(this)
     }
 
     /// What handshakes use; follows every reload.
@@ -88,29 +95,45 @@ impl Reloader {
                 () = self.events.next() => {}
                 () = sleep(self.interval) => {}
             }
-            // Files on a network share may take their time.
-            self = match tokio::task::spawn_blocking(move || self.looked()).await {
-                Ok(this) => this,
-                Err(error) => {
-                    tracing::error!(%error, "certificate reloading ended");
-                    return;
+            let mut look = self.reader.look();
+            let found = loop {
+                // Files on a network share may take their time, or for ever.
+                match timeout(DEADLINE, &mut look).await {
+                    Ok(Ok(found)) => break found,
+                    Ok(Err(_)) => {
+                        tracing::error!("certificate reloading ended");
+                        return;
+                    }
+                    Err(_) => {
+                        self.complain(&[format!("they could not be read within {DEADLINE:?}")]);
+                        self.expiry.look(&self.pair.leaf, now());
+                    }
                 }
             };
+            self.metrics.certificates.looked(now());
+            self.take_over(found);
+            self.expiry.look(&self.pair.leaf, now());
         }
     }
 
-    fn looked(mut self) -> Self {
-        self.reload_once();
-        self
+    fn listen(&mut self, events: Option<notify::Result<FileEvents>>) {
+        match events {
+            Some(Ok(events)) => self.events = events,
+            Some(Err(error)) => {
+                tracing::warn!(%error, interval = ?self.interval, "failed to watch the certificates, polling only");
+            }
+            None => {}
+        }
     }
 
-    fn reload_once(&mut self) {
+    fn take_over(&mut self, Found { pair, client_ca, events }: Found) {
+        self.listen(events);
         let mut errors = Vec::new();
-        let pair = load_pair(&self.paths).unwrap_or_else(|error| {
+        let pair = pair.and_then(|pair| self.judged(pair)).unwrap_or_else(|error| {
             errors.push(chain(&error));
             self.pair.clone()
         });
-        let client_ca = match self.client_ca_file.as_deref().map(load_client_ca) {
+        let client_ca = match client_ca {
             Some(Ok(client_ca)) => Some(client_ca),
             Some(Err(error)) => {
                 errors.push(chain(&error));
@@ -126,11 +149,11 @@ impl Reloader {
             ) {
                 Ok(config) => {
                     self.config.store(Arc::new(config));
-                    self.metrics.certificates.serving(pair.not_after);
+                    self.metrics.certificates.serving(pair.leaf.not_after);
                     self.metrics.certificates.reloaded();
                     tracing::info!(
                         fingerprint = pair.fingerprint,
-                        expires = pair.expires,
+                        expires = pair.leaf.expires,
                         "certificate reloaded"
                     );
                     self.pair = pair;
@@ -142,6 +165,16 @@ impl Reloader {
         self.complain(&errors);
     }
 
+    /// What is served already is served on, whatever the time: there is nothing better.
+    fn judged(&self, pair: ServingPair) -> Result<ServingPair, CertificateError> {
+        if pair != self.pair {
+            pair.leaf.judge_succession(&self.pair.leaf, now()).map_err(|reason| {
+                CertificateError::Unfit { path: self.paths.cert.clone(), reason }
+            })?;
+        }
+        Ok(pair)
+    }
+
     fn complain(&mut self, errors: &[String]) {
         if errors.is_empty() {
             self.complaint = None;
@@ -149,16 +182,22 @@ impl Reloader {
         }
         self.metrics.certificates.reload_refused();
         let complaint = errors.join("; ");
-        if self.complaint.as_ref() != Some(&complaint) {
+        let said = self.complaint.as_ref();
+        if !said.is_some_and(|(said, at)| *said == complaint && at.elapsed() < HOUR) {
             tracing::warn!(
                 error = complaint,
                 serving = self.pair.fingerprint,
-                expires = self.pair.expires,
+                expires = self.pair.leaf.expires,
                 "certificate files cannot be used, the last good certificate goes on"
             );
-            self.complaint = Some(complaint);
+            self.complaint = Some((complaint, Instant::now()));
         }
     }
+}
+
+fn now() -> u64 {
+    // A clock before 1970 is judged as 1970: nothing is valid yet.
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 fn chain(error: &CertificateError) -> String {
@@ -171,3 +210,6 @@ fn chain(error: &CertificateError) -> String {
     }
     text
 }
+
+/// Local files take microseconds. Longer than this is worth a line and a count, again and again.
+const DEADLINE: Duration = Duration::from_secs(5);

@@ -46,6 +46,12 @@ pub enum ServeError {
         /// Which one.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The thread that reads the certificates cannot be started.
+    #[error("failed to start a thread")]
+    Thread {
+        /// What the system said.
+        source: io::Error,
+    },
     /// The certificate to serve cannot be used.
     #[error("failed to load the certificate to serve")]
     Pair {
