@@ -37,6 +37,18 @@ pub(super) enum Protocol {
     Http2,
 }
 
+impl Protocol {
+    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between two
+    /// answers (each says `Connection: close` by then): closing a connection that a client is about to use loses its
+    /// request, so that one is kept until nobody asks any more.
+    fn leaves_at(self) -> Phase {
+        match self {
+            Self::Http1 => Phase::Closing,
+            Self::Http2 => Phase::Draining,
+        }
+    }
+}
+
 /// Serves one connection to its end.
 pub(super) async fn serve<I, S, F>(
     io: I,
@@ -55,12 +67,13 @@ pub(super) async fn serve<I, S, F>(
         let answer = answer(request, Requests::begin(&place.requests));
         async move { Ok::<_, Infallible>(answer.await) }
     });
+    let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
             http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
-            drive(http.serve_connection(io, service), seen, lifecycle, idle).await
+            drive(http.serve_connection(io, service), seen, leave, idle).await
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -68,7 +81,7 @@ pub(super) async fn serve<I, S, F>(
                 .max_concurrent_streams(STREAMS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            drive(http.serve_connection(io, service), seen, lifecycle, idle).await
+            drive(http.serve_connection(io, service), seen, leave, idle).await
         }
     };
     if let Err(error) = result {
@@ -85,15 +98,15 @@ pub(super) async fn serve<I, S, F>(
 async fn drive<C>(
     connection: C,
     mut requests: watch::Receiver<Requests>,
-    lifecycle: &Lifecycle,
+    leave: impl Future<Output = ()>,
     idle: IdleTimeouts,
 ) -> Result<(), C::Error>
 where
     C: GracefulConnection,
 {
     let mut connection = pin!(connection);
-    let mut drain = pin!(lifecycle.reached(Phase::Draining));
-    let mut draining = false;
+    let mut leave = pin!(leave);
+    let mut leaving = false;
     let mut told = false;
     loop {
         let Requests { under_way, any, proven, evicted, .. } = *requests.borrow_and_update();
@@ -101,20 +114,20 @@ where
             return Ok(());
         }
         // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
-        // API server connects in order to send. It is given a moment, and 503 then tells it to try again.
-        if draining && any && !told {
+        // API server connects in order to send. It is given a moment, and an answer.
+        if leaving && any && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }
         let limit = match proven {
-            _ if draining && !any => NEWCOMER,
+            _ if leaving && !any => NEWCOMER,
             true => idle.kept,
             false => idle.unproven,
         };
         tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = &mut drain, if !draining => draining = true,
+            () = &mut leave, if !leaving => leaving = true,
             // The sender is part of the place.
             _ = requests.changed() => {}
             () = sleep(limit), if under_way == 0 => return Ok(()),

@@ -1,8 +1,10 @@
 //! The stages of a server's life, and which one it is in.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// The stages of a server's life, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -13,30 +15,54 @@ pub(super) enum Phase {
     Ready,
     /// Serving, but no longer ready: callers are being sent elsewhere.
     LameDuck,
-    /// Finishing what is under way; nothing new.
+    /// Serving those who have not heard of it, one request for each connection.
     Draining,
+    /// Finishing what is under way; nothing new.
+    Closing,
 }
 
 /// The phase a server is in, shared by all that depend on it.
 #[derive(Clone, Debug)]
-pub(super) struct Lifecycle(Arc<watch::Sender<Phase>>);
+pub(super) struct Lifecycle(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    phase: watch::Sender<Phase>,
+    last_request: Mutex<Option<Instant>>,
+}
 
 impl Lifecycle {
     pub(super) fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Phase::Starting)))
+        let phase = watch::Sender::new(Phase::Starting);
+        Self(Arc::new(Shared { phase, last_request: Mutex::default() }))
     }
 
     pub(super) fn enter(&self, phase: Phase) {
-        self.0.send_replace(phase);
+        self.0.phase.send_replace(phase);
     }
 
     pub(super) fn phase(&self) -> Phase {
-        *self.0.borrow()
+        *self.0.phase.borrow()
+    }
+
+    /// Somebody asked something.
+    pub(super) fn asked(&self) {
+        *self.last_request() = Some(Instant::now());
+    }
+
+    /// Whether nobody has asked anything for so long.
+    pub(super) fn quiet(&self, time: Duration) -> bool {
+        self.last_request().is_none_or(|last| last.elapsed() >= time)
+    }
+
+    /// Nothing in here panics half-way.
+    fn last_request(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.last_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `phase`, or a later one, is reached.
     pub(super) async fn reached(&self, phase: Phase) {
-        let mut receiver = self.0.subscribe();
+        let mut receiver = self.0.phase.subscribe();
         // The sender lives as long as `self`: this cannot fail.
         let _ = receiver.wait_for(|current| *current >= phase).await;
     }

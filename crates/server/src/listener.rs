@@ -36,7 +36,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Accepts until the server drains, then waits for the connections there are. Dropping the future cuts them off.
+    /// Accepts until the server closes, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
         let places = Places::new(
             self.max_connections,
@@ -47,13 +47,13 @@ impl Listener {
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = self.lifecycle.reached(Phase::Draining) => break,
+                () = self.lifecycle.reached(Phase::Closing) => break,
                 accepted = places.accept(&self.socket) => accepted,
             };
             self.spawn(accepted, &mut connections);
             while connections.try_join_next().is_some() {}
         }
-        // What the kernel has accepted would be reset with the socket: those clients are told to try again instead.
+        // What the kernel has accepted would be reset with the socket: those clients are answered.
         while let Some(accepted) = tokio::select! {
             biased;
             accepted = places.accept(&self.socket) => Some(accepted),

@@ -86,6 +86,7 @@ impl Routes {
         peer: Peer,
         under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
+        self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(&under_way.requests));
         let mut call = Call { peer, started: Instant::now(), under_way, claim };
         let (mut head, mut body) = request.into_parts();
@@ -141,10 +142,8 @@ impl Routes {
         if head.method != Method::POST {
             return Err(Refusal::Method);
         }
-        match self.lifecycle.phase() {
-            Phase::Starting => return Err(Refusal::Starting),
-            Phase::Ready | Phase::LameDuck => {}
-            Phase::Draining => return Err(Refusal::Draining),
+        if self.lifecycle.phase() == Phase::Starting {
+            return Err(Refusal::Starting);
         }
         let anonymous = self.client_certificates == ClientCertificates::Demanded && !peer.certified;
         if anonymous && endpoint != Endpoint::Convert {

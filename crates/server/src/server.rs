@@ -3,9 +3,11 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::admin::{ADMIN_CONNECTIONS, Admin};
 use super::budget::Budget;
@@ -77,8 +79,9 @@ impl Bound {
     }
 
     /// Serves until `shutdown` asks to stop. The first request drains: `/readyz` says 503 and answers carry
-    /// `Connection: close` for [`Options::lame_duck`], then nothing more is accepted and what is under way is answered
-    /// within [`Options::shutdown_grace`]. The second aborts.
+    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY, and as soon as nobody has asked anything
+    /// for a second, or after half of [`Options::shutdown_grace`], nothing more is accepted. What is under way is
+    /// answered within that grace. The second request aborts.
     ///
     /// # Errors
     /// [`ServeError::Grace`] where requests were cut off, [`ServeError::Aborted`] after a second request to stop.
@@ -151,7 +154,14 @@ async fn drain(
     }
     tracing::info!(?grace, "draining");
     lifecycle.enter(Phase::Draining);
-    match tokio::time::timeout(grace, serving.join_next()).await {
+    let end = Instant::now() + grace;
+    // A balancer may hear of it late: whoever is still sent here is answered.
+    let half = Instant::now() + grace / 2;
+    while !lifecycle.quiet(QUIET) && Instant::now() < half {
+        sleep_until((Instant::now() + LOOK_AGAIN).min(half)).await;
+    }
+    lifecycle.enter(Phase::Closing);
+    match timeout_at(end, serving.join_next()).await {
         Ok(Some(Err(source))) => Err(ServeError::Listener { source: source.into() }),
         Ok(_) => Ok(()),
         Err(_) => Err(ServeError::Grace { grace }),
@@ -173,3 +183,8 @@ async fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
     }
     Err(ServeError::Bind { addr, source: error })
 }
+
+/// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.
+const QUIET: Duration = Duration::from_secs(1);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
