@@ -213,7 +213,7 @@ Examples:
       --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
 
 Signals:
-  The first SIGTERM or SIGINT drains, the second aborts.
+  The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.
 
 Exit codes:
   0 after draining, 1 when serving failed or requests were cut off, 2 when the flags are wrong.";

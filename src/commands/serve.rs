@@ -21,6 +21,13 @@ pub(crate) fn run(args: ServeArgs, log_queue: Option<LogQueue>) -> anyhow::Resul
     let (mut options, dev) = options(&args)?;
     options.log_queue.clone_from(&log_queue);
     let webhook = webhook(&args)?;
+    if dev.is_some() {
+        for addr in [options.listen, options.admin_listen] {
+            if !addr.ip().is_loopback() {
+                tracing::warn!(%addr, "--dev is open to others than this machine, with a certificate that nobody renews");
+            }
+        }
+    }
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {

@@ -102,8 +102,12 @@ impl Dev {
     }
 
     fn signal(&self) {
+        self.kill("-TERM");
+    }
+
+    fn kill(&self, signal: &str) {
         let killed =
-            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
     }
 
@@ -306,4 +310,24 @@ fn a_log_that_nobody_reads_stops_nothing() {
     dev.signal();
     assert_eq!(dev.child.wait().unwrap().code(), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_is_odd_about_a_start_is_said_and_sighup_ends_nothing() {
+    let dir = TempDir::new().unwrap();
+    let ports = ["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
+    let mut dev = Dev::spawn(pointsman(dir.path(), &["serve", "--dev"]).args(ports));
+    assert!(dev.said.contains("--dev is open to others than this machine"), "{}", dev.said);
+    assert!(!dev.said.contains("every user can read"), "{}", dev.said);
+    dev.kill("-HUP");
+    dev.says("SIGHUP");
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("SIGTERM"), "{rest}");
+
+    let key = dir.path().join("certs/dev/tls.key");
+    fs::set_permissions(key, fs::Permissions::from_mode(0o644)).unwrap();
+    let dev = Dev::start(dir.path(), &[]);
+    assert!(dev.said.contains("every user can read the private key"), "{}", dev.said);
+    assert_eq!(dev.terminate().0, Some(0));
 }

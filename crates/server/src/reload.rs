@@ -1,7 +1,9 @@
 //! When to look at the certificate files again, and what to do with what is found.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -51,6 +53,10 @@ impl Reloader {
         let pair = pair.map_err(|source| ServeError::Pair { source })?;
         let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
         pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
+        if open_to_everybody(&paths.key) {
+            // A kubelet's default: a hint, not a warning.
+            tracing::info!(path = %paths.key.display(), "every user can read the private key (see defaultMode of the volume)");
+        }
         if let Err(reason) = pair.leaf.judge_time(now()) {
             tracing::warn!(error = %unfit(reason), "no client will take the certificate");
         }
@@ -193,6 +199,10 @@ impl Reloader {
             self.complaint = Some((complaint, Instant::now()));
         }
     }
+}
+
+fn open_to_everybody(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
 }
 
 fn now() -> u64 {

@@ -29,19 +29,25 @@ impl Shutdown {
         (Trigger(sender), Self(receiver))
     }
 
-    /// Stops at SIGTERM and SIGINT. Signals are caught from this call on.
+    /// Stops at SIGTERM and SIGINT. Signals are caught from this call on. SIGHUP, at which other programs read their
+    /// files again, changes nothing: ours are followed by themselves.
     ///
     /// # Errors
     /// Where a signal handler cannot be installed.
     pub fn on_signals() -> io::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hangup = signal(SignalKind::hangup())?;
         let (trigger, shutdown) = Self::channel();
         tokio::spawn(async move {
             loop {
                 let name = tokio::select! {
                     _ = terminate.recv() => "SIGTERM",
                     _ = interrupt.recv() => "SIGINT",
+                    _ = hangup.recv() => {
+                        tracing::info!(signal = "SIGHUP", "nothing to do, files are followed by themselves");
+                        continue;
+                    }
                 };
                 tracing::info!(signal = name, "asked to stop");
                 trigger.stop();
