@@ -178,6 +178,17 @@ pub(crate) struct ServeArgs {
         help_heading = "Certificates"
     )]
     pub(crate) client_ca_file: Option<PathBuf>,
+    /// Common names of client certificates that /mutate and /validate are for; without it, any that --client-ca-file
+    /// vouches for.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_CLIENT_ALLOWED_NAMES",
+        requires = "client_ca_file",
+        help_heading = "Certificates"
+    )]
+    pub(crate) client_allowed_names: Vec<String>,
 
     /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
     /// labels and annotations from the answer and restores the rest, so it is not sent.

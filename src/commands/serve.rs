@@ -85,6 +85,7 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
         paths,
     );
     options.client_ca_file.clone_from(&args.client_ca_file);
+    options.client_names.clone_from(&args.client_allowed_names);
     args.limits.apply(&mut options);
     options.shutdown_grace = args.shutdown_grace;
     options.lame_duck = match args.lame_duck {

@@ -110,13 +110,14 @@ where
     let mut leaving = false;
     let mut told = false;
     loop {
-        let Requests { under_way, any, proven, evicted, .. } = *requests.borrow_and_update();
+        let Requests { under_way, any, proven, leave: asked, evicted, .. } =
+            *requests.borrow_and_update();
         if evicted {
             return Ok(());
         }
         // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
         // API server connects in order to send. It is given a moment, and an answer.
-        if leaving && any && !told {
+        if (leaving || asked) && any && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }

@@ -13,12 +13,14 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::client::{Certified, Peer, is_allowed};
 use super::connection::{self, IdleTimeouts, Protocol};
 use super::lifecycle::{Lifecycle, Phase};
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
 use super::places::{Entered, Places};
-use super::routes::{Peer, Routes};
+use super::routes::Routes;
+use super::serving::Serving;
 use super::tls::HTTP2;
 
 /// The webhook listener.
@@ -26,7 +28,9 @@ use super::tls::HTTP2;
 pub(super) struct Listener {
     pub(super) socket: TcpListener,
     /// Read at each handshake: a reload is seen by the next one.
-    pub(super) config: Arc<ArcSwap<ServerConfig>>,
+    pub(super) serving: Arc<ArcSwap<Serving>>,
+    /// The common names of clients that are let in; any where there are none.
+    pub(super) client_names: Arc<[String]>,
     pub(super) routes: Arc<Routes>,
     pub(super) lifecycle: Lifecycle,
     pub(super) log: Log,
@@ -67,7 +71,8 @@ impl Listener {
 
     fn spawn(&self, entered: Entered, connections: &mut JoinSet<()>) {
         let Entered { stream, addr, place } = entered;
-        let config = self.config.load_full();
+        let serving = self.serving.load_full();
+        let client_names = Arc::clone(&self.client_names);
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();
         let log = self.log.clone();
@@ -76,14 +81,19 @@ impl Listener {
         connections.spawn(async move {
             let _open = Open::new(Arc::clone(&metrics));
             let handshake = tokio::select! {
-                handshake = handshake(stream, addr, config, &log, &metrics) => handshake,
+                handshake = handshake(stream, addr, Arc::clone(&serving.config), &log, &metrics) => handshake,
                 () = place.evicted() => None,
             };
             let Some(tls) = handshake else {
                 return;
             };
             let session = tls.get_ref().1;
-            let peer = Peer { addr, certified: session.peer_certificates().is_some() };
+            let leaf = session.peer_certificates().and_then(<[_]>::first);
+            let certified = leaf.map(|leaf| Certified {
+                allowed: is_allowed(leaf, &client_names),
+                authorities: serving.authorities,
+            });
+            let peer = Peer { addr, certified };
             let protocol = match session.alpn_protocol() {
                 Some(HTTP2) => Protocol::Http2,
                 _ => Protocol::Http1,

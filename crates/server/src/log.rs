@@ -73,6 +73,7 @@ impl Log {
             Refusal::Draining
             | Refusal::Method
             | Refusal::NoSuchPath
+            | Refusal::OldAuthorities
             | Refusal::Overload
             | Refusal::Starting => {
                 tracing::debug!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
@@ -80,6 +81,7 @@ impl Log {
             Refusal::BadReview(_)
             | Refusal::BrokenBody
             | Refusal::Expired
+            | Refusal::Forbidden
             | Refusal::MediaType
             | Refusal::SlowBody
             | Refusal::TooLarge { .. }

@@ -24,6 +24,9 @@ pub struct Options {
     /// does: an API server converts anonymously (its conversion client is built without a kubeconfig,
     /// apiextensions-apiserver conversion/webhook_converter.go). Default: none.
     pub client_ca_file: Option<PathBuf>,
+    /// The common names of clients that `/mutate` and `/validate` are for, where `client_ca_file` is set; one of another
+    /// name gets 403. Default: none, which means any.
+    pub client_names: Vec<String>,
     /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
     /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, 6 times a body while
@@ -70,6 +73,7 @@ impl Options {
             admin_listen,
             cert,
             client_ca_file: None,
+            client_names: Vec::new(),
             body_limits: BodyLimits::default(),
             memory_budget: Memory::default().budget,
             max_connections: Memory::default().connections,

@@ -22,6 +22,12 @@ pub(super) enum Refusal {
     MediaType,
     #[error("no such path: use /convert, /mutate or /validate")]
     NoSuchPath,
+    #[error(
+        "the client certificate is not one of those that admission reviews are taken from (see --client-allowed-names)"
+    )]
+    Forbidden,
+    #[error("the authorities of client certificates have changed, connect again")]
+    OldAuthorities,
     #[error("the server holds as many requests as it can, try again")]
     Overload,
     #[error("internal error: the decision failed unexpectedly, see the server's log")]
@@ -40,7 +46,10 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::BadReview(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
-            Self::Draining | Self::Overload | Self::Starting => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::Expired => StatusCode::GATEWAY_TIMEOUT,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -55,6 +64,11 @@ impl Refusal {
     /// Whether the body's end cannot be waited for, so that the connection has to go with the answer.
     pub(super) fn gives_up_on_body(&self) -> bool {
         matches!(self, Self::BrokenBody | Self::SlowBody)
+    }
+
+    /// Whether the connection ends with the answer.
+    pub(super) fn closes(&self) -> bool {
+        self.gives_up_on_body() || matches!(self, Self::OldAuthorities)
     }
 
     pub(super) fn response(&self) -> Response<Vec<u8>> {

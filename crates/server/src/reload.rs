@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use rustls::ServerConfig;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::certificate_error::CertificateError;
@@ -19,6 +18,7 @@ use super::key_pair::{CertPaths, ServingPair};
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
+use super::serving::Serving;
 use super::tls::{ClientCa, server_config};
 
 /// The certificate that is served, and the files it came from.
@@ -32,7 +32,7 @@ pub(super) struct Reloader {
     client_ca_file: Option<PathBuf>,
     pair: ServingPair,
     client_ca: Option<ClientCa>,
-    config: Arc<ArcSwap<ServerConfig>>,
+    serving: Arc<ArcSwap<Serving>>,
     metrics: Arc<Metrics>,
     reader: FileReader,
     events: FileEvents,
@@ -76,7 +76,10 @@ impl Reloader {
             client_ca_file,
             pair,
             client_ca,
-            config: Arc::new(ArcSwap::from_pointee(config)),
+            serving: Arc::new(ArcSwap::from_pointee(Serving {
+                config: Arc::new(config),
+                authorities: 0,
+            })),
             metrics,
             reader: FileReader::start(files).map_err(|source| ServeError::Thread { source })?,
             events: FileEvents::none(),
@@ -90,8 +93,8 @@ impl Reloader {
     }
 
     /// What handshakes use; follows every reload.
-    pub(super) fn config(&self) -> Arc<ArcSwap<ServerConfig>> {
-        Arc::clone(&self.config)
+    pub(super) fn serving(&self) -> Arc<ArcSwap<Serving>> {
+        Arc::clone(&self.serving)
     }
 
     /// Looks again and again, until dropped.
@@ -154,7 +157,10 @@ impl Reloader {
                 self.client_ca_file.as_deref().zip(client_ca.as_ref()),
             ) {
                 Ok(config) => {
-                    self.config.store(Arc::new(config));
+                    let changed = u64::from(client_ca != self.client_ca);
+                    let authorities = self.serving.load().authorities + changed;
+                    let serving = Serving { config: Arc::new(config), authorities };
+                    self.serving.store(Arc::new(serving));
                     self.metrics.certificates.serving(pair.leaf.not_after);
                     self.metrics.certificates.reloaded();
                     tracing::info!(

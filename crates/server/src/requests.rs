@@ -18,6 +18,8 @@ pub(super) struct Requests {
     pub(super) proven: bool,
     /// When `under_way` or `arriving` changed last.
     since: Instant,
+    /// Whether the connection is to end after its answers.
+    pub(super) leave: bool,
     /// Whether the connection has to go.
     pub(super) evicted: bool,
 }
@@ -25,7 +27,15 @@ pub(super) struct Requests {
 impl Default for Requests {
     fn default() -> Self {
         let since = Instant::now();
-        Self { under_way: 0, arriving: 0, any: false, proven: false, since, evicted: false }
+        Self {
+            under_way: 0,
+            arriving: 0,
+            any: false,
+            proven: false,
+            since,
+            leave: false,
+            evicted: false,
+        }
     }
 }
 
@@ -39,6 +49,10 @@ impl Requests {
             requests.since = Instant::now();
         });
         UnderWay { requests: requests.clone(), arrived: false }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.leave = true;
     }
 
     pub(super) fn evict(&mut self) {

@@ -1,9 +1,9 @@
 //! From a request to an answer: method, path, headers, body, decision.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::body::{self, Unread};
 use super::body_limits::BodyLimits;
 use super::budget::{Budget, Claim, REQUEST, Stage};
+use super::client::Peer;
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
 use super::lifecycle::{Lifecycle, Phase};
@@ -22,7 +23,8 @@ use super::metrics::Metrics;
 use super::options::Options;
 use super::quantity::parse_duration;
 use super::refusal::Refusal;
-use super::requests::UnderWay;
+use super::requests::{Requests, UnderWay};
+use super::serving::Serving;
 use pointsman_core::webhook::{Endpoint, Reply};
 
 /// What all requests share.
@@ -34,6 +36,7 @@ pub(super) struct Routes {
     lifecycle: Lifecycle,
     log: Log,
     metrics: Arc<Metrics>,
+    serving: Arc<ArcSwap<Serving>>,
     client_certificates: ClientCertificates,
     request_deadline: Duration,
 }
@@ -47,14 +50,6 @@ enum ClientCertificates {
     Ignored,
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer {
-    pub(super) addr: SocketAddr,
-    /// Whether it showed a certificate, which the handshake then verified.
-    pub(super) certified: bool,
-}
-
 impl Routes {
     pub(super) fn new(
         options: &Options,
@@ -63,6 +58,7 @@ impl Routes {
         lifecycle: Lifecycle,
         log: Log,
         metrics: Arc<Metrics>,
+        serving: Arc<ArcSwap<Serving>>,
     ) -> Self {
         Self {
             decide,
@@ -71,6 +67,7 @@ impl Routes {
             lifecycle,
             log,
             metrics,
+            serving,
             client_certificates: match options.client_ca_file {
                 Some(_) => ClientCertificates::Demanded,
                 None => ClientCertificates::Ignored,
@@ -109,8 +106,11 @@ impl Routes {
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.claim.record(REQUEST);
-                close = refusal.gives_up_on_body();
-                if !close && sends {
+                close = refusal.closes();
+                if close {
+                    call.under_way.requests.send_modify(Requests::leave);
+                }
+                if !refusal.gives_up_on_body() && sends {
                     body::discard(&mut body).await;
                 }
                 refusal.response()
@@ -145,9 +145,8 @@ impl Routes {
         if self.lifecycle.phase() == Phase::Starting {
             return Err(Refusal::Starting);
         }
-        let anonymous = self.client_certificates == ClientCertificates::Demanded && !peer.certified;
-        if anonymous && endpoint != Endpoint::Convert {
-            return Err(Refusal::Unauthorized);
+        if endpoint != Endpoint::Convert {
+            self.authorize(*peer)?;
         }
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType);
@@ -175,6 +174,18 @@ impl Routes {
             Undecided::Panicked { message } => Refusal::Panic { message },
             Undecided::Stopped => Refusal::Draining,
         })
+    }
+
+    /// Whether a caller may ask for admission.
+    fn authorize(&self, peer: Peer) -> Result<(), Refusal> {
+        if self.client_certificates == ClientCertificates::Ignored {
+            return Ok(());
+        }
+        let certified = peer.certified.ok_or(Refusal::Unauthorized)?;
+        if certified.authorities != self.serving.load().authorities {
+            return Err(Refusal::OldAuthorities);
+        }
+        if certified.allowed { Ok(()) } else { Err(Refusal::Forbidden) }
     }
 
     /// How long a request may take: an API server says how long it will wait, in Go's spelling (`?timeout=30s`). What

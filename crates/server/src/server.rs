@@ -102,7 +102,8 @@ impl Bound {
         let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
-            config: reloader.config(),
+            serving: reloader.serving(),
+            client_names: options.client_names.clone().into(),
             routes: Arc::new(Routes::new(
                 &options,
                 decide,
@@ -110,6 +111,7 @@ impl Bound {
                 lifecycle.clone(),
                 log.clone(),
                 Arc::clone(&metrics),
+                reloader.serving(),
             )),
             lifecycle: lifecycle.clone(),
             log,
