@@ -53,6 +53,8 @@ struct Holding {
     small: u64,
     stage: Stage,
     since: Instant,
+    /// It was told to give that up.
+    told: bool,
     give_up: Arc<Notify>,
     requests: watch::Sender<Requests>,
 }
@@ -93,6 +95,7 @@ impl Budget {
             small: 0,
             stage: Stage::Arriving,
             since: Instant::now(),
+            told: false,
             give_up: Arc::clone(&give_up),
             requests: requests.clone(),
         };
@@ -153,6 +156,7 @@ impl Claim {
         if let Some(holding) = self.shared.claims().held.get_mut(&self.id) {
             holding.stage = stage;
             holding.since = Instant::now();
+            holding.told = false;
         }
     }
 
@@ -201,11 +205,11 @@ impl Claims {
 
     /// Takes from those who have kept it for too long, the oldest first, what would be enough for `bytes`. It is free
     /// when their tasks have ended, which is soon, and before the one who asked comes back.
-    fn reclaim(&self, id: u64, bytes: u64, of: &Shared) -> u64 {
+    fn reclaim(&mut self, id: u64, bytes: u64, of: &Shared) -> u64 {
         let mut enough = bytes.max((of.common + of.small) / 8);
         let mut stalled: Vec<_> = self
             .held
-            .iter()
+            .iter_mut()
             .filter(|(other, held)| {
                 **other != id && held.stage != Stage::Deciding && held.since.elapsed() > of.patience
             })
@@ -214,11 +218,15 @@ impl Claims {
         stalled.sort_by_key(|held| held.since);
         let mut count = 0;
         for holding in stalled {
-            match holding.stage {
-                Stage::Arriving => holding.give_up.notify_one(),
-                Stage::Deciding | Stage::Writing => holding.requests.send_modify(Requests::evict),
+            if !std::mem::replace(&mut holding.told, true) {
+                match holding.stage {
+                    Stage::Arriving => holding.give_up.notify_one(),
+                    Stage::Deciding | Stage::Writing => {
+                        holding.requests.send_modify(Requests::evict);
+                    }
+                }
+                count += 1;
             }
-            count += 1;
             enough = enough.saturating_sub(holding.common + holding.small);
             if enough == 0 {
                 break;
