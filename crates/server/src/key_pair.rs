@@ -124,8 +124,7 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, Certific
 /// PKCS#8 with a passphrase, and the older form of OpenSSL (RFC 7468, 11; RFC 1421, 4.6.1.1).
 fn is_encrypted(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
-    text.contains("BEGIN ENCRYPTED PRIVATE KEY")
-        || text.contains("Proc-Type: 4,ENCRYPTED")
+    text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
 /// How many swaps in a row are followed within one look.

@@ -6,6 +6,7 @@
 mod admin;
 mod connections;
 mod http;
+mod neighbours;
 mod overload;
 mod reload;
 mod shutdown;
