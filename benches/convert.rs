@@ -73,7 +73,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// A review as an API server writes it: compact, members sorted.
 fn review(objects: usize) -> Vec<u8> {
-    let text = include_str!("../tests/data/fixtures/F05.yaml");
+    let text = include_str!("../tests/data/fixtures/every-optional-field.yaml");
     let mut object: Value = serde_saphyr::from_str(text).expect("fixture");
     object["metadata"]["managedFields"] = serde_json::json!([{
         "apiVersion": "materialize.cloud/v1alpha1", "fieldsType": "FieldsV1", "manager": "kubectl", "operation": "Update",

@@ -1,22 +1,42 @@
 //! Where log lines go and what they look like.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::panic;
 
 use anyhow::Context;
+use clap::{Args, ValueEnum};
 use pointsman_server::LogQueue;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
-use crate::cli::{LogArgs, LogFormat};
-use crate::commands::Usage;
+use crate::{commands::Usage, terminal::in_colour};
+
+/// Logs go to stderr and never hold an object.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Logging")]
+pub(crate) struct LogArgs {
+    /// Form of a log line.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, env = "POINTSMAN_LOG_FORMAT")]
+    pub(crate) log_format: LogFormat,
+    /// How much to log: error, warn, info, debug or trace, or per module as in RUST_LOG, which counts where this is
+    /// not set. [default: info]
+    #[arg(long, global = true, value_name = "FILTER", env = "POINTSMAN_LOG_LEVEL")]
+    pub(crate) log_level: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// For people.
+    Text,
+}
 
 /// Sets up logging for the process: to stderr, or into a queue that somebody else writes to stderr.
 pub(crate) fn init(args: &LogArgs, queue: Option<LogQueue>) -> anyhow::Result<()> {
     let filter = match &args.log_level {
-        Some(filter) => {
-            EnvFilter::try_new(filter).map_err(|error| Usage(format!("--log-level: {error}")))?
-        }
+        Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
     };
     let writer = match queue {
@@ -26,7 +46,7 @@ pub(crate) fn init(args: &LogArgs, queue: Option<LogQueue>) -> anyhow::Result<()
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     match args.log_format {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
-        LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Text => builder.with_ansi(in_colour()).try_init(),
     }
     .map_err(|error| anyhow::anyhow!(error))
     .context("failed to set up logging")?;
@@ -38,3 +58,15 @@ pub(crate) fn init(args: &LogArgs, queue: Option<LogQueue>) -> anyhow::Result<()
     }));
     Ok(())
 }
+
+/// Reads a filter as RUST_LOG has it. A word alone has to be a level: the library takes any other for the name of a
+/// module, and one that is not there would turn all logs off.
+fn filter(text: &str) -> Result<EnvFilter, String> {
+    let mut words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']));
+    match words.find(|word| word.parse::<LevelFilter>().is_err()) {
+        Some(word) => Err(format!("{word:?} is no level: use {LEVELS}, or MODULE=LEVEL")),
+        None => EnvFilter::try_new(text).map_err(|error| format!("{error}: levels are {LEVELS}")),
+    }
+}
+
+const LEVELS: &str = "off, error, warn, info, debug or trace";

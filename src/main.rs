@@ -2,19 +2,19 @@
 
 mod cli;
 mod commands;
-mod limits;
 mod logging;
+mod terminal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use pointsman_server::LogQueue;
 
 use crate::cli::{Cli, Command};
-use crate::commands::Usage;
+use crate::{commands::Usage, terminal::escaped_lines};
 
 fn main() -> ExitCode {
     // clap itself leaves with 2 where a flag is wrong, with 0 after --help.
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => return ended(ExitCode::SUCCESS, queue),
         Err(error) => error,
     };
-    let message = format!("pointsman: {error:#}\n");
+    let message = format!("pointsman: {}\n", escaped_lines(&format!("{error:#}")));
     // Nobody is left to tell where stderr is closed.
     let _ = match &mut queue {
         Some(queue) => queue.write_all(message.as_bytes()),
@@ -43,7 +43,7 @@ fn run(cli: Cli, queue: &mut Option<LogQueue>) -> anyhow::Result<ExitCode> {
     }
     logging::init(&cli.log, queue.clone())?;
     match cli.command {
-        Command::Completion(args) => commands::completion::run(&args),
+        Command::Completion(args) => commands::completion::run(&args, Cli::command()),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Crd(args) => commands::crd::run(&args),
         Command::Hash(args) => commands::hash::run(&args),

@@ -9,7 +9,7 @@ mod kinds;
 mod value;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let convert = |text: &str, to: &str| kinds::WEBHOOK.convert(text, to, None);
+    let convert = |text: &str, to: &str| kinds::WEBHOOK.convert(text, to);
     for to in kinds::WEBHOOK.kinds().iter().flat_map(|kind| kind.versions()) {
         let Ok(there) = convert(text, to) else {
             continue;

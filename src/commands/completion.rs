@@ -2,28 +2,28 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::output;
-use crate::cli::Cli;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CompletionArgs {
     /// The shell that will read it.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-/// Prints what makes a shell complete our command line.
-pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
+/// Prints what makes a shell complete this command line.
+pub(crate) fn run(args: &CompletionArgs, mut command: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "pointsman", &mut script);
+    clap_complete::generate(args.shell, &mut command, "pointsman", &mut script);
     output::data(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   In this shell:
     source <(pointsman completion bash)

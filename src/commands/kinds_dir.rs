@@ -7,7 +7,8 @@ use clap::Args;
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::webhook::{Metadata, Webhook};
 
-use super::input::{self, Source};
+use super::input::{self, Object, Source};
+use super::json::Json;
 
 /// Kinds beside those that are built in.
 #[derive(Args, Debug)]
@@ -87,14 +88,28 @@ pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
     Ok(known)
 }
 
+/// The kind of an object, or a message that names those that are known and where others come from.
+pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &Object) -> Result<&'w Kind, String> {
+    let kinds = webhook.kinds();
+    let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
+    kinds.iter().find(is_its).ok_or_else(|| {
+        let name = |kind: &Kind| format!("{}.{}", kind.kind(), kind.group());
+        format!(
+            "{}: no definition of {} {}; known are {}. Give the directory of its definition with --kinds",
+            object.label(),
+            object.api_version,
+            object.kind,
+            kinds.iter().map(name).collect::<Vec<_>>().join(", "),
+        )
+    })
+}
+
 /// The definition in a file, or nothing if the file holds other things, such as the CRD.
 fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
     let source = input::read(file)?;
     let documents = input::values(&source).map_err(anyhow::Error::msg)?;
-    let is_ours = |node: &super::node::Node| {
-        node.get("kind").and_then(|kind| kind.as_str()) == Some(definition::KIND)
-    };
-    let ours = documents.iter().filter(|node| is_ours(node)).count();
+    let is_ours = |json: &Json| json.get("kind").and_then(Json::as_str) == Some(definition::KIND);
+    let ours = documents.iter().filter(|json| is_ours(json)).count();
     anyhow::ensure!(
         ours == 0 || documents.len() == 1,
         "{}: a definition stands alone in its file: split this one",

@@ -1,22 +1,23 @@
-//! One file per subcommand: flags in, calls out.
+//! One file or folder per subcommand: flags in, calls out.
 
+mod admission;
 pub(crate) mod completion;
 pub(crate) mod convert;
 pub(crate) mod crd;
+mod format;
 pub(crate) mod hash;
 mod input;
+mod json;
 pub(crate) mod kinds;
 mod kinds_dir;
 pub(crate) mod mutate;
-mod node;
 mod output;
+mod requests;
 pub(crate) mod serve;
+mod table;
+mod usage;
 pub(crate) mod validate;
 pub(crate) mod webhooks;
-mod written;
 mod yaml;
 
-/// Flags that make no sense together: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) use usage::Usage;

@@ -5,22 +5,23 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::PatchOperation;
 
-use super::hash::HashFormat as Form;
-use super::kinds_dir::KindsArgs;
-use super::node::Node;
 use super::output::{self, complain};
-use super::written::WrittenArgs;
-use crate::cli::AdmissionArgs;
+use super::{
+    admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs,
+    requests::RequestArgs,
+};
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct MutateArgs {
     #[command(flatten)]
-    written: WrittenArgs,
+    request: RequestArgs,
     #[command(flatten)]
     admission: AdmissionArgs,
     /// Form of the result: a diff, or the JSON Patch of each object.
-    #[arg(short, long, value_enum, default_value_t = Form::Text)]
-    output: Form,
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
     #[command(flatten)]
     kinds: KindsArgs,
 }
@@ -28,26 +29,24 @@ pub(crate) struct MutateArgs {
 /// Prints patches.
 pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?.admitting(args.admission.settings());
-    let Some(all) = args.written.read(EXAMPLE)? else {
+    let Some(all) = args.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let (mut good, mut text, mut nodes) = (true, String::new(), Vec::new());
-    for written in all {
-        match webhook.patch(&written.new.text, written.old.as_ref().map(|old| old.text.as_str())) {
+    let (mut good, mut values) = (true, Vec::new());
+    for request in all {
+        match webhook.patch(&request.object.text, request.old.as_ref().map(|old| old.text.as_str()))
+        {
             Ok(patch) => {
-                text.push_str(&diff(&written.new.name(), &patch));
-                nodes.push(node(&written.new.name(), &patch)?);
+                let name = request.object.name();
+                values.push((diff(&escaped(&name), &patch), json(&name, &patch)?));
             }
             Err(error) => {
                 good = false;
-                complain(&format!("{}: {error}", written.new.label()));
+                complain(&format!("{}: {error}", request.object.label()));
             }
         }
     }
-    output::data(&match args.output.structured() {
-        Some(format) => format.write_all(nodes),
-        None => text,
-    })?;
+    output::data(&args.output.write_all(values))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -65,28 +64,28 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
             .skip(1)
             .map(|name| name.replace("~1", "/").replace("~0", "~"))
             .collect();
-        text.push_str(&format!("{sign} {}: {}\n", path.join("."), operation.value));
+        text.push_str(&format!("{sign} {}: {}\n", escaped(&path.join(".")), operation.value));
     }
     text
 }
 
-fn node(name: &str, patch: &[PatchOperation]) -> anyhow::Result<Node> {
+fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<Json> {
     let operations = patch.iter().map(|operation| {
-        Ok(Node::map([
-            ("op", Node::text(operation.op)),
-            ("path", Node::text(&operation.path)),
-            ("value", Node::from_json(&operation.value)?),
+        Ok(Json::object([
+            ("op", Json::string(operation.op)),
+            ("path", Json::string(&operation.path)),
+            ("value", Json::from_json(&operation.value)?),
         ]))
     });
-    Ok(Node::map([
-        ("object", Node::text(name)),
-        ("patch", Node::List(operations.collect::<anyhow::Result<_>>()?)),
+    Ok(Json::object([
+        ("object", Json::string(name)),
+        ("patch", Json::Array(operations.collect::<anyhow::Result<_>>()?)),
     ]))
 }
 
 const EXAMPLE: &str = "pointsman mutate -f manifests/examples/v1alpha2.yaml";
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   What a new object is stamped with:
     pointsman mutate -f manifests/examples/v1alpha2.yaml \\

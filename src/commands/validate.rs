@@ -5,22 +5,23 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::{Enforcement, Judgement};
 
-use super::kinds_dir::KindsArgs;
-use super::node::Node;
 use super::output::{self, complain, talk};
-use super::written::WrittenArgs;
-use crate::cli::AdmissionArgs;
-use crate::commands::hash::HashFormat as Form;
+use super::{
+    admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs,
+    requests::RequestArgs,
+};
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    written: WrittenArgs,
+    request: RequestArgs,
     #[command(flatten)]
     admission: AdmissionArgs,
     /// Form of the result.
-    #[arg(short, long, value_enum, default_value_t = Form::Text)]
-    output: Form,
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
     #[command(flatten)]
     kinds: KindsArgs,
 }
@@ -30,17 +31,17 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let settings = args.admission.settings();
     let enforced = settings.enforcement == Enforcement::Enforce;
     let webhook = args.kinds.webhook()?.admitting(settings);
-    let Some(all) = args.written.read(EXAMPLE)? else {
+    let Some(all) = args.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let (mut good, mut text, mut nodes) = (true, String::new(), Vec::new());
-    for written in all {
-        let old = written.old.as_ref().map(|old| old.text.as_str());
-        let (judgement, denial) = match webhook.judge(&written.new.text, old) {
+    let (mut good, mut values) = (true, Vec::new());
+    for request in all {
+        let old = request.old.as_ref().map(|old| old.text.as_str());
+        let (judgement, denial) = match webhook.judge(&request.object.text, old) {
             Ok(judged) => judged,
             Err(error) => {
                 good = false;
-                complain(&format!("{}: {error}", written.new.label()));
+                complain(&format!("{}: {error}", request.object.label()));
                 continue;
             }
         };
@@ -49,59 +50,48 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         for warning in &judgement.warnings {
             talk(&format!("Warning: {warning}"));
         }
-        match &denial {
-            Some(denial) => {
-                text.push_str(&format!("{}: {operation} denied\n", written.new.name()));
-                complain(&format!("Error from server (Invalid): {denial}"));
-            }
-            None => {
-                text.push_str(&format!("{}: {operation} allowed\n", written.new.name()));
-            }
+        if let Some(denial) = &denial {
+            complain(&format!("Error from server (Invalid): {denial}"));
         }
         if !enforced {
             for (key, value) in &judgement.audit {
                 talk(&format!("{key}: {value}"));
             }
         }
-        nodes.push(node(&written.new.name(), operation, &judgement, denial.as_deref())?);
+        let name = request.object.name();
+        let verdict = if denial.is_some() { "denied" } else { "allowed" };
+        let text = format!("{}: {operation} {verdict}\n", escaped(&name));
+        values.push((text, json(&name, operation, &judgement, denial.as_deref())));
     }
-    output::data(&match args.output.structured() {
-        Some(format) => format.write_all(nodes),
-        None => text,
-    })?;
+    output::data(&args.output.write_all(values))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn node(
-    name: &str,
-    operation: &str,
-    judgement: &Judgement,
-    denial: Option<&str>,
-) -> anyhow::Result<Node> {
+fn json(name: &str, operation: &str, judgement: &Judgement, denial: Option<&str>) -> Json {
     let causes = judgement.errors.iter().map(|error| {
-        Node::map([
-            ("field", Node::text(&error.path)),
-            ("reason", Node::text(error.reason.cause())),
-            ("message", Node::text(error.body())),
+        Json::object([
+            ("field", Json::string(&error.path)),
+            ("reason", Json::string(error.reason.cause())),
+            ("message", Json::string(error.body())),
         ])
     });
     let mut members = vec![
-        ("object", Node::text(name)),
-        ("operation", Node::text(operation)),
-        ("allowed", Node::from_json(if denial.is_none() { "true" } else { "false" })?),
-        ("warnings", Node::List(judgement.warnings.iter().map(Node::text).collect())),
+        ("object", Json::string(name)),
+        ("operation", Json::string(operation)),
+        ("allowed", Json::Bool(denial.is_none())),
+        ("warnings", Json::Array(judgement.warnings.iter().map(Json::string).collect())),
     ];
     if let Some(denial) = denial {
-        members.push(("message", Node::text(denial)));
-        members.push(("causes", Node::List(causes.collect())));
+        members.push(("message", Json::string(denial)));
+        members.push(("causes", Json::Array(causes.collect())));
     }
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
-    Ok(Node::Map(members.collect()))
+    Json::Object(members.collect())
 }
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   A creation, by the rules of every controller version:
     pointsman validate -f manifests/examples/v1alpha2.yaml

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{Client, GuardMode, Selection, guard, webhooks};
+use pointsman_core::registration::{
+    Address, ClientConfig, GuardMode, NamespacedName, Selection, Service, Url, guard, webhooks,
+};
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::Usage;
-use super::crd::{Service, bundle, find, namespaced};
-use super::kinds_dir::KindsArgs;
-use super::node::Node;
-use super::output::{self, Format};
+use super::crd::{find, trust};
+use super::{format::Format, json::Json, kinds_dir::KindsArgs, output, usage::Usage};
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct WebhooksArgs {
     /// Kind to register, by its name, kind or plural.
     #[arg(long, value_name = "NAME")]
@@ -40,17 +40,22 @@ pub(crate) struct WebhooksArgs {
     #[arg(long, value_enum, default_value_t = Guard::Deny)]
     guard: Guard,
     /// Service of the server. {version} in the name stands for the controller version, with dashes.
-    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url", help_heading = "Server", value_parser = service)]
-    service: Option<Client>,
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url", help_heading = "Server", value_parser = Service::per_version)]
+    service: Option<Service>,
     /// Address of the server, without a path, where it is not behind a Service.
     #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url, help_heading = "Server")]
-    url: Option<Client>,
+    url: Option<Url>,
     /// Authorities that the API server is to trust, PEM.
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     ca_file: Option<PathBuf>,
     /// Certificate whose authority cert-manager is to write into the configurations.
-    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", value_parser = namespaced, help_heading = "Server")]
-    cert_manager: Option<String>,
+    #[arg(
+        long,
+        value_name = "NAMESPACE/CERTIFICATE",
+        conflicts_with = "ca_file",
+        help_heading = "Server"
+    )]
+    cert_manager: Option<NamespacedName>,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -70,19 +75,8 @@ enum Guard {
     Warn,
 }
 
-fn service(text: &str) -> Result<Client, String> {
-    // The place of the version is no character of a name.
-    let Service { namespace, name, port } = text.replace("{version}", "0-version-0").parse()?;
-    Ok(Client::Service { namespace, name: name.replace("0-version-0", "{version}"), port })
-}
-
-fn url(text: &str) -> Result<Client, String> {
-    match text.strip_prefix("https://") {
-        Some(host) if !host.is_empty() && !host.contains(['@', '?', '#', ' ']) => {
-            Ok(Client::Url(text.to_owned()))
-        }
-        _ => Err("the API server takes https://, a host and a port only".to_owned()),
-    }
+fn url(text: &str) -> Result<Url, &'static str> {
+    text.parse().map_err(|_| "the API server takes https://, a host and a port only")
 }
 
 /// Prints what is to be applied.
@@ -95,16 +89,18 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         let message = format!("--default {}: register that version too", default.as_str());
         return Err(Usage(message).into());
     }
-    if let Some(client) = args.service.as_ref().or(args.url.as_ref())
-        && versions.len() > 1
-        && !format!("{client:?}").contains("{version}")
-    {
+    let service = args.service.clone().map(Address::Service);
+    let Some(address) = service.or_else(|| args.url.clone().map(Address::Url)) else {
+        return Err(Usage("needs --service or --url".to_owned()).into());
+    };
+    if versions.len() > 1 && !address.is_per_version() {
         let message = "each controller version has a server of its own: put {version} into --service or --url";
         return Err(Usage(message.to_owned()).into());
     }
-    let documents = documents(args, kind, &versions)?;
-    let nodes = documents.iter().map(|document| Node::from_json(&document.to_string()));
-    let text = args.output.write_all(nodes.collect::<anyhow::Result<_>>()?);
+    let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref())?;
+    let documents = documents(args, kind, &versions, &ClientConfig { address, trust });
+    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     output::data(&match args.output {
         Format::Json => text,
         Format::Yaml => commented(&text),
@@ -116,27 +112,12 @@ fn documents(
     args: &WebhooksArgs,
     kind: &Kind,
     versions: &[ControllerVersion],
-) -> anyhow::Result<Vec<Value>> {
-    let Some(client) = args.service.as_ref().or(args.url.as_ref()) else {
-        return Ok(Vec::new());
-    };
-    let ca = args.ca_file.as_ref().map(bundle).transpose()?;
-    let inject = args
-        .cert_manager
-        .iter()
-        .map(|name| ("cert-manager.io/inject-ca-from".to_owned(), name.clone()));
-    let annotations: Vec<(String, String)> = inject.collect();
+    client: &ClientConfig,
+) -> Vec<Value> {
     let mut documents = Vec::new();
     for version in versions {
         let mut add = |selection: Selection<'_>| {
-            documents.extend(webhooks(
-                kind,
-                version,
-                selection,
-                client,
-                ca.as_deref(),
-                &annotations,
-            ));
+            documents.extend(webhooks(kind, version, selection, client));
         };
         add(Selection::Labelled);
         if args.default.as_ref() == Some(version) {
@@ -152,7 +133,7 @@ fn documents(
     };
     let served = if args.served.is_empty() { versions } else { &args.served };
     documents.extend(mode.into_iter().flat_map(|mode| guard(kind, served, mode)));
-    Ok(documents)
+    documents
 }
 
 /// Says beside a choice why it is so: whoever changes it later reads it there.
@@ -199,7 +180,7 @@ const WHY: [(&str, &str); 7] = [
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   One controller version that also takes objects without a label:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\

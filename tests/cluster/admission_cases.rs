@@ -1,5 +1,7 @@
 //! Specs of Materialize that one rule or another has something to say about.
 
+#![allow(clippy::too_many_lines, reason = "a table")]
+
 use serde_json::{Value, json};
 
 use crate::controllers::NIL;

@@ -10,11 +10,9 @@ use crate::support::side_by_side::{A, B, C, SideBySide};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("an_object_is_judged_by_the_version_that_manages_it", judged)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("an_object_in_promotion_stays_where_it_is", promoting).of(&ENGINES).newest(),
-    Scenario::new("a_controller_version_is_entered_on_its_path_only", path).of(&ENGINES).newest(),
+    Scenario::new("objects_are_judged_by_their_controller_version", judged).of(&ENGINES).newest(),
+    Scenario::new("promoting_objects_cannot_flip", promoting).of(&ENGINES).newest(),
+    Scenario::new("flips_follow_the_upgrade_path", path).of(&ENGINES).newest(),
 ];
 
 fn judged(scene: &Scene<'_>) {

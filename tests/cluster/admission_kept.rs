@@ -12,14 +12,9 @@ use crate::support::verbs::assert_holds;
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_manifest_of_the_old_version_replaces_nothing_it_cannot_say", replaced)
-        .of(&ENGINES),
-    Scenario::new("what_is_created_is_stamped_and_applied_again_stays_as_it_is", stamped)
-        .of(&ENGINES)
-        .newest(),
-    Scenario::new("an_object_that_was_invalid_before_is_never_stuck", invalid)
-        .of(&ENGINES)
-        .newest(),
+    Scenario::new("replace_at_old_version_keeps_new_fields", replaced).of(&ENGINES),
+    Scenario::new("repeated_apply_keeps_the_stamps", stamped).of(&ENGINES).newest(),
+    Scenario::new("invalid_stored_objects_are_never_stuck", invalid).of(&ENGINES).newest(),
 ];
 
 const HASH: &str = "rollout-hash";

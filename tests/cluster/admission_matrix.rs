@@ -13,10 +13,8 @@ use crate::support::side_by_side::{A, B, MALFORMED, SideBySide, UNKNOWN, letter}
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("who_is_asked_about_a_label_and_who_refuses_it", matrix).of(&ENGINES),
-    Scenario::new("the_guard_holds_and_nobody_is_stuck_while_all_servers_are_down", down)
-        .of(&ENGINES)
-        .newest(),
+    Scenario::new("label_changes_reach_the_right_webhook", matrix).of(&ENGINES),
+    Scenario::new("guard_holds_while_webhooks_are_down", down).of(&ENGINES).newest(),
 ];
 
 const LABELS: [Option<&str>; 5] = [None, Some(A), Some(B), Some(UNKNOWN), Some(MALFORMED)];

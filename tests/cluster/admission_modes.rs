@@ -11,9 +11,9 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_is_not_enforced_is_counted_or_told", modes).of(&ENGINES).newest(),
-    Scenario::new("warnings_reach_the_user_of_kubectl", warnings).of(&ENGINES).newest(),
-    Scenario::new("elasticsearch_is_upgraded_on_its_path_only", elasticsearch)
+    Scenario::new("unenforced_violations_are_counted_or_warned_of", modes).of(&ENGINES).newest(),
+    Scenario::new("kubectl_shows_our_warnings", warnings).of(&ENGINES).newest(),
+    Scenario::new("elasticsearch_upgrades_follow_its_path", elasticsearch)
         .of(&ELASTICSEARCHES)
         .newest(),
 ];

@@ -9,7 +9,7 @@ use crate::support::side_by_side::{A, SideBySide};
 use hyper::Method;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("the_schema_and_the_webhook_agree", agree).materialize()];
+    &[Scenario::new("crd_schema_and_webhook_agree", agree).materialize()];
 
 /// Whether a write passed, and what was said.
 type Verdict = (bool, String);

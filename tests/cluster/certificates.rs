@@ -18,7 +18,7 @@ use crate::support::process::{Process, eventually, free_port};
 use crate::support::scene::{CRDS, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("renewed_certificates_are_served_without_one_failed_request", renewed)
+    &[Scenario::new("certificate_renewal_fails_no_request", renewed)
         .needs("cert-manager-controller")
         .materialize()];
 

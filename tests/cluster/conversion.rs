@@ -7,14 +7,14 @@ use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("created_in_one_version_is_read_in_the_other", read_in_the_other),
-    Scenario::new("the_built_in_definition_serves_as_it_is", read_in_the_other).built_in(),
-    Scenario::new("a_storage_flip_and_back_loses_nothing", flip_and_back),
-    Scenario::new("an_unserved_version_is_gone_and_comes_back_whole", unserved),
-    Scenario::new("objects_stored_at_different_versions_read_alike", stored_differently),
-    Scenario::new("a_list_of_objects_of_every_origin_is_right_in_each_version", lists),
+    Scenario::new("objects_are_readable_at_the_other_version", read_in_the_other),
+    Scenario::new("embedded_definition_serves_unchanged", read_in_the_other).built_in(),
+    Scenario::new("storage_version_flips_lose_nothing", flip_and_back),
+    Scenario::new("unserved_versions_come_back_whole", unserved),
+    Scenario::new("mixed_storage_versions_read_alike", stored_differently),
+    Scenario::new("lists_of_mixed_storage_versions_are_right", lists),
     // 1.34 keeps a cache for such a version all the same.
-    Scenario::new("an_unused_version_is_never_asked_for", unused).newest(),
+    Scenario::new("unused_versions_are_never_asked_for", unused).newest(),
 ];
 
 fn read_in_the_other(scene: &Scene<'_>) {

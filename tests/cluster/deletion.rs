@@ -11,11 +11,11 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_namespace_with_objects_of_both_versions_goes_away", namespace_deleted)
+    Scenario::new("namespace_with_both_versions_is_deleted", namespace_deleted)
         .needs("kube-controller-manager"),
-    Scenario::new("owned_objects_go_with_their_owner", owners).needs("kube-controller-manager"),
-    Scenario::new("a_finalizer_holds_and_lets_go_in_another_version", finalizers),
-    Scenario::new("generated_names_and_collections_work_at_either_version", collections),
+    Scenario::new("owned_objects_are_garbage_collected", owners).needs("kube-controller-manager"),
+    Scenario::new("finalizers_work_across_versions", finalizers),
+    Scenario::new("generate_name_and_deletecollection_work", collections),
 ];
 
 fn namespace_deleted(scene: &Scene<'_>) {

@@ -10,11 +10,9 @@ use crate::support::client::Answer;
 use crate::support::scene::{APPLY, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_cannot_be_read_says_why_for_every_verb", unreadable).failing(),
-    Scenario::new("what_cannot_be_kept_is_refused_before_it_is_stored", too_big)
-        .materialize()
-        .failing(),
-    Scenario::new("one_bad_object_does_not_hurt_the_others", one_of_many).failing(),
+    Scenario::new("conversion_errors_reach_every_verb", unreadable).failing(),
+    Scenario::new("oversized_kept_fields_are_never_stored", too_big).materialize().failing(),
+    Scenario::new("one_bad_object_harms_no_other", one_of_many).failing(),
 ];
 
 /// An object whose spec is text: written by somebody who can write to etcd, or by an older CRD.

@@ -8,11 +8,11 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("the_same_manifest_applied_again_and_again_changes_nothing", again_and_again),
-    Scenario::new("kubectl_applies_the_same_manifest_and_changes_nothing", with_kubectl),
-    Scenario::new("two_managers_at_two_versions_leave_each_other_alone", two_managers),
-    Scenario::new("managers_conflict_across_versions_as_they_would_in_one", conflicts),
-    Scenario::new("kubectl_replaces_and_edits_what_another_version_wrote", replaces),
+    Scenario::new("repeated_apply_changes_nothing", again_and_again),
+    Scenario::new("repeated_kubectl_apply_changes_nothing", with_kubectl),
+    Scenario::new("field_managers_at_two_versions_coexist", two_managers),
+    Scenario::new("field_managers_conflict_across_versions", conflicts),
+    Scenario::new("kubectl_replace_works_across_versions", replaces),
 ];
 
 /// A way to apply a manifest.

@@ -82,18 +82,22 @@ struct Report {
     left_out: BTreeMap<String, usize>,
 }
 
-fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Report) {
-    jobs.retain(|job| {
-        let there = assets.has(job.scenario.needs);
+impl Report {
+    /// Whether the program is there that a scenario needs. If not, it is left out.
+    fn runs(&mut self, job: &Job, assets: &Assets) -> bool {
+        let program = job.scenario.needs;
+        let there = assets.has(program);
         if !there {
-            let why = format!(
-                "KUBEBUILDER_ASSETS has no {}; without it, assets.sh builds one",
-                job.scenario.needs
-            );
-            *report.left_out.entry(why).or_default() += 1;
+            let why =
+                format!("KUBEBUILDER_ASSETS has no {program}; without it, assets.sh builds one");
+            *self.left_out.entry(why).or_default() += 1;
         }
         there
-    });
+    }
+}
+
+fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Report) {
+    jobs.retain(|job| report.runs(job, &assets));
     let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, assets)) else {
         report.lines.push(format!(
             "{} does NOT START, logs in {}: {}",

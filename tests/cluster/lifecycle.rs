@@ -10,10 +10,10 @@ use crate::support::scene::{MERGE, Scene};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("managers_of_single_fields_apply_at_either_version", sparse),
-    Scenario::new("status_and_scale_are_written_at_either_version", subresources),
-    Scenario::new("a_dry_run_shows_the_result_and_stores_nothing", dry_run),
-    Scenario::new("a_watch_from_an_old_resource_version_sees_every_change_in_its_version", watches),
+    Scenario::new("field_managers_apply_at_either_version", sparse),
+    Scenario::new("status_and_scale_work_at_either_version", subresources),
+    Scenario::new("dry_run_stores_nothing", dry_run),
+    Scenario::new("watch_sees_every_change_converted", watches),
 ];
 
 fn sparse(scene: &Scene<'_>) {

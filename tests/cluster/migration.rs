@@ -11,7 +11,7 @@ use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("after_a_storage_migration_nobody_needs_the_old_version_or_us", migration)
+    &[Scenario::new("migrated_storage_needs_no_webhook", migration)
         .needs("kube-controller-manager")
         .failing()];
 

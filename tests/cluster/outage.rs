@@ -11,16 +11,13 @@ use crate::support::process::free_port;
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("instances_are_rolled_one_after_the_other_and_nobody_notices", rolled)
-        .materialize()
-        .newest()
-        .alone(),
-    Scenario::new("one_of_two_is_killed_and_the_other_carries_on", one_of_two)
+    Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().alone(),
+    Scenario::new("killing_one_of_two_replicas_is_survived", one_of_two)
         .materialize()
         .newest()
         .failing()
         .alone(),
-    Scenario::new("the_only_one_is_killed_and_all_is_well_when_it_is_back", the_only_one)
+    Scenario::new("killing_the_only_replica_heals_on_restart", the_only_one)
         .materialize()
         .newest()
         .failing()

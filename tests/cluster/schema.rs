@@ -6,12 +6,8 @@ use crate::support::verbs::assert_holds;
 use serde_json::{Value, json};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("garbage_in_etcd_is_seen_by_nobody", pruning),
-    Scenario::new(
-        "defaults_of_the_request_version_are_stored_those_of_the_stored_one_only_read",
-        defaults,
-    )
-    .materialize(),
+    Scenario::new("unknown_fields_in_etcd_are_pruned", pruning),
+    Scenario::new("defaults_come_from_the_request_version", defaults).materialize(),
     Scenario::new("metadata_is_the_same_in_every_version", metadata),
     Scenario::new("large_numbers_and_odd_keys_survive", odd_values),
 ];

@@ -12,12 +12,11 @@ use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("adopting_the_new_version_starts_no_rollout", adopting).materialize(),
-    Scenario::new("a_rollout_under_way_is_seen_as_one", under_way).materialize(),
-    Scenario::new("an_upgrade_rolls_whichever_version_it_is_applied_in", upgrades).materialize(),
-    Scenario::new("an_upgrade_by_annotation_rolls_and_is_told_done_when_it_is", by_annotation)
-        .materialize(),
-    Scenario::new("what_an_old_controller_writes_is_heard", old_writes).materialize(),
-    Scenario::new("a_rollback_finds_everything_the_old_controller_wrote", rollback).materialize(),
+    Scenario::new("adoption_shows_a_running_rollout", under_way).materialize(),
+    Scenario::new("upgrade_rolls_at_either_version", upgrades).materialize(),
+    Scenario::new("upgrade_by_annotation_rolls_and_completes", by_annotation).materialize(),
+    Scenario::new("status_of_old_controllers_is_converted", old_writes).materialize(),
+    Scenario::new("rollback_finds_the_old_objects_unchanged", rollback).materialize(),
 ];
 
 fn adopting(scene: &Scene<'_>) {

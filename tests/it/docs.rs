@@ -162,7 +162,7 @@ impl Example {
         let kind = kind.unwrap_or_else(|error| panic!("{error}\n{definition}"));
         let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
         let convert = |object: &Value, to: &str| -> Value {
-            let converted = webhook.convert(&object.to_string(), to, None).unwrap();
+            let converted = webhook.convert(&object.to_string(), to).unwrap();
             serde_json::from_str(&converted.text).unwrap()
         };
         let older = self.object("v1");

@@ -115,7 +115,7 @@ struct Clone {
 impl Clone {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        for name in ["docs", "manifests", "src", "tests"] {
+        for name in ["crates", "docs", "manifests", "tests"] {
             symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name))
                 .unwrap();
         }
@@ -216,7 +216,7 @@ fn the_server_of_the_readme_answers_as_shown() {
 }
 
 #[test]
-fn what_is_not_run_is_there() {
+fn commands_that_are_not_run_exist() {
     let all: Vec<Session> = DOCUMENTS.into_iter().flat_map(sessions).collect();
     for (not_run, _) in NOT_RUN {
         assert!(

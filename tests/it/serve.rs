@@ -26,7 +26,7 @@ fn fails(args: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn no_certificate_is_one_line_that_names_the_flags() {
+fn missing_certificate_names_the_flags() {
     let error = fails(&["serve"], 2);
     assert_eq!(
         error,
@@ -36,7 +36,7 @@ fn no_certificate_is_one_line_that_names_the_flags() {
 }
 
 #[test]
-fn a_missing_file_is_one_line_that_names_it_and_the_flag() {
+fn missing_files_are_named_with_their_flag() {
     let error =
         fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
@@ -61,12 +61,55 @@ fn wrong_flags_are_exit_code_2() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Logs that it made a certificate, and ends.
+    let command = format!(
+        "{} serve --dev --listen {}",
+        env!("CARGO_BIN_EXE_pointsman"),
+        taken.local_addr().unwrap()
+    );
+    let coloured = |program: &str, args: &[&str], variable: (&str, &str)| {
+        let dir = TempDir::new().unwrap();
+        let mut terminal = Command::new(program);
+        terminal.env_clear().env(variable.0, variable.1).current_dir(dir.path());
+        let Output { stdout, .. } =
+            terminal.args(args).arg(&command).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(stdout).unwrap();
+        assert!(text.contains("INFO"), "{text}");
+        text.contains('\u{1b}')
+    };
+    let terminal = ("/usr/bin/script", ["--quiet", "--log-out", "/dev/null", "--command"]);
+    assert!(coloured(terminal.0, &terminal.1, ("TERM", "xterm")));
+    assert!(!coloured(terminal.0, &terminal.1, ("NO_COLOR", "1")));
+    assert!(!coloured(terminal.0, &terminal.1, ("TERM", "dumb")));
+    assert!(!coloured("/bin/sh", &["-c", "exec 2>&1; eval \"$0\""], ("TERM", "xterm")));
+}
+
+#[test]
+fn address_in_use_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let error = fails(&["serve", "--dev", "--log-level", "error", "--listen", &addr], 1);
     assert!(error.contains(&format!("--admin-listen: failed to listen on {addr}: ")), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
+    for filter in ["trce", "info,trce", "3x", "pointsman_server=trce"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.starts_with("pointsman: --log-level: "), "{error}");
+        assert!(error.contains("off, error, warn, info, debug or trace"), "{filter}: {error}");
+    }
+    assert_eq!(
+        fails(&["serve", "--log-level", "trce"], 2),
+        "pointsman: --log-level: \"trce\" is no level: use off, error, warn, info, debug or trace, or MODULE=LEVEL\n"
+    );
+    for filter in ["off", "WARN", "info,pointsman_server=trace", "pointsman_server[span]=debug"] {
+        let error = fails(&["serve", "--log-level", filter], 2);
+        assert!(error.contains("no certificate to serve"), "{filter}: {error}");
+    }
 }
 
 /// `serve --dev` on ports of its own; killed when dropped.
@@ -180,7 +223,7 @@ fn dev_prints_commands_that_work_as_printed() {
 }
 
 #[test]
-fn the_throw_away_certificate_is_private_and_stays() {
+fn dev_certificate_is_private_and_reused() {
     let dir = TempDir::new().unwrap();
     let file = |name: &str| dir.path().join("certs/dev").join(name);
     let (code, _) = Dev::start(dir.path(), &[]).terminate();
@@ -236,7 +279,7 @@ fn the_second_signal_aborts() {
 /// More connections than file descriptors, on both ports: some are kept back, so that others get through and files can
 /// be read.
 #[test]
-fn running_out_of_file_descriptors_passes() {
+fn server_survives_file_descriptor_exhaustion() {
     let dir = TempDir::new().unwrap();
     let mut limited = Command::new("sh");
     limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());

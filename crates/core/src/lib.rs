@@ -4,6 +4,7 @@
 //! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
 //! - [`registration`] makes the documents by which a cluster comes to ask.
 
+mod apimachinery;
 pub mod definition;
 mod json;
 pub mod registration;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use prometheus::IntCounter;
 
+use super::metrics::LogMetrics;
+
 /// A queue of log lines. What is written to it is one line for each call of `write`, and never blocks.
 ///
 /// Where the queue is full, lines are lost; how many says `log_lines_lost_total`, and a line as soon as there is room.
@@ -30,11 +32,7 @@ impl LogQueue {
     /// # Errors
     /// Where the thread cannot be started.
     pub fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
-        let lost = IntCounter::new(
-            "log_lines_lost_total",
-            "Log lines that were not written because whoever reads them does not keep up.",
-        )
-        .map_err(io::Error::other)?;
+        let lost = LogMetrics::lost_lines().map_err(io::Error::other)?;
         let (entries, queue) = sync_channel(LINES);
         let said = lost.clone();
         thread::Builder::new()

@@ -2,52 +2,50 @@
 
 use pointsman_core::webhook::Change;
 
-use super::Done;
-use crate::commands::input::Document;
-use crate::commands::node::Node;
-use crate::commands::output::{Format, short, table as columns, talk};
+use super::converted::Converted;
+use crate::commands::{format::Format, input::Decided, json::Json, output::talk, table};
 
 /// One JSON document: each object with its changes.
-pub(super) fn json(converted: &[(Document, Vec<Done>)]) -> String {
-    let items = converted.iter().flat_map(|(_, done)| done);
-    let items = items.map(|done| {
-        let changes = done.changes.iter().map(change).collect();
-        Node::map([("object", done.node.clone()), ("changes", Node::List(changes))])
+pub(super) fn json(converted: &[Decided<Converted>]) -> String {
+    let items = converted.iter().flat_map(|decided| &decided.results);
+    let items = items.map(|converted| {
+        let changes = converted.changes.iter().map(change).collect();
+        Json::object([("object", converted.object.clone()), ("changes", Json::Array(changes))])
     });
-    Format::Json.write(&Node::map([("items", Node::List(items.collect()))]))
+    Format::Json.write(&Json::object([("items", Json::Array(items.collect()))]))
 }
 
-fn change(change: &Change) -> Node {
+fn change(change: &Change) -> Json {
     let fields = |fields: &[(String, String)]| {
         let fields = fields.iter().map(|(field, value)| {
-            let value = Node::from_json(value).unwrap_or_else(|_| Node::text(value));
-            Node::map([("field", Node::text(field)), ("value", value)])
+            let value = Json::from_json(value).unwrap_or_else(|_| Json::string(value));
+            Json::object([("field", Json::string(field)), ("value", value)])
         });
-        Node::List(fields.collect())
+        Json::Array(fields.collect())
     };
-    Node::map([
-        ("operation", Node::text(&change.operation)),
+    Json::object([
+        ("operation", Json::string(&change.operation)),
         ("before", fields(&change.before)),
         ("after", fields(&change.after)),
-        ("kept", Node::Bool(change.kept)),
-        ("givenBack", Node::Bool(change.given_back)),
+        ("kept", Json::Bool(change.kept)),
+        ("givenBack", Json::Bool(change.given_back)),
     ])
 }
 
 /// A table for people.
-pub(super) fn table(document: &Document, done: &[Done]) {
-    for (object, done) in document.objects().iter().zip(done) {
-        let to = done.node.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+pub(super) fn table(decided: &Decided<Converted>) {
+    for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
+        let to = converted.object.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
         if to == object.api_version {
             talk(&format!("{}: is {to} already", object.label()));
             continue;
         }
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
-        let rows: Vec<[String; 4]> = done.changes.iter().map(row).collect();
+        let rows: Vec<[String; 4]> = converted.changes.iter().map(row).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
             false => {
-                let table = columns(["OPERATION", "BEFORE", "AFTER", "NOTE"], &rows);
+                let table = table::table(["OPERATION", "BEFORE", "AFTER", "NOTE"], &rows);
                 table.lines().for_each(|line| talk(&format!("  {line}")));
             }
         }
@@ -58,7 +56,8 @@ fn row(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),
         fields => {
-            let fields = fields.iter().map(|(field, value)| format!("{field}: {}", short(value)));
+            let fields =
+                fields.iter().map(|(field, value)| format!("{field}: {}", table::cell(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
     };

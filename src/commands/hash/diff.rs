@@ -1,20 +1,21 @@
 //! `pointsman hash diff`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_core::webhook::Webhook;
 
-use super::{Hashed, one};
-use crate::commands::Usage;
-use crate::commands::input::{self, documents};
-use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::node::{Node, quoted};
-use crate::commands::output::{self, Format, short};
+use super::hashed::{Hashed, hash};
+use crate::commands::input::{self, Document, Object, documents};
+use crate::commands::json::{Json, quoted};
+use crate::commands::table::{cell, table};
+use crate::commands::{format::Format, kinds_dir::KindsArgs, output, usage::Usage};
+use crate::terminal::{escaped, escaped_lines};
 
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
     /// File with the one object; - is stdin.
     a: PathBuf,
@@ -47,23 +48,32 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    let changes = changes(&fields(&a), &fields(&b));
-    let same = a.preimage.hash() == b.preimage.hash();
+    let changes = changes(fields(&a), fields(&b));
+    let same = a.hashed.preimage.hash() == b.hashed.preimage.hash();
     output::data(&match args.output {
-        Some(format) => format.write(&node(&a, &b, &changes)),
-        None if same => format!("same hash: {}\n", a.preimage.hash()),
-        None => table(&a, &b, &changes),
+        Some(format) => format.write(&json(&a, &b, &changes)),
+        None if same => format!("same hash: {}\n", a.hashed.preimage.hash()),
+        None => escaped_lines(&text(&a, &b, &changes)),
     })?;
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Hashed> {
+/// One of the two objects.
+struct Side {
+    object: Object,
+    hashed: Hashed,
+}
+
+fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Side> {
     let source = input::read(file)?;
     let documents = documents(&source).map_err(|messages| anyhow::anyhow!(messages.join("\n")))?;
-    let mut objects: Vec<_> =
-        documents.into_iter().flat_map(|document| document.into_objects()).collect();
+    let mut objects: Vec<_> = documents.into_iter().flat_map(Document::into_objects).collect();
     match (objects.pop(), objects.len()) {
-        (Some(object), 0) => one(webhook, object).map_err(anyhow::Error::msg),
+        (Some(object), 0) => {
+            let hashed = hash(webhook, &object).map_err(anyhow::Error::msg)?;
+            Ok(Side { object, hashed })
+        }
+        (None, _) => anyhow::bail!(source.no_object()),
         (_, more) => anyhow::bail!("{}: one object can be compared, not {}", source.name, more + 1),
     }
 }
@@ -75,12 +85,12 @@ struct Change {
 }
 
 /// The hashed fields down to scalars, by path. The force annotation is one of them.
-fn fields(hashed: &Hashed) -> BTreeMap<String, String> {
+fn fields(side: &Side) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    if let Ok(node) = Node::from_json(&hashed.preimage.canonical) {
-        flatten("", &node, &mut found);
+    if let Ok(json) = Json::from_json(&side.hashed.preimage.canonical) {
+        flatten("", &json, &mut found);
     }
-    if let Some(force) = &hashed.preimage.force {
+    if let Some(force) = &side.hashed.preimage.force {
         found.insert(FORCE.to_owned(), quoted(force));
     }
     found
@@ -88,9 +98,9 @@ fn fields(hashed: &Hashed) -> BTreeMap<String, String> {
 
 const FORCE: &str = "(annotation that forces a rollout)";
 
-fn flatten(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
-    match node {
-        Node::Map(members) if !members.is_empty() => {
+fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
+    match json {
+        Json::Object(members) if !members.is_empty() => {
             for (name, value) in members {
                 let plain =
                     name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
@@ -102,63 +112,59 @@ fn flatten(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
                 flatten(&path, value, found);
             }
         }
-        Node::List(items) if !items.is_empty() => {
+        Json::Array(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
                 flatten(&format!("{path}[{index}]"), item, found);
             }
         }
         scalar => {
-            found.insert(path.to_owned(), scalar.to_json());
+            found.insert(path.to_owned(), scalar.to_string());
         }
     }
 }
 
-fn changes(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Change> {
-    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let change = |name: &&String| {
-        let (old, new) = (a.get(*name), b.get(*name));
-        (old != new).then(|| Change {
-            field: (*name).clone(),
-            old: old.cloned(),
-            new: new.cloned(),
-        })
-    };
-    names.iter().filter_map(change).collect()
+fn changes(mut a: BTreeMap<String, String>, mut b: BTreeMap<String, String>) -> Vec<Change> {
+    let fields: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
+    let changes = fields.into_iter().map(|field| {
+        let (old, new) = (a.remove(&field), b.remove(&field));
+        Change { field, old, new }
+    });
+    changes.filter(|change| change.old != change.new).collect()
 }
 
-fn table(a: &Hashed, b: &Hashed, changes: &[Change]) -> String {
-    let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), short);
+fn text(a: &Side, b: &Side, changes: &[Change]) -> String {
+    let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), cell);
     let rows: Vec<[String; 3]> =
         changes.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
     format!(
         "a: {}  {}\nb: {}  {}\n{}",
-        a.preimage.hash(),
-        a.object.name(),
-        b.preimage.hash(),
-        b.object.name(),
-        output::table(["FIELD", "A", "B"], &rows)
+        a.hashed.preimage.hash(),
+        escaped(&a.object.name()),
+        b.hashed.preimage.hash(),
+        escaped(&b.object.name()),
+        table(["FIELD", "A", "B"], &rows)
     )
 }
 
-fn node(a: &Hashed, b: &Hashed, changes: &[Change]) -> Node {
+fn json(a: &Side, b: &Side, changes: &[Change]) -> Json {
     let value = |value: &Option<String>| {
-        value.as_deref().map_or(Node::Null, |json| Node::from_json(json).unwrap_or(Node::Null))
+        value.as_deref().map_or(Json::Null, |json| Json::from_json(json).unwrap_or(Json::Null))
     };
     let changes = changes.iter().map(|change| {
-        Node::map([
-            ("field", Node::text(&change.field)),
+        Json::object([
+            ("field", Json::string(&change.field)),
             ("a", value(&change.old)),
             ("b", value(&change.new)),
         ])
     });
-    Node::map([
-        ("a", Node::text(a.preimage.hash())),
-        ("b", Node::text(b.preimage.hash())),
-        ("changes", Node::List(changes.collect())),
+    Json::object([
+        ("a", Json::string(a.hashed.preimage.hash())),
+        ("b", Json::string(b.hashed.preimage.hash())),
+        ("changes", Json::Array(changes.collect())),
     ])
 }
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   Does moving a manifest to another version start a rollout?
     pointsman hash diff manifests/examples/v1alpha1.yaml \\

@@ -1,10 +1,10 @@
 use proptest::prelude::*;
 
-use super::*;
-use crate::commands::node::quoted;
+use super::{read, write};
+use crate::commands::json::{Json, quoted};
 
 fn json(yaml: &str) -> String {
-    read(yaml).unwrap_or_else(|error| panic!("{yaml}: {}", error.message)).to_json()
+    read(yaml).unwrap_or_else(|error| panic!("{yaml}: {}", error.message)).to_string()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn numbers_are_text() {
             "{{\"a\":{number},\"b\":[{number},\"x\"],\"c\":[{number}],\"d\":{number},\"e\":{number}}}"
         );
         assert_eq!(json(&yaml), wanted);
-        assert_eq!(json(&write(&Node::from_json(&wanted).unwrap())), wanted);
+        assert_eq!(json(&write(&Json::from_json(&wanted).unwrap())), wanted);
     }
     assert_eq!(json(number_at_the_root()), "1.10");
     // What JSON cannot say as it is written, by its value.
@@ -61,10 +61,11 @@ fn strings_stay_strings() {
         "<<",
         "=",
     ] {
-        let node = Node::map([("a", Node::text(text)), ("b", Node::List(vec![Node::text(text)]))]);
-        let yaml = write(&node);
+        let value =
+            Json::object([("a", Json::string(text)), ("b", Json::Array(vec![Json::string(text)]))]);
+        let yaml = write(&value);
         assert_eq!(yaml, format!("a: {0}\nb:\n- {0}\n", quoted(text)));
-        assert_eq!(read(&yaml).unwrap(), node);
+        assert_eq!(read(&yaml).unwrap(), value);
     }
     assert_eq!(
         json("a: \"no\"\nb: '0777'\nc: 2026-01-01\n"),
@@ -103,7 +104,7 @@ fn what_json_cannot_say_is_refused_with_its_line() {
     }
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     assert!(read(&deep).is_err());
-    assert!(Node::from_json(&deep).is_err());
+    assert!(Json::from_json(&deep).is_err());
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -176,29 +177,29 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-fn node() -> impl Strategy<Value = Node> {
+fn value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
-        Just(Node::Null),
-        any::<bool>().prop_map(Node::Bool),
-        number().prop_map(Node::Number),
-        text().prop_map(Node::Text),
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::Bool),
+        number().prop_map(Json::Number),
+        text().prop_map(Json::String),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..5).prop_map(Node::List),
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Json::Array),
             proptest::collection::btree_map(text(), inner, 0..5)
-                .prop_map(|map| Node::Map(map.into_iter().collect())),
+                .prop_map(|map| Json::Object(map.into_iter().collect())),
         ]
     })
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(node in node()) {
-        let yaml = write(&node);
+    fn what_is_written_is_read_again(value in value()) {
+        let yaml = write(&value);
         let again = read(&yaml).map_err(|error| TestCaseError::fail(format!("{}\n{yaml}", error.message)))?;
-        prop_assert_eq!(&again, &node, "{}", yaml);
-        prop_assert_eq!(&Node::from_json(&node.to_json()).unwrap(), &node);
-        prop_assert_eq!(Node::from_json(&node.to_pretty_json()).unwrap(), node);
+        prop_assert_eq!(&again, &value, "{}", yaml);
+        prop_assert_eq!(&Json::from_json(&value.to_string()).unwrap(), &value);
+        prop_assert_eq!(Json::from_json(&format!("{value:#}")).unwrap(), value);
     }
 }

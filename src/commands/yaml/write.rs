@@ -2,14 +2,14 @@
 
 use serde_saphyr::SerializerOptions;
 
-use crate::commands::node::{Node, quoted};
+use crate::commands::json::{Json, quoted};
 
 /// Writes one document, in the layout kubectl has: two spaces a level, lists not indented.
-pub(crate) fn write(node: &Node) -> String {
+pub(crate) fn write(json: &Json) -> String {
     let mut out = String::new();
-    match node {
-        Node::Map(members) if !members.is_empty() => write_map(&mut out, members, 0, true),
-        Node::List(items) if !items.is_empty() => write_list(&mut out, items, 0, true),
+    match json {
+        Json::Object(members) if !members.is_empty() => write_map(&mut out, members, 0, true),
+        Json::Array(items) if !items.is_empty() => write_list(&mut out, items, 0, true),
         scalar => {
             write_scalar(&mut out, scalar, 2);
             out.push('\n');
@@ -19,7 +19,7 @@ pub(crate) fn write(node: &Node) -> String {
 }
 
 /// Writes members, the first one where the line already stands if `inline`.
-fn write_map(out: &mut String, members: &[(String, Node)], indent: usize, inline: bool) {
+fn write_map(out: &mut String, members: &[(String, Json)], indent: usize, inline: bool) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 || !inline {
             out.extend(std::iter::repeat_n(' ', indent));
@@ -27,11 +27,11 @@ fn write_map(out: &mut String, members: &[(String, Node)], indent: usize, inline
         out.push_str(&if is_plain_key(name) { name.clone() } else { escaped(name) });
         out.push(':');
         match value {
-            Node::Map(members) if !members.is_empty() => {
+            Json::Object(members) if !members.is_empty() => {
                 out.push('\n');
                 write_map(out, members, indent + 2, false);
             }
-            Node::List(items) if !items.is_empty() => {
+            Json::Array(items) if !items.is_empty() => {
                 out.push('\n');
                 write_list(out, items, indent, false);
             }
@@ -44,15 +44,17 @@ fn write_map(out: &mut String, members: &[(String, Node)], indent: usize, inline
     }
 }
 
-fn write_list(out: &mut String, items: &[Node], indent: usize, inline: bool) {
+fn write_list(out: &mut String, items: &[Json], indent: usize, inline: bool) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 || !inline {
             out.extend(std::iter::repeat_n(' ', indent));
         }
         out.push_str("- ");
         match item {
-            Node::Map(members) if !members.is_empty() => write_map(out, members, indent + 2, true),
-            Node::List(items) if !items.is_empty() => write_list(out, items, indent + 2, true),
+            Json::Object(members) if !members.is_empty() => {
+                write_map(out, members, indent + 2, true)
+            }
+            Json::Array(items) if !items.is_empty() => write_list(out, items, indent + 2, true),
             scalar => {
                 write_scalar(out, scalar, indent + 2);
                 out.push('\n');
@@ -61,19 +63,19 @@ fn write_list(out: &mut String, items: &[Node], indent: usize, inline: bool) {
     }
 }
 
-fn write_scalar(out: &mut String, node: &Node, indent: usize) {
-    match node {
-        Node::Text(text) if is_plain(text) => out.push_str(text),
-        Node::Text(text) if is_literal(text) => write_literal(out, text, indent),
+fn write_scalar(out: &mut String, json: &Json, indent: usize) {
+    match json {
+        Json::String(text) if is_plain(text) => out.push_str(text),
+        Json::String(text) if is_literal(text) => write_literal(out, text, indent),
         // JSON in a string, as annotations hold it, is readable in these quotes only.
-        Node::Text(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
+        Json::String(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
             out.push('\'');
             out.push_str(&text.replace('\'', "''"));
             out.push('\'');
         }
-        Node::Text(text) => out.push_str(&escaped(text)),
+        Json::String(text) => out.push_str(&escaped(text)),
         // Empty lists and maps are the same in JSON.
-        other => out.push_str(&other.to_json()),
+        other => out.push_str(&other.to_string()),
     }
 }
 

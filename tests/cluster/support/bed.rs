@@ -1,7 +1,9 @@
 //! One API server with everything around it. Many scenarios share it.
 
+use std::any::Any;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -33,10 +35,15 @@ pub(crate) enum Route {
     Url,
 }
 
+/// An instance, or what leads to it.
+pub(crate) type Running = Box<dyn Any + Send>;
+
 pub(crate) struct Bed {
     // Dropped in this order: clients before servers.
     controllers: Option<Process>,
     pub(crate) api: ApiServer,
+    /// What scenarios left behind, answering until the API server is stopped.
+    left: Mutex<Vec<Running>>,
     pub(crate) etcd: Etcd,
     pub(crate) dir: TempDir,
     pub(crate) plan: &'static Plan,
@@ -75,6 +82,7 @@ impl Bed {
         Self {
             controllers,
             api,
+            left: Mutex::default(),
             etcd,
             dir,
             plan,
@@ -92,10 +100,15 @@ impl Bed {
         text.lines().filter_map(parse).collect()
     }
 
-    /// Stops in an order that leaves no errors in the logs.
+    pub(crate) fn leave_running(&self, what: impl Iterator<Item = Running>) {
+        self.left.lock().unwrap().extend(what);
+    }
+
+    /// Stops in an order that leaves no errors in the logs: whoever asks before whoever answers.
     pub(crate) fn stop(&mut self) {
         self.controllers = None;
         self.api.stop();
+        self.left.lock().unwrap().clear();
         self.etcd.stop();
     }
 }

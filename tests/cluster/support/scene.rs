@@ -1,18 +1,15 @@
 //! What one scenario has to itself: a kind in a group of its own, a namespace, an instance of pointsman.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::fs;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, Route};
+use super::bed::{Bed, Route, Running};
 use super::client::Answer;
 use super::metrics;
 use super::pointsman::{Pointsman, Setup, write_pair};
@@ -30,8 +27,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) setup: Setup,
     /// `None` while stopped.
     pub(crate) pointsman: RefCell<Option<Pointsman>>,
-    /// What has to live until the CRD is gone.
-    kept: RefCell<Vec<Box<dyn Any>>>,
+    /// What else has to answer until the API server asks no more.
+    kept: RefCell<Vec<Running>>,
     /// The CRD as the definition has it.
     pub(crate) crd: Value,
 }
@@ -217,7 +214,8 @@ impl<'a> Scene<'a> {
         metrics::of_crd(self.bed, &self.crd_name())
     }
 
-    pub(crate) fn keep(&self, what: impl Any) {
+    /// Leaves something running when the scenario ends.
+    pub(crate) fn keep(&self, what: impl Send + 'static) {
         self.kept.borrow_mut().push(Box::new(what));
     }
 
@@ -228,15 +226,24 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Removes the kind, in the order of a user who uninstalls: objects, CRD, and only then us.
+    /// Removes the kind with its objects, and waits until the API server serves it no more.
     pub(crate) fn clean(&self) {
         let path = format!("{CRDS}/{}", self.crd_name());
         self.call(Method::DELETE, &path, None);
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.call(Method::GET, &path, None).code != 404 && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(50));
+        let group = format!("/apis/{}", self.group);
+        for path in [path, group] {
+            eventually(&format!("{path} is gone"), Duration::from_secs(60), || {
+                (self.call(Method::GET, &path, None).code == 404).then_some(())
+            });
         }
-        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl Drop for Scene<'_> {
+    /// The API server's caches still convert what the deletion told them, and nothing says when they are through.
+    fn drop(&mut self) {
+        let pointsman = self.pointsman.take().map(|pointsman| Box::new(pointsman) as Running);
+        self.bed.leave_running(self.kept.take().into_iter().chain(pointsman));
     }
 }
 

@@ -42,7 +42,7 @@ fn fixtures_come_back() {
 }
 
 #[test]
-fn a_directory_is_documents_and_a_list_stays_a_list() {
+fn directories_and_lists_are_converted() {
     let yaml = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures"]).data();
     assert_eq!(yaml.matches("\n---\n").count(), fixtures().len() - 1);
     assert!(!yaml.contains("/v1alpha1\n"));
@@ -160,7 +160,7 @@ fn explanations_name_the_operation_of_each_field() {
 }
 
 #[test]
-fn other_kinds_pass_where_that_is_asked_for() {
+fn other_kinds_pass_through_on_request() {
     let args = ["convert", "--to", "v1alpha2", "-f", "manifests/examples", "--keep-unknown"];
     let all = pointsman(&args).data();
     assert!(all.starts_with("kind: ConversionReview\n"), "{all}");

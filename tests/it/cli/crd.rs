@@ -51,7 +51,7 @@ fn without_rules(value: &mut Value) -> usize {
 }
 
 #[test]
-fn rules_that_a_schema_can_say_are_in_it_unless_they_are_left_out() {
+fn crd_has_cel_rules_unless_disabled() {
     let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
     let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
     assert_eq!(without_rules(&mut without), 0);
@@ -130,7 +130,7 @@ fn either_version_can_be_stored() {
 }
 
 #[test]
-fn a_crd_that_is_not_whole_is_printed_by_name_only() {
+fn partial_crds_are_printed_by_name_only() {
     let all = pointsman(&["crd", "--no-conversion"]).data();
     assert!(!all.contains("Elasticsearch"));
     for name in [
@@ -144,7 +144,7 @@ fn a_crd_that_is_not_whole_is_printed_by_name_only() {
 }
 
 #[test]
-fn wrong_flags_teach() {
+fn wrong_flags_say_what_is_right() {
     let error = pointsman(&["crd"]).refusal(2);
     assert_eq!(
         error,
@@ -168,4 +168,21 @@ fn wrong_flags_teach() {
     assert!(error.contains("failed to read README"), "{error}");
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "Cargo.toml"]].concat()).refusal(1);
     assert!(error.contains("Cargo.toml: no certificate in it"), "{error}");
+}
+
+#[test]
+fn a_directory_of_kinds_prints_its_own_crds_only() {
+    let own = json(
+        &pointsman(&["crd", "--no-conversion", "--kinds", "tests/data/kinds", "-o", "json"]).data(),
+    );
+    let names: Vec<&str> = own["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"Gadget") && !names.contains(&"Materialize"), "{names:?}");
+    // Asked for by its name, a kind that is built in is printed as ever.
+    let args = ["crd", "--no-conversion", "--kinds", "tests/data/kinds", "--kind", "materialize"];
+    assert!(pointsman(&args).data().contains("  name: materializes.materialize.cloud\n"));
 }

@@ -6,25 +6,41 @@ const NEWER: &str = "manifests/examples/v1alpha2.yaml";
 #[test]
 fn hashes_are_printed_with_names() {
     let golden = "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87";
-    let text = pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml"]).data();
+    let text = pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml"]).data();
     assert_eq!(
         text,
         format!("{golden}  materialize-environment/12345678-1234-1234-1234-123456789012\n")
     );
     let value = json(
-        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "json", "--explain"])
-            .data(),
+        &pointsman(&[
+            "hash",
+            "-f",
+            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+            "-o",
+            "json",
+            "--explain",
+        ])
+        .data(),
     );
     assert_eq!((value["hash"].as_str(), value["recipe"].as_str()), (Some(golden), Some("1")));
     assert_eq!(value["force"], "a4b56cbb-a13e-4f95-8a9d-425c9ba28576");
     assert_eq!(value["fields"]["enableRbac"], false);
     assert_eq!(json(value["canonical"].as_str().unwrap()), value["fields"]);
     let same = yaml(
-        &pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "-o", "yaml", "--explain"])
-            .data(),
+        &pointsman(&[
+            "hash",
+            "-f",
+            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+            "-o",
+            "yaml",
+            "--explain",
+        ])
+        .data(),
     );
     assert_eq!(same, value);
-    let text = pointsman(&["hash", "-f", "tests/data/fixtures/F15.yaml", "--explain"]).data();
+    let text =
+        pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "--explain"])
+            .data();
     assert!(
         text.contains("environmentdImageRef   \"materialize/environmentd:v26.12.0\""),
         "{text}"
@@ -38,7 +54,7 @@ fn both_versions_of_the_example_have_the_same_hash() {
 }
 
 #[test]
-fn differences_are_told_field_by_field() {
+fn hash_diff_names_each_field() {
     let other =
         read(NEWER).replace("v26.12.0", "v26.13.0").replace("team: data", "team: other").replace(
             "  namespace:",
@@ -74,7 +90,7 @@ fn differences_are_told_field_by_field() {
 }
 
 #[test]
-fn trouble_of_a_comparison_is_not_a_difference() {
+fn hash_diff_errors_have_their_own_exit_code() {
     assert!(pointsman(&["hash", "diff", OLDER, "gone.yaml"]).refusal(2).contains("gone.yaml"));
     assert!(pointsman(&["hash", "diff", "-", "-"]).refusal(2).contains("once"));
     let two = pointsman(&["hash", "diff", OLDER, "tests/data/captures/README.md"]).refusal(2);

@@ -40,7 +40,7 @@ fn examples(help: &str) -> Vec<String> {
 fn every_example_runs() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
-    for name in ["manifests", "src", "tests"] {
+    for name in ["crates", "manifests", "tests"] {
         symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), here.join(name)).unwrap();
     }
     fs::create_dir_all(here.join("bin")).unwrap();
@@ -77,7 +77,7 @@ fn every_example_runs() {
 }
 
 #[test]
-fn every_shell_is_served() {
+fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = pointsman(&["completion", shell]).data();
         assert!(script.contains("keep-unknown"), "{shell}");
@@ -90,5 +90,13 @@ fn help_names_every_command() {
     let help = pointsman(&["--help"]).data();
     for command in ["completion", "convert", "crd", "hash", "kinds", "serve"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
+    }
+}
+
+#[test]
+fn forms_say_what_they_are_for_the_command_at_hand() {
+    assert!(pointsman(&["hash", "--help"]).data().contains("sha256sum"));
+    for command in ["mutate", "validate"] {
+        assert!(!pointsman(&[command, "--help"]).data().contains("sha256sum"));
     }
 }

@@ -11,7 +11,7 @@ fn refused(stdin: &[u8], expected: &str) {
 }
 
 #[test]
-fn what_is_no_object_is_refused_with_its_place() {
+fn input_without_objects_is_refused_by_place() {
     refused(b"", "error: stdin: no object in it");
     refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
     refused(b"null\n", "error: stdin: no object in it");
@@ -40,8 +40,21 @@ fn what_is_no_object_is_refused_with_its_place() {
     );
     refused(
         b"apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec: 5\n",
-        "error: stdin: Materialize (no name): spec: must be an object, not number",
+        "error: stdin: Materialize (no name): spec: must be an object, not a number",
     );
+}
+
+#[test]
+fn an_input_without_objects_is_no_refused_object() {
+    for command in [&["convert", "--to", "v1alpha2"][..], &["hash"]] {
+        assert_eq!(
+            with_stdin(command, b"---\n").refusal(1),
+            "error: stdin: no object in it\nnothing was written: an input holds no object\n"
+        );
+    }
+    for command in ["mutate", "validate"] {
+        assert_eq!(with_stdin(&[command], b"").refusal(1), "error: stdin: no object in it\n");
+    }
 }
 
 #[test]
@@ -54,7 +67,7 @@ fn every_refused_object_is_named() {
 }
 
 #[test]
-fn files_that_are_not_there_are_named() {
+fn missing_input_files_are_named() {
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "gone.yaml"]).refusal(1);
     assert_eq!(
         answer,
@@ -72,7 +85,7 @@ fn files_that_are_not_there_are_named() {
 }
 
 #[test]
-fn byte_order_marks_windows_line_ends_and_document_ends_are_fine() {
+fn files_from_windows_are_read() {
     let object = read("manifests/examples/v1alpha2.yaml");
     let expected = pointsman(&["hash", "-f", "manifests/examples/v1alpha2.yaml"]).data();
     for text in [
@@ -86,7 +99,7 @@ fn byte_order_marks_windows_line_ends_and_document_ends_are_fine() {
 }
 
 #[test]
-fn hidden_files_and_others_are_passed_over() {
+fn hidden_and_other_files_are_skipped() {
     let directory = TempDir::new().unwrap();
     let object = read("manifests/examples/v1alpha2.yaml");
     for (name, text) in [
@@ -104,7 +117,7 @@ fn hidden_files_and_others_are_passed_over() {
 
 #[test]
 fn large_files_are_read() {
-    let object = read("tests/data/fixtures/F05.yaml");
+    let object = read("tests/data/fixtures/every-optional-field.yaml");
     let count = 500;
     let text = vec![object; count].join("---\n");
     let hashes = with_stdin(&["hash"], text.as_bytes()).data();
@@ -112,7 +125,7 @@ fn large_files_are_read() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn broken_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
         .args(["crd", "--no-conversion"])
         .stdout(Stdio::piped())

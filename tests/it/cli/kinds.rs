@@ -60,7 +60,7 @@ fn directory(change: impl Fn(String) -> String) -> TempDir {
 }
 
 #[test]
-fn a_check_says_what_it_understood_or_what_is_wrong() {
+fn kinds_check_explains_or_refuses() {
     let fine = pointsman(&[
         "kinds",
         "check",
@@ -100,14 +100,17 @@ fn a_check_says_what_it_understood_or_what_is_wrong() {
 }
 
 #[test]
-fn a_definition_of_ones_own_replaces_the_embedded_one() {
+fn own_definitions_replace_embedded_ones() {
     let own = directory(|text| text.replace("    - spec.consoleReplicas\n", ""));
     let path = own.path().to_str().unwrap();
     let table = pointsman(&["kinds", "--kinds", path]).data();
     assert_eq!(table.matches("Materialize ").count(), 1);
     assert!(table.contains(&format!("{path}/materialize.yaml")), "{table}");
     let hash = |args: &[&str]| {
-        pointsman(&[&["hash", "-f", "tests/data/fixtures/F05.yaml"], args].concat()).data()
+        pointsman(
+            &[&["hash", "-f", "tests/data/fixtures/every-optional-field.yaml"], args].concat(),
+        )
+        .data()
     };
     assert_ne!(hash(&["--kinds", path]), hash(&[]));
     // For serve, too.
@@ -116,7 +119,7 @@ fn a_definition_of_ones_own_replaces_the_embedded_one() {
 }
 
 #[test]
-fn directories_of_definitions_that_cannot_be_used_are_refused() {
+fn unusable_kinds_directories_are_refused() {
     let twice = directory(|text| text);
     fs::copy(twice.path().join("materialize.yaml"), twice.path().join("other.yaml")).unwrap();
     let path = twice.path().to_str().unwrap();
@@ -130,8 +133,14 @@ fn directories_of_definitions_that_cannot_be_used_are_refused() {
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();
-    let error =
-        pointsman(&["hash", "--kinds", path, "-f", "tests/data/fixtures/F15.yaml"]).refusal(1);
+    let error = pointsman(&[
+        "hash",
+        "--kinds",
+        path,
+        "-f",
+        "tests/data/fixtures/v1alpha2-force-rollout.yaml",
+    ])
+    .refusal(1);
     assert!(
         error.contains(&format!("{path}/materialize.yaml:"))
             && error.contains("did you mean \"steps\"?"),

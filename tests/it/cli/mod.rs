@@ -6,6 +6,7 @@ mod hash;
 mod help;
 mod input;
 mod kinds;
+mod terminal;
 
 use std::io::Write;
 use std::path::Path;

@@ -88,26 +88,39 @@ impl Schema {
         }
     }
 
-    /// The schema at a path, through properties and map values.
-    pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
-        path.names().iter().try_fold(self, |schema, name| schema.step(name))
+    /// Whether this is of a type, as `kind` names it.
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref() == Some(kind)
     }
 
-    fn step(&self, name: &str) -> Option<&Self> {
-        match self.properties.get(name) {
-            Some(schema) => Some(schema),
-            None if self.kind.as_deref() == Some("object") => self.each.as_deref(),
-            None => None,
-        }
+    /// What the API server fills in.
+    pub(super) fn default_value(&self) -> Option<Json<'static>> {
+        self.default.as_ref().map(|value| Json::owned(value.to_string()))
+    }
+
+    /// The schema at a path, through properties and map values.
+    pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
+        self.find(path).ok()
+    }
+
+    /// The schema at a path, or the first name on the way that there is no schema for.
+    pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
+        path.names()
+            .iter()
+            .try_fold(self, |holder, name| holder.member(name).ok_or(Missing { holder, name }))
+    }
+
+    fn member(&self, name: &str) -> Option<&Self> {
+        let map = || self.each.as_deref().filter(|_| self.is("object"));
+        self.properties.get(name).or_else(map)
     }
 
     /// Whether the parent of a path requires the field.
     pub(crate) fn requires(&self, path: &Path) -> bool {
-        let Some((name, parent)) = path.names().split_last() else {
+        let (Some(name), Some(parent)) = (path.names().last(), path.parent()) else {
             return false;
         };
-        let parent = parent.iter().try_fold(self, |schema, name| schema.step(name));
-        parent.is_some_and(|parent| parent.required.contains(name.as_ref()))
+        self.at(&parent).is_some_and(|parent| parent.required.contains(name.as_ref()))
     }
 
     /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API server.
@@ -174,7 +187,7 @@ impl Schema {
             .all(|name| has(name) || self.properties.get(name).is_some_and(|p| p.default.is_some()))
             && members
                 .iter()
-                .all(|(name, member)| self.step(name).is_none_or(|schema| schema.admits(member)))
+                .all(|(name, member)| self.member(name).is_none_or(|schema| schema.admits(member)))
     }
 
     /// Where the strings below this place are UUIDs.
@@ -191,17 +204,40 @@ impl Schema {
         }
     }
 
-    /// The property whose name is closest to a misspelt one.
-    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
-        let candidates = self
-            .properties
-            .keys()
-            .map(|key| (strsim::damerau_levenshtein(key, name), key.as_str()));
-        candidates
+    /// `, did you mean "x"?` where a property has a name that is near to a misspelt one.
+    pub(super) fn did_you_mean(&self, name: &str) -> String {
+        let known = self.properties.keys();
+        known
+            .map(|key| (strsim::damerau_levenshtein(key, name), key))
             .min()
             .filter(|(distance, _)| *distance <= name.len().max(3) / 2 + 1)
-            .map(|(_, key)| key)
+            .map(|(_, near)| format!(", did you mean {near:?}?"))
+            .unwrap_or_default()
     }
+}
+
+/// A name that a schema has nothing for.
+pub(super) struct Missing<'s, 'p> {
+    holder: &'s Schema,
+    pub(super) name: &'p str,
+}
+
+impl Missing<'_, '_> {
+    /// See [`Schema::did_you_mean`].
+    pub(super) fn did_you_mean(&self) -> String {
+        self.holder.did_you_mean(self.name)
+    }
+}
+
+/// The properties that one of two schemas has, or both, by name.
+pub(super) fn properties<'s>(
+    older: &'s Schema,
+    newer: &'s Schema,
+) -> impl Iterator<Item = (&'s str, Option<&'s Schema>, Option<&'s Schema>)> {
+    let names: BTreeSet<&String> = older.properties.keys().chain(newer.properties.keys()).collect();
+    names
+        .into_iter()
+        .map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
 fn is_integer(value: &Json<'_>) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::scan;
+use super::{number::decimal, order::Unsorted, scan};
 
 /// Where in a value strings are UUIDs, so that their canonical form is lower-case with hyphens.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -49,196 +49,179 @@ enum Form {
     Spelled,
 }
 
-struct Frame<'a> {
-    object: bool,
-    start: usize,
-    /// Where the value that this frame is started, with its name where it is a member.
-    sorted: bool,
-    entries: Vec<(Cow<'a, str>, usize, usize)>,
-    /// The member that is being read: its name and where it starts in the output.
-    open: Option<(Cow<'a, str>, usize)>,
-    places: Option<&'a Canonical>,
+fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
+    let mut writer = Writer {
+        text,
+        places,
+        form,
+        out: String::with_capacity(text.len()),
+        unsorted: Unsorted::default(),
+        stack: Vec::new(),
+    };
+    writer.run();
+    writer.unsorted.arrange(writer.out)
 }
 
 fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
 
-/// Objects whose members are still to be put in order: from where each starts to where it ends, with its members sorted.
-type Unsorted = BTreeMap<usize, (usize, Vec<(usize, usize)>)>;
-
-fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut unsorted = Unsorted::new();
-    rewrite(text, places, form, &mut out, &mut unsorted);
-    if unsorted.is_empty() { out } else { arrange(&out, &unsorted) }
-}
-
-/// Puts members in order. Each byte is moved once, however deep it stands, and depth costs no stack.
-fn arrange(text: &str, unsorted: &Unsorted) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut pending = vec![(0, text.len())];
-    while let Some((from, to)) = pending.pop() {
-        let next = unsorted.range(from..to).next();
-        let Some((start, (end, members))) = next else {
-            out.push_str(text.get(from..to).unwrap_or_default());
-            continue;
-        };
-        out.push_str(text.get(from..*start).unwrap_or_default());
-        out.push('{');
-        // What comes later is pushed first. Commas and the closing brace are cut from the text itself.
-        pending.push((end - 1, to));
-        let comma = members.iter().map(|(_, end)| *end).min().unwrap_or_default();
-        for (index, member) in members.iter().enumerate().rev() {
-            pending.push(*member);
-            if index > 0 {
-                pending.push((comma, comma + 1));
-            }
-        }
-    }
-    out
-}
-
-fn rewrite<'a>(
+/// A value that is being written in another spelling, token by token.
+struct Writer<'a> {
     text: &'a str,
     places: Option<&'a Canonical>,
     form: Form,
-    out: &mut String,
-    unsorted: &mut Unsorted,
-) {
-    let mut stack: Vec<Frame<'a>> = Vec::new();
-    let mut at = 0;
-    loop {
-        at = scan::skip_separators(text, at);
-        let Some(byte) = text.as_bytes().get(at) else {
-            return;
-        };
-        let mut start = out.len();
-        match byte {
-            b'{' | b'[' => {
-                let places = if stack.is_empty() { places } else { place(&stack) };
-                out.push(char::from(*byte));
-                let object = *byte == b'{';
-                stack.push(Frame {
-                    object,
-                    start,
-                    sorted: true,
-                    entries: Vec::new(),
-                    open: None,
-                    places,
-                });
-                at += 1;
-                continue;
-            }
-            b'}' | b']' => {
-                let Some(frame) = stack.pop() else { return };
-                start = frame.start;
-                close(frame, out, unsorted);
-                at += 1;
-            }
-            _ => {
-                let Some(token) = scan::token(text, at) else {
-                    return;
-                };
-                at += token.len();
-                if let Some(frame) = stack.last_mut()
-                    && frame.object
-                    && frame.open.is_none()
-                {
-                    let name = scan::unescape(token);
-                    if frame
-                        .places
-                        .and_then(|places| places.member(&name))
-                        .is_some_and(|place| place.skip)
-                    {
-                        at = scan::skip_separators(text, at);
-                        at += scan::token(text, at).map_or(0, str::len);
-                        continue;
-                    }
-                    scan::escape(&name, out);
-                    out.push(':');
-                    frame.open = Some((name, start));
+    out: String,
+    unsorted: Unsorted,
+    /// The objects and lists that are open, outermost first.
+    stack: Vec<Frame<'a>>,
+}
+
+/// An object or a list that is open.
+struct Frame<'a> {
+    object: bool,
+    /// Where it starts in the output.
+    start: usize,
+    /// Its members came in order so far.
+    sorted: bool,
+    /// Each member's name, and where it starts and ends in the output.
+    entries: Vec<(Cow<'a, str>, usize, usize)>,
+    /// The member that is being read: its name and where it starts in the output.
+    open: Option<(Cow<'a, str>, usize)>,
+    places: Option<&'a Canonical>,
+}
+
+impl<'a> Writer<'a> {
+    fn run(&mut self) {
+        let mut at = 0;
+        loop {
+            at = scan::skip_separators(self.text, at);
+            let Some(byte) = self.text.as_bytes().get(at) else {
+                return;
+            };
+            let start = match byte {
+                b'{' | b'[' => {
+                    self.open(*byte);
+                    at += 1;
                     continue;
                 }
-                let places = if stack.is_empty() { places } else { place(&stack) };
-                scalar(token, places.is_some_and(|places| places.uuid), form, out);
-            }
+                b'}' | b']' => {
+                    at += 1;
+                    self.close()
+                }
+                _ => {
+                    let Some(token) = scan::token(self.text, at) else {
+                        return;
+                    };
+                    at += token.len();
+                    if self.awaits_name() {
+                        at = self.name(token, at);
+                        continue;
+                    }
+                    Some(self.scalar(token))
+                }
+            };
+            let (Some(start), false) = (start, self.stack.is_empty()) else {
+                return;
+            };
+            self.complete(start);
         }
-        // A value is complete and stands at `start..` in the output.
-        let Some(frame) = stack.last_mut() else {
+    }
+
+    fn open(&mut self, bracket: u8) {
+        let (start, places) = (self.out.len(), self.below());
+        self.out.push(char::from(bracket));
+        let object = bracket == b'{';
+        self.stack.push(Frame {
+            object,
+            start,
+            sorted: true,
+            entries: Vec::new(),
+            open: None,
+            places,
+        });
+    }
+
+    /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
+    fn close(&mut self) -> Option<usize> {
+        let mut frame = self.stack.pop()?;
+        if self.out.ends_with(',') {
+            self.out.pop();
+        }
+        self.out.push(if frame.object { '}' } else { ']' });
+        if frame.object && !frame.sorted {
+            frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+            let members = frame.entries.into_iter().map(|(_, start, end)| (start, end));
+            self.unsorted.note(frame.start, self.out.len(), members.collect());
+        }
+        Some(frame.start)
+    }
+
+    fn awaits_name(&self) -> bool {
+        self.stack.last().is_some_and(|frame| frame.object && frame.open.is_none())
+    }
+
+    /// Reads the name of a member that ends at `at`. Returns where to read on: behind the value, if it does not count.
+    fn name(&mut self, token: &'a str, at: usize) -> usize {
+        let Some(frame) = self.stack.last_mut() else {
+            return at;
+        };
+        let name = scan::unescape(token);
+        if frame.places.and_then(|places| places.member(&name)).is_some_and(|place| place.skip) {
+            let value = scan::skip_separators(self.text, at);
+            return value + scan::token(self.text, value).map_or(0, str::len);
+        }
+        let start = self.out.len();
+        scan::escape(&name, &mut self.out);
+        self.out.push(':');
+        frame.open = Some((name, start));
+        at
+    }
+
+    /// Writes a value without inner ones. Returns where it starts in the output.
+    fn scalar(&mut self, token: &str) -> usize {
+        let start = self.out.len();
+        if token.starts_with('"') {
+            let value = scan::unescape(token);
+            let uuid = self.below().is_some_and(|places| places.uuid);
+            match uuid.then(|| Uuid::try_parse(&value)) {
+                Some(Ok(parsed)) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
+                _ => scan::escape(&value, &mut self.out),
+            }
+        } else if self.form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
+            self.out.push_str(token);
+        } else {
+            decimal(token, &mut self.out);
+        }
+        start
+    }
+
+    /// A value is complete and stands at `start..` in the output: it is a member, an element, or nothing that counts.
+    fn complete(&mut self, start: usize) {
+        let Some(frame) = self.stack.last_mut() else {
             return;
         };
         if let Some((name, entry)) = frame.open.take() {
-            if form == Form::Canonical && is_nothing(out.get(start..).unwrap_or_default()) {
-                out.truncate(entry);
-                unsorted.split_off(&entry);
-                continue;
+            if self.form == Form::Canonical && is_nothing(self.out.get(start..).unwrap_or_default())
+            {
+                self.out.truncate(entry);
+                self.unsorted.forget_from(entry);
+                return;
             }
             frame.sorted &= frame.entries.last().is_none_or(|(last, _, _)| *last < name);
-            frame.entries.push((name, entry, out.len()));
+            frame.entries.push((name, entry, self.out.len()));
         }
-        out.push(',');
+        self.out.push(',');
     }
-}
 
-/// The places below the member or element that is about to be read.
-fn place<'a>(stack: &[Frame<'a>]) -> Option<&'a Canonical> {
-    let frame = stack.last()?;
-    match &frame.open {
-        Some((name, _)) => frame.places?.member(name),
-        None => frame.places?.each.as_deref(),
-    }
-}
-
-fn close(mut frame: Frame<'_>, out: &mut String, unsorted: &mut Unsorted) {
-    if out.ends_with(',') {
-        out.pop();
-    }
-    out.push(if frame.object { '}' } else { ']' });
-    if frame.object && !frame.sorted {
-        frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-        let members = frame.entries.into_iter().map(|(_, start, end)| (start, end));
-        unsorted.insert(frame.start, (out.len(), members.collect()));
-    }
-}
-
-fn scalar(token: &str, uuid: bool, form: Form, out: &mut String) {
-    if token.starts_with('"') {
-        let value = scan::unescape(token);
-        match Uuid::try_parse(&value) {
-            Ok(parsed) if uuid => scan::escape(&parsed.hyphenated().to_string(), out),
-            _ => scan::escape(&value, out),
+    /// The places of the value that is about to be read.
+    fn below(&self) -> Option<&'a Canonical> {
+        let Some(frame) = self.stack.last() else {
+            return self.places;
+        };
+        match &frame.open {
+            Some((name, _)) => frame.places?.member(name),
+            None => frame.places?.each.as_deref(),
         }
-    } else if form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
-        out.push_str(token);
-    } else {
-        decimal(token, out);
     }
-}
-
-/// A number as sign, digits without outer zeros, and exponent. Numbers too large for that stay as they are written.
-fn decimal(token: &str, out: &mut String) {
-    let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
-    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else {
-        out.push_str(token);
-        return;
-    };
-    let (negative, mantissa) =
-        mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_end_matches('0');
-    let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or_default();
-    let places = i64::try_from(fraction.len()).unwrap_or_default();
-    let significant = significant.trim_start_matches('0');
-    if significant.is_empty() {
-        out.push('0');
-        return;
-    }
-    if negative {
-        out.push('-');
-    }
-    out.push_str(significant);
-    out.push('e');
-    out.push_str(&exponent.saturating_sub(places).saturating_add(dropped).to_string());
 }

@@ -5,11 +5,13 @@
 
 use serde_json::{Value, json};
 
-use crate::definition::Kind;
-use crate::webhook::ControllerVersion;
+use super::cel::literal;
+use super::document::{metadata, not_being_deleted};
+use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// What the guard does with a label it does not accept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum GuardMode {
     /// Only the audit log hears of it.
     Audit,
@@ -19,29 +21,29 @@ pub enum GuardMode {
     Warn,
 }
 
+impl GuardMode {
+    /// As `validationActions` spells it.
+    fn action(self) -> &'static str {
+        match self {
+            Self::Audit => "Audit",
+            Self::Deny => "Deny",
+            Self::Warn => "Warn",
+        }
+    }
+}
+
 /// The `ValidatingAdmissionPolicy` for a kind's version label, and its binding.
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
-    let key = &kind.admission.version_label;
     let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
-    let quoted = cel_string(key);
-    let list: Vec<String> = served.iter().map(|version| cel_string(version.as_str())).collect();
-    let names = served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ");
-    let labelled = |object: &str| {
-        format!("has({object}.metadata.labels) && {quoted} in {object}.metadata.labels")
-    };
-    let label = |object: &str| {
-        let labelled = labelled(object);
-        format!("{labelled} ? {object}.metadata.labels[{quoted}] : ''")
-    };
+    let key = &kind.admission.version_label;
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"}},
+        "metadata": metadata(&name),
         "spec": {
             "failurePolicy": "Fail",
-            // An object that is going must be let go: its finalizers are removed by updates.
-            "matchConditions": [{"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}],
+            "matchConditions": [not_being_deleted()],
             "matchConstraints": {
                 "matchPolicy": "Equivalent",
                 "resourceRules": [{
@@ -51,48 +53,59 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
                     "resources": [kind.plural()],
                 }],
             },
-            "variables": [
-                {"name": "labelled", "expression": labelled("object")},
-                {"name": "labelledBefore", "expression": format!("oldObject != null && {}", labelled("oldObject"))},
-                {"name": "after", "expression": label("object")},
-                {"name": "before", "expression": format!("oldObject == null ? '' : ({})", label("oldObject"))},
-                {"name": "changed", "expression": "oldObject == null || variables.before != variables.after || variables.labelledBefore != variables.labelled"},
-                {"name": "served", "expression": format!("[{}]", list.join(", "))},
-            ],
-            "validations": [
-                {
-                    "expression": "!variables.changed || variables.labelled",
-                    "message": format!("label {key} is missing: it says which controller version manages the object; served are {names}"),
-                    "reason": "Invalid",
-                },
-                {
-                    "expression": "!variables.changed || !variables.labelled || variables.after in variables.served",
-                    "messageExpression": format!(
-                        "{} + variables.after + {}",
-                        cel_string(&format!("label {key}: no controller version \"")),
-                        cel_string(&format!("\" is served; served are {names}"))
-                    ),
-                    "message": format!("label {key}: no such controller version is served; served are {names}"),
-                    "reason": "Invalid",
-                },
-            ],
+            "variables": variables(key, served),
+            "validations": validations(key, served),
         },
     });
-    let action = match mode {
-        GuardMode::Audit => "Audit",
-        GuardMode::Deny => "Deny",
-        GuardMode::Warn => "Warn",
-    };
     let binding = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"}},
-        "spec": {"policyName": name, "validationActions": [action]},
+        "metadata": metadata(&name),
+        "spec": {"policyName": name, "validationActions": [mode.action()]},
     });
     [policy, binding]
 }
 
-/// A string literal of CEL, which writes them as JSON does.
-pub(super) fn cel_string(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+/// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.
+fn variables(key: &str, served: &[ControllerVersion]) -> Value {
+    let key = literal(key);
+    let labelled = |object: &str| {
+        format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels")
+    };
+    let label = |object: &str| {
+        let labelled = labelled(object);
+        format!("{labelled} ? {object}.metadata.labels[{key}] : ''")
+    };
+    let served: Vec<String> = served.iter().map(|version| literal(version.as_str())).collect();
+    json!([
+        {"name": "labelled", "expression": labelled("object")},
+        {"name": "labelledBefore", "expression": format!("oldObject != null && {}", labelled("oldObject"))},
+        {"name": "after", "expression": label("object")},
+        {"name": "before", "expression": format!("oldObject == null ? '' : ({})", label("oldObject"))},
+        {"name": "changed", "expression": "oldObject == null || variables.before != variables.after || variables.labelledBefore != variables.labelled"},
+        {"name": "served", "expression": format!("[{}]", served.join(", "))},
+    ])
+}
+
+/// A change leaves a label, and one that is served.
+fn validations(key: &str, served: &[ControllerVersion]) -> Value {
+    let names = served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "{} + variables.after + {}",
+        literal(&format!("label {key}: no controller version \"")),
+        literal(&format!("\" is served; served are {names}"))
+    );
+    json!([
+        {
+            "expression": "!variables.changed || variables.labelled",
+            "message": format!("label {key} is missing: it says which controller version manages the object; served are {names}"),
+            "reason": "Invalid",
+        },
+        {
+            "expression": "!variables.changed || !variables.labelled || variables.after in variables.served",
+            "messageExpression": message,
+            "message": format!("label {key}: no such controller version is served; served are {names}"),
+            "reason": "Invalid",
+        },
+    ])
 }

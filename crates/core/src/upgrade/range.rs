@@ -2,14 +2,14 @@
 
 use semver::Version;
 
-use super::version;
+use super::version::version;
 
-/// A range of versions. All its comparisons must hold.
+/// A range of versions. All its bounds must hold.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Range(Vec<(Comparison, [u64; 3])>, String);
+pub(crate) struct Range(Vec<(Bound, [u64; 3])>, String);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Comparison {
+enum Bound {
     AtLeast,
     Below,
 }
@@ -22,7 +22,7 @@ impl Range {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut range = Vec::new();
         for word in text.split_whitespace().filter(|word| *word != "*") {
-            let (comparison, rest) = ["<=", ">=", "<", ">", "="]
+            let (sign, rest) = ["<=", ">=", "<", ">", "="]
                 .into_iter()
                 .find_map(|sign| Some((sign, word.strip_prefix(sign)?)))
                 .unwrap_or(("=", word));
@@ -31,12 +31,12 @@ impl Range {
             };
             let first = numbers(&first);
             let after = after(rest, first);
-            match comparison {
-                ">=" => range.push((Comparison::AtLeast, first)),
-                ">" => range.push((Comparison::AtLeast, after)),
-                "<" => range.push((Comparison::Below, first)),
-                "<=" => range.push((Comparison::Below, after)),
-                _ => range.extend([(Comparison::AtLeast, first), (Comparison::Below, after)]),
+            match sign {
+                ">=" => range.push((Bound::AtLeast, first)),
+                ">" => range.push((Bound::AtLeast, after)),
+                "<" => range.push((Bound::Below, first)),
+                "<=" => range.push((Bound::Below, after)),
+                _ => range.extend([(Bound::AtLeast, first), (Bound::Below, after)]),
             }
         }
         if text.trim().is_empty() {
@@ -51,15 +51,15 @@ impl Range {
 
     pub(crate) fn contains(&self, version: &Version) -> bool {
         let numbers = numbers(version);
-        self.0.iter().all(|(comparison, bound)| match comparison {
-            Comparison::AtLeast => numbers >= *bound,
-            Comparison::Below => numbers < *bound,
+        self.0.iter().all(|(side, bound)| match side {
+            Bound::AtLeast => numbers >= *bound,
+            Bound::Below => numbers < *bound,
         })
     }
 
     /// The first version of the range.
     pub(crate) fn first(&self) -> Option<Version> {
-        let bounds = self.0.iter().filter(|(comparison, _)| *comparison == Comparison::AtLeast);
+        let bounds = self.0.iter().filter(|(side, _)| *side == Bound::AtLeast);
         bounds.map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch)).max()
     }
 
@@ -67,9 +67,7 @@ impl Range {
     pub(crate) fn goes_beyond(&self, other: &Self) -> bool {
         let first = other.first().unwrap_or_else(|| Version::new(0, 0, 0));
         let first = numbers(&first);
-        self.0
-            .iter()
-            .all(|(comparison, bound)| *comparison == Comparison::AtLeast || *bound > first)
+        self.0.iter().all(|(side, bound)| *side == Bound::AtLeast || *bound > first)
     }
 
     fn is_empty(&self) -> bool {

@@ -1,17 +1,19 @@
-use super::*;
+use semver::Version;
+
+use super::{Graph, Hop, Neighbours, Range, Reach, Target, image_tag, version};
 
 fn v(text: &str) -> Version {
     version(text).unwrap()
 }
 
-fn rule(from: &str, to: &str) -> Rule {
+fn rule(from: &str, to: &str) -> Hop {
     let to = match to {
-        "major" => Target::Step(Step::Major),
-        "minor" => Target::Step(Step::Minor),
-        "patch" => Target::Step(Step::Patch),
+        "major" => Target::Reach(Reach::Major),
+        "minor" => Target::Reach(Reach::Minor),
+        "patch" => Target::Reach(Reach::Patch),
         range => Target::Range(Range::parse(range).unwrap()),
     };
-    Rule { from: Range::parse(from).unwrap(), to }
+    Hop { from: Range::parse(from).unwrap(), to }
 }
 
 #[test]
@@ -36,7 +38,7 @@ fn ranges_mean_what_people_write() {
 
 #[test]
 fn a_refusal_names_the_next_version_on_the_way() {
-    let path = Path {
+    let path = Graph {
         rules: vec![rule("7.17", "8"), rule(">=8.18 <9", "9"), rule("*", "minor")],
         exact: Vec::new(),
     };
@@ -45,6 +47,7 @@ fn a_refusal_names_the_next_version_on_the_way() {
     };
     assert_eq!(next("7.17.9", "9.0.0"), Some("8.18.0".to_owned()));
     assert_eq!(next("7.16.0", "8.0.0"), Some("7.17.0".to_owned()));
+    assert_eq!(next("7.16.0", "9.0.0"), Some("7.17.0".to_owned()));
     assert_eq!(next("8.0.0", "7.0.0"), None);
     assert_eq!(
         path.allow(&v("7.17.9"), &v("9.0.0")).unwrap_err().to_string(),
@@ -54,12 +57,12 @@ fn a_refusal_names_the_next_version_on_the_way() {
 
 #[test]
 fn exact_versions_know_their_neighbours() {
-    let exact = |version: &str, from: &[&str], to: &[&str]| Exact {
+    let exact = |version: &str, from: &[&str], to: &[&str]| Neighbours {
         version: v(version),
         upgrade_from: from.iter().map(|text| v(text)).collect(),
         downgrade_to: to.iter().map(|text| v(text)).collect(),
     };
-    let path = Path {
+    let path = Graph {
         rules: Vec::new(),
         exact: vec![
             exact("2.15.0", &[], &[]),

@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use crate::definition::Rollout;
-use crate::json::Json;
+use crate::{definition::Rollout, json::Json};
 
 /// The version of the recipe, to be written beside a hash.
 pub const HASH_SCHEMA: &str = "1";
@@ -53,17 +52,21 @@ impl Preimage {
     }
 }
 
-/// What the hash of an object at the hashed version is made of.
+/// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its annotations.
 pub(crate) fn preimage(
     rollout: &Rollout,
-    hashed: Option<&Json<'_>>,
-    force: Option<&str>,
+    root: &Json<'_>,
+    annotation: impl Fn(&str) -> Option<String>,
 ) -> Preimage {
-    let text = hashed.map(Json::text);
+    let hashed = root.get(&rollout.of);
+    let text = hashed.as_ref().map(Json::text);
     let canonical =
         text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    Preimage { canonical: fill(canonical, &rollout.defaults), force: force.map(str::to_owned) }
+    Preimage {
+        canonical: fill(canonical, &rollout.defaults),
+        force: rollout.force.as_deref().and_then(annotation),
+    }
 }
 
 /// Adds the members that are missing. Both are sorted by name.
@@ -97,11 +100,6 @@ fn fill(canonical: String, defaults: &[(String, String)]) -> String {
     }
     out.push('}');
     out
-}
-
-/// The rollout hash of an object at the hashed version.
-pub(crate) fn hash(rollout: &Rollout, hashed: Option<&Json<'_>>, force: Option<&str>) -> String {
-    preimage(rollout, hashed, force).hash()
 }
 
 /// SHA-256 over several pieces, as lower-case hexadecimal digits.

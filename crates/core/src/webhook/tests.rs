@@ -1,5 +1,5 @@
-use super::*;
-use crate::json::Json;
+use super::{Metadata, Webhook};
+use crate::{definition::Kind, json::Json};
 
 fn webhook() -> Webhook {
     let kinds = Kind::embedded().unwrap_or_else(|error| panic!("{error}"));
@@ -13,32 +13,32 @@ fn fixture(name: &str) -> String {
     value.to_string()
 }
 
-/// The calculated hash of the fixtures F06 to F10.
+/// The calculated hash of the fixtures whose spec is that of `rollout-completed`.
 const SETTLED: &str = "\"2dfc6d1d852e217232939bc04369e528bdcc14abb1113ebb4686d2d4d3682034\"";
 
 #[test]
 fn status_says_by_hashes_what_the_older_version_says_by_requests() {
     let absent = None;
     let cases = [
-        ("F06", Some(SETTLED), Some(SETTLED)),
-        ("F07", absent, Some(SETTLED)),
+        ("rollout-completed", Some(SETTLED), Some(SETTLED)),
+        ("rollout-applying", absent, Some(SETTLED)),
         (
-            "F07b",
+            "rollout-ready-to-promote",
             absent,
             Some("\"e9e1167f49e9df02fbc560349997da19825e2648c4babd4d86dab756608dd119\""),
         ),
-        ("F08", absent, absent),
-        ("F09", absent, Some(SETTLED)),
-        ("F10", Some(SETTLED), Some(SETTLED)),
-        ("F10b", absent, Some(SETTLED)),
+        ("rollout-promoting", absent, absent),
+        ("never-rolled-out", absent, Some(SETTLED)),
+        ("change-waits-for-approval", Some(SETTLED), Some(SETTLED)),
+        ("rollout-failed", absent, Some(SETTLED)),
         (
-            "F11",
+            "patched-at-v1alpha1",
             Some("\"32757b88cb0576b194c261380738cae622235e783724a4e2f1e84c658d3fce1b\""),
             Some("\"6ea77da13420091bac838556fe36c55e49da782e7fd9f0e0416191c077d48d3e\""),
         ),
     ];
     for (name, completed, requested) in cases {
-        let newer = webhook().convert(&fixture(name), "v1alpha2", None).unwrap();
+        let newer = webhook().convert(&fixture(name), "v1alpha2").unwrap();
         let newer = Json::borrowed(&newer.text);
         let status = newer.get("status").unwrap();
         let text = |field: &str| status.get(field).map(|value| value.to_text());
@@ -52,13 +52,13 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
     // The condition still says Promoting, so the newer version has no completed hash that could say it.
     let webhook = webhook();
-    let down = webhook.convert(&fixture("F16"), "v1alpha1", None).unwrap().text;
+    let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1").unwrap().text;
     let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
     let request = "33333333-3333-3333-3333-333333333333";
     object["spec"]["requestRollout"] = request.into();
     object["status"]["lastCompletedRolloutRequest"] = request.into();
-    let up = webhook.convert(&object.to_string(), "v1alpha2", None).unwrap().text;
-    let back = webhook.convert(&up, "v1alpha1", None).unwrap().text;
+    let up = webhook.convert(&object.to_string(), "v1alpha2").unwrap().text;
+    let back = webhook.convert(&up, "v1alpha1").unwrap().text;
     let back: serde_json::Value = serde_json::from_str(&back).unwrap();
     assert_eq!(back["status"]["lastCompletedRolloutRequest"], request);
     assert_eq!(back["spec"]["requestRollout"], request);
@@ -87,7 +87,7 @@ fn golden_hashes_do_not_move() {
         assert_eq!(webhook().preimage(&base.replace("MORE", more)).unwrap().hash(), hash, "{more}");
     }
     assert_eq!(
-        webhook().preimage(&fixture("F15")).unwrap().hash(),
+        webhook().preimage(&fixture("v1alpha2-force-rollout")).unwrap().hash(),
         "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87"
     );
 }
@@ -127,9 +127,9 @@ steps:
 fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
-    let there = webhook.convert(object, "v2", None).unwrap();
+    let there = webhook.convert(object, "v2").unwrap();
     assert!(!Json::borrowed(&there.text).members().iter().any(|(name, _)| name == "config"));
-    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    let home = webhook.convert(&there.text, "v1").unwrap();
     assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }
 
@@ -137,7 +137,7 @@ fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
 fn an_annotation_in_our_form_that_came_along_is_not_believed() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
-    let there = webhook.convert(object, "v2", None).unwrap();
-    let home = webhook.convert(&there.text, "v1", None).unwrap();
+    let there = webhook.convert(object, "v2").unwrap();
+    let home = webhook.convert(&there.text, "v1").unwrap();
     assert!(Json::borrowed(&home.text).same(&Json::borrowed(object)), "{}", home.text);
 }

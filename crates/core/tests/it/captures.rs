@@ -21,7 +21,7 @@ fn essence(object: &Value) -> Value {
 }
 
 #[test]
-fn recorded_reviews_are_answered_as_the_recorded_hook_did() {
+fn recorded_conversions_are_answered_alike() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/captures");
     let (mut reviews, mut objects, mut partial, mut beta) = (0, 0, 0, 0);
     for file in std::fs::read_dir(folder)

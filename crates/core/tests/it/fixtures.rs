@@ -3,10 +3,19 @@
 use crate::kinds::{WEBHOOK, convert, data};
 use crate::value::{Value, difference};
 
-const ALL: [&str; 18] = [
-    "F01", "F02", "F03", "F04", "F05", "F06", "F07", "F07b", "F08", "F09", "F10", "F10b", "F11",
-    "F12", "F13", "F14", "F15", "F16",
-];
+/// The names of the fixtures: every file in `tests/data/fixtures`.
+fn all() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fixtures");
+    let files = std::fs::read_dir(folder).unwrap();
+    let name = |file: std::io::Result<std::fs::DirEntry>| {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        file.strip_suffix(".yaml").map(str::to_owned)
+    };
+    let mut names: Vec<String> = files.filter_map(name).collect();
+    names.sort();
+    assert!(names.len() >= 18, "{names:?}");
+    names
+}
 
 fn fixture(name: &str) -> Value {
     Value::yaml(&data(&format!("fixtures/{name}.yaml")))
@@ -20,9 +29,9 @@ fn other(object: &Value) -> (&'static str, &'static str) {
 }
 
 #[test]
-fn fixtures_come_home_as_they_left() {
-    for name in ALL {
-        let mut object = fixture(name);
+fn fixtures_survive_the_round_trip() {
+    for name in all() {
+        let mut object = fixture(&name);
         let (from, to) = other(&object);
         if object.field("spec.backendSecretName").is_some() {
             // As the API server hands it over.
@@ -56,12 +65,12 @@ fn fixtures_come_home_as_they_left() {
     }
 }
 
-/// What each fixture is at the other version, as files: `tests/data/fixtures/converted/F01.json` and so on. Written anew
-/// with `POINTSMAN_BLESS=1`.
+/// What each fixture is at the other version, as files: `tests/data/fixtures/converted/helm-sample.json` and so on.
+/// Written anew with `POINTSMAN_BLESS=1`.
 #[test]
 fn fixtures_convert_as_decided() {
-    for name in ALL {
-        let object = fixture(name);
+    for name in all() {
+        let object = fixture(&name);
         let there = convert(&object, other(&object).1).unwrap();
         let path = format!(
             "{}/../../tests/data/fixtures/converted/{name}.json",

@@ -44,7 +44,7 @@ pub(crate) fn schema(kind: &'static Kind, version: &str) -> &'static serde_json:
 
 /// Converts an object with all its metadata.
 pub(crate) fn convert(object: &Value, to: &str) -> Result<Value, ConvertError> {
-    WEBHOOK.convert(&object.to_text(), to, None).map(|converted| Value::parse(&converted.text))
+    WEBHOOK.convert(&object.to_text(), to).map(|converted| Value::parse(&converted.text))
 }
 
 /// The fields that an operation reads and writes, by version.

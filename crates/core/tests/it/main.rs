@@ -7,6 +7,7 @@ mod admission;
 mod captures;
 mod contract;
 mod fixtures;
+mod kept;
 mod kinds;
 mod laws;
 mod registration;

@@ -1,17 +1,26 @@
 //! What is registered: checked as the API server checks it when it is applied.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{Client, GuardMode, Selection, guard, webhooks};
+use pointsman_core::registration::{
+    Address, CaBundle, ClientConfig, GuardMode, Selection, Service, Trust, guard, webhooks,
+};
 use serde_json::{Value, json};
 
 use super::admission::{embedded, load, version};
 
-fn service() -> Client {
-    Client::Service {
-        namespace: "pointsman".to_owned(),
-        name: "pointsman-{version}".to_owned(),
-        port: 443,
-    }
+const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----\n";
+
+fn service(trust: Trust) -> ClientConfig {
+    let service = Service::per_version("pointsman/pointsman-{version}").unwrap();
+    ClientConfig { address: Address::Service(service), trust }
+}
+
+/// A service behind an authority of ours, and one behind cert-manager's.
+fn services() -> [ClientConfig; 2] {
+    let bundle = CaBundle::from_pem(PEM).unwrap();
+    [Trust::CaBundle(bundle), Trust::CertManager("pointsman/serving".parse().unwrap())].map(service)
 }
 
 fn is_subdomain(name: &str) -> bool {
@@ -29,23 +38,22 @@ pub(crate) fn kinds() -> Vec<Kind> {
 }
 
 #[test]
-fn webhook_configurations_are_what_the_api_server_takes() {
+fn webhook_configurations_are_valid() {
     let longest = format!("2.17.0-{}", "x".repeat(56));
     for kind in kinds() {
         for controller in ["2.17.0", "2.17", "v2.17.0", "2.17.0-RC.1", &longest] {
             let controller = version(controller);
-            for selection in [Selection::Labelled, Selection::Unlabelled] {
-                let annotations = vec![(
-                    "cert-manager.io/inject-ca-from".to_owned(),
-                    "pointsman/serving".to_owned(),
-                )];
-                let documents =
-                    webhooks(&kind, &controller, selection, &service(), Some("Cg=="), &annotations);
+            for (selection, client) in [Selection::Labelled, Selection::Unlabelled]
+                .into_iter()
+                .flat_map(|selection| services().map(|client| (selection, client)))
+            {
+                let documents = webhooks(&kind, &controller, selection, &client);
                 let [mutating, validating] = documents.as_slice() else { panic!("{documents:?}") };
                 for (document, what, path) in
                     [(mutating, "Mutating", "/mutate"), (validating, "Validating", "/validate")]
                 {
                     configuration(document, what, path, &kind, controller.as_str(), selection);
+                    trusting(document, &client.trust);
                 }
                 assert_eq!(mutating["webhooks"][0]["reinvocationPolicy"], "IfNeeded");
                 assert!(validating["webhooks"][0].get("reinvocationPolicy").is_none());
@@ -55,15 +63,33 @@ fn webhook_configurations_are_what_the_api_server_takes() {
 }
 
 #[test]
-fn who_looks_on_stamps_nothing_and_holds_up_nobody() {
-    let annotations =
-        vec![("cert-manager.io/inject-ca-from".to_owned(), "pointsman/serving".to_owned())];
+fn shadow_webhooks_fail_open_and_stamp_nothing() {
     for kind in kinds() {
         let (next, other) = (version("2.17.0"), version("2.16.0"));
         let selection = Selection::Shadowed(&other);
-        let documents = webhooks(&kind, &next, selection, &service(), Some("Cg=="), &annotations);
-        let [validating] = documents.as_slice() else { panic!("{documents:?}") };
-        configuration(validating, "Validating", "/validate", &kind, "2.17.0", selection);
+        for client in services() {
+            let documents = webhooks(&kind, &next, selection, &client);
+            let [validating] = documents.as_slice() else { panic!("{documents:?}") };
+            configuration(validating, "Validating", "/validate", &kind, "2.17.0", selection);
+            trusting(validating, &client.trust);
+        }
+    }
+}
+
+/// The bundle is in the document, or cert-manager is asked to write it, and nothing else.
+fn trusting(document: &Value, trust: &Trust) {
+    let bundle = &document["webhooks"][0]["clientConfig"]["caBundle"];
+    let annotations = &document["metadata"]["annotations"];
+    match trust {
+        Trust::CaBundle(_) => {
+            assert_eq!(bundle, &json!(STANDARD.encode(PEM)));
+            assert!(annotations.is_null());
+        }
+        Trust::CertManager(_) => {
+            assert!(bundle.is_null());
+            assert_eq!(annotations["cert-manager.io/inject-ca-from"], "pointsman/serving");
+        }
+        other => panic!("{other:?}"),
     }
 }
 
@@ -78,10 +104,6 @@ fn configuration(
     assert_eq!(document["apiVersion"], "admissionregistration.k8s.io/v1");
     assert_eq!(document["kind"], format!("{what}WebhookConfiguration"));
     assert!(is_subdomain(document["metadata"]["name"].as_str().unwrap()), "{document}");
-    assert_eq!(
-        document["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
-        "pointsman/serving"
-    );
     let [webhook] = document["webhooks"].as_array().unwrap().as_slice() else {
         panic!("{document}")
     };
@@ -96,7 +118,6 @@ fn configuration(
     assert_eq!((&service["path"], &service["port"]), (&json!(path), &json!(443)));
     let host = service["name"].as_str().unwrap();
     assert!(is_subdomain(host) && !host.contains(['.', '{']), "{host}");
-    assert_eq!(webhook["clientConfig"]["caBundle"], "Cg==");
     let label = if kind.group() == "example.com" {
         "example.com/managed-by-version"
     } else if kind.name() == "materialize" {
@@ -129,14 +150,14 @@ fn configuration(
 }
 
 #[test]
-fn two_versions_and_the_default_get_names_of_their_own() {
+fn webhook_names_differ_by_version() {
     let kind = embedded("materialize");
     let mut names: Vec<String> = Vec::new();
     let versions =
         ["2.16.0", "2.17.0", "2.17.0-rc.1", "2.17.0-RC.1", "2.17.0-rc-1", "2.17", "v2.17"];
     for controller in versions {
         for document in
-            webhooks(&kind, &version(controller), Selection::Labelled, &service(), None, &[])
+            webhooks(&kind, &version(controller), Selection::Labelled, &service(Trust::SystemRoots))
         {
             names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
             assert!(document["webhooks"][0]["clientConfig"].get("caBundle").is_none());
@@ -144,7 +165,7 @@ fn two_versions_and_the_default_get_names_of_their_own() {
         }
     }
     for document in
-        webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &service(), None, &[])
+        webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &service(Trust::SystemRoots))
     {
         names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
     }
@@ -155,15 +176,19 @@ fn two_versions_and_the_default_get_names_of_their_own() {
 }
 
 #[test]
-fn urls_are_joined_without_a_double_slash() {
+fn urls_are_joined_with_one_slash() {
     for url in ["https://{version}.hooks.example:9443", "https://{version}.hooks.example:9443/"] {
-        let config = Client::Url(url.to_owned()).config(Some(&version("2.17.0")), "/mutate", None);
-        assert_eq!(config, json!({"url": "https://2-17-0.hooks.example:9443/mutate"}));
+        let address = Address::Url(url.parse().unwrap());
+        let client = ClientConfig { address, trust: Trust::SystemRoots };
+        let kind = embedded("materialize");
+        let documents = webhooks(&kind, &version("2.17.0"), Selection::Labelled, &client);
+        let config = &documents[0]["webhooks"][0]["clientConfig"];
+        assert_eq!(config, &json!({"url": "https://2-17-0.hooks.example:9443/mutate"}));
     }
 }
 
 #[test]
-fn the_guard_is_a_policy_and_its_binding() {
+fn guard_is_a_policy_and_its_binding() {
     for kind in kinds() {
         for (mode, action) in
             [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")]

@@ -11,6 +11,14 @@ pub(crate) struct LogMetrics {
 }
 
 impl LogMetrics {
+    /// The counter of a queue of log lines, which is there before the server that it is registered with.
+    pub(crate) fn lost_lines() -> Result<IntCounter, Error> {
+        IntCounter::new(
+            "log_lines_lost_total",
+            "Log lines that were not written because whoever reads them does not keep up.",
+        )
+    }
+
     /// `lost` are the lines that found no room in the queue, where there is one.
     pub(super) fn new(new: &Register<'_>, lost: Option<IntCounter>) -> Result<Self, Error> {
         if let Some(lost) = lost {

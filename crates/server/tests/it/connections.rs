@@ -9,7 +9,7 @@ use crate::support::eventually;
 use crate::support::server::{TestServer, echo};
 
 #[tokio::test]
-async fn a_slow_body_gets_an_answer_in_the_callers_time() {
+async fn slow_bodies_are_answered_within_the_timeout() {
     let server = TestServer::echo().await;
     let mut stream = server.dial().handshake().await.unwrap();
     let begun = Instant::now();
@@ -29,7 +29,7 @@ async fn a_slow_body_gets_an_answer_in_the_callers_time() {
 }
 
 #[tokio::test]
-async fn the_request_deadline_bounds_what_callers_ask_for() {
+async fn request_deadline_bounds_the_callers_timeout() {
     let server =
         TestServer::start(echo(), |options| options.request_deadline = Duration::from_millis(200))
             .await;
@@ -45,7 +45,7 @@ async fn the_request_deadline_bounds_what_callers_ask_for() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_leaves_the_rest_alone() {
+async fn aborted_bodies_harm_no_other_request() {
     let server = TestServer::echo().await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{";
@@ -66,7 +66,7 @@ async fn a_body_that_breaks_off_leaves_the_rest_alone() {
 
 /// Takes ten seconds, the deadline of a handshake.
 #[tokio::test]
-async fn a_silent_client_is_let_go_at_the_handshake_deadline() {
+async fn silent_clients_end_at_the_handshake_deadline() {
     let server = TestServer::echo().await;
     let begun = Instant::now();
     let mut silent = TcpStream::connect(server.addr).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_silent_client_is_let_go_at_the_handshake_deadline() {
 }
 
 #[tokio::test]
-async fn connections_without_requests_end() {
+async fn connections_that_ask_nothing_are_closed() {
     let idle = Duration::from_millis(300);
     let server = TestServer::start(echo(), |options| options.idle_timeout = idle).await;
     // Silent after the handshake, half a head, half a preface.

@@ -38,7 +38,7 @@ async fn reviews_are_answered_over_both_protocols() {
 }
 
 #[tokio::test]
-async fn without_alpn_it_is_http1_and_tls12_will_do() {
+async fn http1_and_tls12_work_without_alpn() {
     let server = TestServer::echo().await;
     for dial in [server.dial().without_alpn(), server.dial().tls12(), server.dial().tls12().http2()]
     {
@@ -134,7 +134,7 @@ async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
 
 /// The client that a reset would hit: it writes all there is before it reads anything.
 #[tokio::test]
-async fn a_client_that_writes_before_it_reads_sees_the_413() {
+async fn clients_see_413_after_writing_the_body() {
     let server =
         TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
@@ -157,7 +157,7 @@ async fn a_client_that_writes_before_it_reads_sees_the_413() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_refused_before_it_sends() {
+async fn expect_continue_is_refused_before_the_body() {
     let server =
         TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();

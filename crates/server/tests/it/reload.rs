@@ -31,7 +31,7 @@ fn events_only(options: &mut Options) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_handshake_and_no_request_fails_during_50_swaps() {
+async fn certificate_swaps_fail_no_handshake_or_request() {
     let mut server =
         TestServer::start(echo(), |options| options.reload_interval = Duration::from_secs(10))
             .await;
@@ -75,7 +75,7 @@ async fn no_handshake_and_no_request_fails_during_50_swaps() {
 }
 
 #[tokio::test]
-async fn a_bad_pair_keeps_the_last_good_one() {
+async fn bad_certificates_keep_the_last_good_one() {
     let mut server = TestServer::echo().await;
     let (good, other) = (server.pair.clone(), server.authority.issue());
     let cut = |text: &str| text[..text.len() / 2].to_owned();
@@ -112,7 +112,7 @@ async fn a_bad_pair_keeps_the_last_good_one() {
 }
 
 #[tokio::test]
-async fn events_alone_are_enough_and_stay_enough() {
+async fn file_events_alone_reload_certificates() {
     let mut server = TestServer::start(echo(), events_only).await;
     for _ in 0..3 {
         let pair = server.authority.issue();
@@ -122,7 +122,7 @@ async fn events_alone_are_enough_and_stay_enough() {
 }
 
 #[tokio::test]
-async fn plain_files_are_followed_by_rewrite_and_by_rename() {
+async fn plain_files_are_followed_by_rewrite_and_rename() {
     let authority = Authority::new();
     let dir = tempfile::tempdir().unwrap();
     let paths =
@@ -153,7 +153,7 @@ async fn plain_files_are_followed_by_rewrite_and_by_rename() {
 
 /// The watch was on the directory that is gone: this is what the poll is for.
 #[tokio::test]
-async fn a_directory_that_is_replaced_is_followed() {
+async fn replaced_directories_are_followed() {
     let server = TestServer::echo().await;
     let pair = server.authority.issue();
     let mut other = Volume::new(&pair);
@@ -168,7 +168,7 @@ async fn a_directory_that_is_replaced_is_followed() {
 }
 
 #[tokio::test]
-async fn a_renewed_intermediate_is_a_new_certificate() {
+async fn renewed_intermediates_are_reloaded() {
     let mut server = TestServer::echo().await;
     let chain = format!("{}{}", server.pair.cert, server.authority.pem);
     let key = server.pair.key.clone();
@@ -182,7 +182,7 @@ async fn a_renewed_intermediate_is_a_new_certificate() {
 }
 
 #[tokio::test]
-async fn the_expiry_is_that_of_the_certificate_that_is_served() {
+async fn expiry_metric_follows_the_served_certificate() {
     let mut server = TestServer::echo().await;
     assert_eq!(server.metric(EXPIRY).await, Some(4_070_908_800.0), "2099-01-01");
     let errors = server.metric(ERRORS).await.unwrap();

@@ -17,7 +17,7 @@ async fn not_ready(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn requests_under_way_at_the_first_signal_are_answered() {
+async fn requests_in_flight_at_sigterm_are_answered() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
     let (mut http1, mut http2) = (server.http1().await, server.http2().await);
@@ -43,7 +43,7 @@ async fn requests_under_way_at_the_first_signal_are_answered() {
 }
 
 #[tokio::test]
-async fn readiness_goes_first_and_everybody_is_served_meanwhile() {
+async fn readiness_fails_before_draining_begins() {
     let server =
         TestServer::start(echo(), |options| options.lame_duck = Duration::from_secs(1)).await;
     let (mut old1, mut old2) = (server.http1().await, server.http2().await);
@@ -70,7 +70,7 @@ async fn readiness_goes_first_and_everybody_is_served_meanwhile() {
 }
 
 #[tokio::test]
-async fn connections_without_requests_do_not_hold_up_the_end() {
+async fn idle_connections_do_not_delay_shutdown() {
     let server = TestServer::echo().await;
     let (mut used1, mut used2) = (server.http1().await, server.http2().await);
     let (_fresh1, _fresh2) = (server.http1().await, server.http2().await);
@@ -127,7 +127,7 @@ async fn callers_that_hear_of_it_late_lose_nothing() {
 }
 
 #[tokio::test]
-async fn the_grace_period_is_bounded() {
+async fn shutdown_grace_is_bounded() {
     let (gate, decide) = Gate::new();
     let server =
         TestServer::start(decide, |options| options.shutdown_grace = Duration::from_millis(300))

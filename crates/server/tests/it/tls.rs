@@ -13,7 +13,7 @@ use crate::support::server::{TestServer, echo};
 use crate::support::volume::Volume;
 
 #[tokio::test]
-async fn client_certificates_are_demanded_where_admission_is_decided() {
+async fn client_certificates_are_required_for_admission() {
     let (ours, theirs) = (Authority::new(), Authority::new());
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().join("client-ca.crt");
@@ -116,13 +116,13 @@ async fn a_client_is_verified_again_when_the_authorities_change() {
 }
 
 #[tokio::test]
-async fn without_client_authorities_nobody_is_asked() {
+async fn client_certificates_are_optional_without_a_ca() {
     let server = TestServer::echo().await;
     assert_eq!(server.http1().await.post("/validate", "{}").await.unwrap().status, 200);
 }
 
 #[tokio::test]
-async fn a_bad_pair_at_the_start_is_fatal_and_nothing_listens() {
+async fn bad_certificate_at_start_is_fatal() {
     let authority = Authority::new();
     let (one, other) = (authority.issue(), authority.issue());
     let mut volume = Volume::new(&one);

@@ -1,4 +1,4 @@
-use super::*;
+use super::expect::{HEAD, SAME, check, crd, difference, problems_of, step};
 
 #[test]
 fn fields_of_one_version_that_nothing_explains() {
@@ -102,19 +102,22 @@ fn what_is_accepted_must_differ_and_say_why() {
         "properties: {a: {type: integer, minimum: 1}}",
     );
     check(
-        told(&accept("{path: spec.a, difference: minimum, reason: zero never worked}"), &crd),
+        problems_of(
+            &accept("{path: spec.a, difference: minimum, reason: zero never worked}"),
+            &crd,
+        ),
         "fine",
     );
     check(
-        told(&accept("{path: spec.a, difference: minimum, reason: \" \"}"), &crd),
+        problems_of(&accept("{path: spec.a, difference: minimum, reason: \" \"}"), &crd),
         "thing.yaml:8: accept: spec.a: say why, in `reason`",
     );
     check(
-        told(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
+        problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
     );
     check(
-        told(&accept("{path: spec.a, difference: minimum}"), &crd),
+        problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
         "thing.yaml:8: missing field `reason`",
     );
 }

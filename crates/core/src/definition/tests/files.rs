@@ -1,9 +1,10 @@
-use super::*;
+use super::expect::{HEAD, SAME, check, crd, problems_of};
+use crate::definition::kind::Kind;
 
 #[test]
 fn steps_that_do_not_make_a_line() {
     let same = crd(SAME, SAME);
-    let steps = |steps: &str| told(&format!("{HEAD}steps:\n{steps}"), &same);
+    let steps = |steps: &str| problems_of(&format!("{HEAD}steps:\n{steps}"), &same);
     check(
         steps("- {from: v1, to: v3}\n"),
         r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#,
@@ -21,7 +22,7 @@ fn steps_that_do_not_make_a_line() {
         r#"thing.yaml:5: version "v1" is reached twice: steps go from oldest to newest"#,
     );
     check(
-        told(HEAD, &same),
+        problems_of(HEAD, &same),
         r#"thing.yaml: no step leads to version "v1" of the CRD: write one, with no operations if nothing changed"#,
     );
 }
@@ -31,27 +32,27 @@ fn the_file_and_its_crd() {
     let same = crd(SAME, SAME);
     let fine = format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n");
     check(
-        told(&fine.replace("pointsman.dev/v1", "pointsman.dev/v2"), &same),
+        problems_of(&fine.replace("pointsman.dev/v1", "pointsman.dev/v2"), &same),
         r#"thing.yaml:1: apiVersion is "pointsman.dev/v2", this build reads "pointsman.dev/v1""#,
     );
     check(
-        told(&fine.replace("KindDefinition", "KindDefiniton"), &same),
+        problems_of(&fine.replace("KindDefinition", "KindDefiniton"), &same),
         r#"thing.yaml:2: kind is "KindDefiniton", this build reads "KindDefinition""#,
     );
     check(
-        told(&same, &same),
+        problems_of(&same, &same),
         r#"thing.yaml:2: kind is "CustomResourceDefinition", this build reads "KindDefinition""#,
     );
     check(
-        told("", &same),
+        problems_of("", &same),
         "thing.yaml: is empty: a definition begins with `apiVersion: pointsman.dev/v1` and `kind: KindDefinition`",
     );
     check(
-        told("a: [", &same),
+        problems_of("a: [", &same),
         r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission"#,
     );
     check(
-        told(&fine.replace("crd: things.yaml\n", ""), &same),
+        problems_of(&fine.replace("crd: things.yaml\n", ""), &same),
         "thing.yaml:3: missing field `crd`",
     );
     let missing =
@@ -62,16 +63,19 @@ fn the_file_and_its_crd() {
         r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
     );
     check(
-        told(&fine, "kind: Deployment\nspec: {}\n"),
+        problems_of(&fine, "kind: Deployment\nspec: {}\n"),
         "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
     );
-    check(told(&fine, "kind: [\n"), "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['");
     check(
-        told(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
+        problems_of(&fine, "kind: [\n"),
+        "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['",
+    );
+    check(
+        problems_of(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
         "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
     );
     check(
-        told(&fine, &same.replace("storage: true", "storage: false")),
+        problems_of(&fine, &same.replace("storage: true", "storage: false")),
         "thing.yaml:3: crd: exactly one version must have storage: true",
     );
 }
@@ -80,7 +84,10 @@ fn the_file_and_its_crd() {
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout = |hash: &str| {
-        told(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same)
+        problems_of(
+            &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"),
+            &same,
+        )
     };
     check(
         rollout(
@@ -113,7 +120,7 @@ fn rollouts_of_what_is_not_there() {
         r#"thing.yaml:7: rollout.hash.defaults: spec.replicas cannot be "many" at v2"#,
     );
     let status = |status: &str| {
-        told(
+        problems_of(
             &format!(
                 "{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n  status: {status}\n"
             ),

@@ -1,59 +1,6 @@
 //! Bad definitions, and what a person is told about them.
 
 mod differences;
+mod expect;
 mod files;
 mod operations;
-
-use super::*;
-
-/// A CRD with these properties of spec in v1 and v2, as flow mappings.
-fn crd(older: &str, newer: &str) -> String {
-    let version = |name: &str, storage: bool, spec: &str| {
-        format!(
-            "  - name: {name}\n    served: true\n    storage: {storage}\n    schema:\n      openAPIV3Schema:\n        \
-             type: object\n        properties:\n          spec: {{type: object, {spec}}}\n          \
-             status: {{type: object, properties: {{done: {{type: string}}}}}}\n"
-        )
-    };
-    format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
-         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things}}\n  versions:\n{}{}",
-        version("v1", false, older),
-        version("v2", true, newer)
-    )
-}
-
-const HEAD: &str = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.yaml\n";
-
-fn told(definition: &str, crd: &str) -> String {
-    match Kind::load("thing.yaml", definition, &mut |_| Ok(crd.to_owned())) {
-        Ok(_) => "fine".to_owned(),
-        Err(bad) => bad.to_string(),
-    }
-}
-
-/// Operations of the step from v1 to v2 begin in line 7.
-#[track_caller]
-fn step(older: &str, newer: &str, operations: &str, expected: &str) {
-    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n  operations:\n{operations}");
-    check(told(&definition, &crd(older, newer)), expected);
-}
-
-#[track_caller]
-fn difference(older: &str, newer: &str, expected: &str) {
-    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n");
-    let properties = |field: &str| format!("properties: {{a: {field}}}");
-    check(told(&definition, &crd(&properties(older), &properties(newer))), expected);
-}
-
-#[track_caller]
-fn check(actual: String, expected: &str) {
-    assert_eq!(actual, expected);
-}
-
-const SAME: &str = "properties: {image: {type: string}, replicas: {type: integer}}";
-
-#[test]
-fn a_definition_without_mistakes_is_fine() {
-    step(SAME, SAME, "", "fine");
-}

@@ -1,4 +1,4 @@
-use super::*;
+use super::expect::{SAME, step};
 
 #[test]
 fn operations_that_cannot_be_read() {
@@ -103,4 +103,9 @@ fn two_operations_on_one_field() {
         "  - drop: spec.size\n  - drop: spec.size.cpu\n",
         "thing.yaml:9: two operations on one field: spec.size.cpu here and spec.size in line 8",
     );
+}
+
+#[test]
+fn a_definition_without_mistakes_is_fine() {
+    step(SAME, SAME, "", "fine");
 }

@@ -1,11 +1,12 @@
 //! An object's annotations, and ours among them.
 
-use super::kept::Kept;
-use super::{ConvertError, fail};
+use super::kept::{ANNOTATIONS, DISPLACED, Kept, recognized};
+use super::{error::ConvertError, tree::Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
 /// The annotations of an object.
+#[derive(Clone)]
 pub(in crate::webhook) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,
@@ -24,30 +25,17 @@ enum Shape {
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
 const BUDGET: usize = 256 * 1024;
 
-/// The entry for annotations that were there, but empty or null, before ours was added.
-const SHAPE: &str = "metadata.annotations";
-/// The entry for somebody else's annotation under a name that we need.
-const DISPLACED: &str = "metadata.annotations[*]";
-
-/// Whether an entry is about the annotations themselves.
-pub(super) fn is_own(id: &str) -> bool {
-    matches!(id, SHAPE | DISPLACED)
-}
-
 impl<'a> Annotations<'a> {
     pub(super) fn take(metadata: &mut Members<'a>) -> Result<Self, ConvertError> {
-        let (shape, members) = match metadata.remove(SHAPE.trim_start_matches("metadata.")) {
+        let (shape, members) = match metadata.remove("annotations") {
             None => (Shape::Absent, Members::default()),
             Some(null) if null.is_null() => (Shape::Null, Members::default()),
             Some(mut value) => match value.open() {
                 Ok(Some(members)) => (Shape::Present, std::mem::take(members)),
                 Ok(None) => {
-                    return Err(fail(
-                        SHAPE,
-                        format!("must be a map of strings, not a {}", value.type_name()),
-                    ));
+                    return Err(ConvertError::NotAMapOfStrings { found: value.a_type_name() });
                 }
-                Err(twice) => return Err(fail(SHAPE, format!("names {:?} twice", twice.0))),
+                Err(duplicate) => return Err(ConvertError::named_twice(ANNOTATIONS, duplicate)),
             },
         };
         Ok(Self { shape, members, added: false })
@@ -57,13 +45,7 @@ impl<'a> Annotations<'a> {
     pub(super) fn put(self, metadata: &mut Members<'a>) -> Result<(), ConvertError> {
         let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
         if self.added && size > BUDGET {
-            return Err(fail(
-                SHAPE,
-                format!(
-                    "would hold {size} bytes with what the other version cannot say, and the API server allows {BUDGET}: \
-                     make annotations or the fields that are kept smaller in the version that stores them"
-                ),
-            ));
+            return Err(ConvertError::AnnotationsTooLarge { size, limit: BUDGET });
         }
         match self.shape {
             Shape::Absent if self.members.is_empty() => {}
@@ -88,48 +70,43 @@ impl<'a> Annotations<'a> {
         self.members.remove(name);
     }
 
-    /// Restores what ours stood in the way of, and writes what must be kept now, if anything must.
-    pub(super) fn settle(
-        &mut self,
-        step: &Step,
-        to: Side,
-        left: &Kept<'_>,
-        mut own: Kept<'a>,
-    ) -> Result<(), ConvertError> {
-        if let Some(text) = left.get(DISPLACED, "value").filter(|value| value.as_str().is_some()) {
-            self.members.set(step.kept.of(to), text);
+    /// Restores what ours stood in the way of, and writes what must be kept now, if anything must. `kept` is what the
+    /// annotation held that was taken for ours.
+    pub(super) fn settle(&mut self, step: &Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'a>) {
+        let displaced = kept.entry(DISPLACED).and_then(|entry| entry.value.as_ref());
+        if let Some(text) = displaced.filter(|value| value.as_str().is_some()) {
+            self.members.set(step.kept.of(to), text.view().into_owned());
         }
         if self.members.is_empty() {
-            self.shape = match left.get(SHAPE, "was").as_ref().and_then(Json::as_str).as_deref() {
-                Some("null") => Shape::Null,
-                Some("empty") => Shape::Present,
-                _ if left.is_empty() => self.shape,
+            self.shape = match kept.entry(ANNOTATIONS).and_then(|entry| entry.was()) {
+                Some(Was::Null) => Shape::Null,
+                Some(Was::Empty) => Shape::Present,
+                _ if kept.is_empty() => self.shape,
                 _ => Shape::Absent,
             };
         }
         let name = step.kept.of(to.other());
         let theirs = self.text(name);
         // Somebody else's annotation in our form would be taken for ours on the way home, so it is put away, too.
-        let mistaken =
-            theirs.as_deref().is_some_and(|text| super::recognized(text, step).is_some());
-        if own.is_empty() && !mistaken {
-            return Ok(());
+        let mistaken = theirs.as_deref().is_some_and(|text| recognized(text, step).is_some());
+        if to_keep.is_empty() && !mistaken {
+            return;
         }
         if let Some(text) = theirs {
-            own.add(DISPLACED, "value", Json::string(&text));
+            to_keep.add(DISPLACED, |entry| entry.value = Some(Json::string(&text)));
         }
         match (self.members.is_empty(), self.shape) {
-            (true, Shape::Null) => own.add(SHAPE, "was", Json::string("null")),
-            (true, Shape::Present) => own.add(SHAPE, "was", Json::string("empty")),
+            (true, Shape::Null) => to_keep.add(ANNOTATIONS, |entry| entry.set_was(Was::Null)),
+            (true, Shape::Present) => to_keep.add(ANNOTATIONS, |entry| entry.set_was(Was::Empty)),
             _ => {}
         }
         self.shape = Shape::Present;
         self.added = true;
-        self.members.set(name, Json::string(&own.into_json().to_text()));
-        Ok(())
+        self.members.set(name, Json::string(&to_keep.into_json().to_text()));
     }
 }
 
+/// What a value counts towards the budget. The API server lets nothing but strings into annotations.
 fn length(value: &Json<'_>) -> usize {
     value.as_str().map_or(0, |text| text.len())
 }

@@ -1,63 +1,61 @@
 //! The items of a list or map: each converted where it stands, and told apart from the others.
+//!
+//! An item is found again by its keys, or by a digest of all of it, as it is in the version that it was converted to: that
+//! is what the annotation stands beside. So items may be moved, added and removed in the other version, and each gets its
+//! own values back.
+//!
+//! ```text
+//! v1            disks: [{name: a, raid: 5}, {name: b}]         v2 has no raid; disks are told apart by name
+//! to v2         disks: [{name: a}, {name: b}]                  each: [["a", {"raid": {"value": 5}}]]
+//! edited        disks: [{name: c}, {name: b}, {name: a}]
+//! back to v1    disks: [{name: c}, {name: b}, {name: a, raid: 5}]
+//! ```
 
-use super::ConvertError;
-use super::kept::{Items, Kept, write_items};
-use super::level::{Trip, convert};
-use super::tree;
-use crate::definition::{Level, Path, Sides};
+use super::kept::{Kept, KeptItems, each};
+use super::{error::ConvertError, tree};
+use crate::definition::{Path, Side, Sides};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
-/// Converts the items of a list or map where they stand. Returns what they keep.
+/// Converts the items of a list or map where they stand, each by `convert`, which gets what was kept of it and its path.
+/// Returns what they keep.
 pub(super) fn convert_items<'a>(
     value: &mut Json<'a>,
-    level: &Level,
     keys: &Sides<Vec<Path>>,
-    trip: &mut Trip<'_>,
-    each: Option<Json<'_>>,
+    to: Side,
+    mut kept: KeptItems<'_>,
     prefix: &str,
+    convert: &mut dyn FnMut(&mut Json<'a>, &Kept<'_>, &str) -> Result<Kept<'a>, ConvertError>,
 ) -> Result<Option<Json<'a>>, ConvertError> {
-    let (to, from) = (trip.to, trip.to.other());
-    let mut kept = Items::read(each);
-    let mut own = Vec::new();
     let nothing = Kept::default();
     if let Some(elements) = value.open_array() {
+        let mut to_keep = Vec::new();
         for (index, element) in elements.iter_mut().enumerate() {
             let entries = match kept.is_empty() {
                 true => None,
-                false => kept.take(&identity(element, keys.of(from))),
+                false => kept.take(&identity(element, keys.of(to.other()))),
             };
             let prefix = format!("{prefix}[{index}]");
-            own.push(convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?);
+            to_keep.push(convert(element, entries.as_ref().unwrap_or(&nothing), &prefix)?);
         }
-        if own.iter().all(Kept::is_empty) {
+        if to_keep.iter().all(Kept::is_empty) {
             return Ok(None);
         }
         let items = elements
             .iter()
-            .zip(own)
+            .zip(to_keep)
             .map(|(element, entries)| (identity(element, keys.of(to)), entries));
-        return Ok(write_items(items.collect()));
+        return Ok(each(items.collect()));
     }
-    let mut own = Vec::new();
-    if value.is_object() {
-        let duplicate = |duplicate: crate::json::Duplicate| ConvertError {
-            path: prefix.to_owned(),
-            reason: format!("names {:?} twice", duplicate.0),
-        };
-        for (key, element) in
-            value.open().map_err(duplicate)?.into_iter().flat_map(|members| members.iter_mut())
-        {
-            let name = Json::string(key);
-            let entries = kept.take(&name);
-            let prefix = format!("{prefix}[{key:?}]");
-            own.push((
-                name,
-                convert(element, level, trip, entries.as_ref().unwrap_or(&nothing), &prefix)?,
-            ));
-        }
+    let members = value.open().map_err(|duplicate| ConvertError::named_twice(prefix, duplicate))?;
+    let mut to_keep = Vec::new();
+    for (key, element) in members.into_iter().flat_map(|members| members.iter_mut()) {
+        let name = Json::string(key);
+        let entries = kept.take(&name);
+        let prefix = format!("{prefix}[{key:?}]");
+        to_keep.push((name, convert(element, entries.as_ref().unwrap_or(&nothing), &prefix)?));
     }
-    Ok(write_items(own))
+    Ok(each(to_keep))
 }
 
 /// What tells an item apart: its keys; without keys, a digest of all of it.
@@ -73,12 +71,8 @@ fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
             tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
         values.push(value.unwrap_or(Json::NULL));
     }
-    match (values.len(), values.pop()) {
-        (1, Some(one)) => one,
-        (_, Some(last)) => {
-            values.push(last);
-            Json::Array(values)
-        }
-        (_, None) => Json::NULL,
+    match <[Json<'a>; 1]>::try_from(values) {
+        Ok([one]) => one,
+        Err(several) => Json::Array(several),
     }
 }

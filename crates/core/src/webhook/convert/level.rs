@@ -1,98 +1,75 @@
-//! The operations of a step on one object: the spec's, or an item's inside a list.
+//! The operations of a step on one object: the whole one, or an item inside a list.
 //!
 //! An operation never decides for itself what is lossless. Its values are mapped to the other side; if mapping them back
 //! would not give the same values, they are kept, with what they became. That holds for every operation there is.
+//!
+//! `values: {from: spec.mode, to: spec.mode, map: {fast: Fast, quick: Fast}}`, going up, then down again:
+//!
+//! ```text
+//! v1            mode: quick
+//! to v2         mode: Fast     mapped back, Fast is fast, not quick: kept {"spec.mode": {"value": "quick", "became": "Fast"}}
+//! back to v1    mode: quick    what it became is untouched: given back
+//! edited at v2  mode: Slow     what it became was written by somebody: dropped, and Slow is mapped
+//! ```
 
-use std::collections::BTreeSet;
-
-use super::items::convert_items;
-use super::kept::{Kept, identical, same};
-use super::lens::{Fragment, map};
+use super::applied::{Applied, join};
+use super::emptied::{Emptied, usual};
+use super::kept::{Kept, KeptItems};
 use super::tree::{self, Was};
-use super::{Change, ConvertError};
-use crate::definition::{Lens, Level, Operation, Path, Place, Side};
+use super::{context::Context, error::ConvertError, items::convert_items};
+use crate::definition::{Fragment, Items, Level, Operation, Path, Place, Side};
 use crate::json::Json;
-
-/// One conversion of one object.
-pub(super) struct Trip<'t> {
-    /// The side that is written.
-    pub(super) to: Side,
-    /// Whether the object is complete, so that fields are filled as its readers expect.
-    pub(super) complete: bool,
-    /// Where changes are told, if somebody wants to know.
-    pub(super) trace: Option<&'t mut Vec<Change>>,
-}
-
-/// An operation under way.
-struct Running<'l, 'a> {
-    operation: &'l Operation,
-    from: Fragment<'a>,
-    to: Fragment<'a>,
-    given_back: bool,
-    /// What the items keep.
-    items: Option<Json<'a>>,
-}
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned.
 pub(super) fn convert<'a>(
     root: &mut Json<'a>,
     level: &Level,
-    trip: &mut Trip<'_>,
+    context: &mut Context<'_, '_>,
     kept: &Kept<'_>,
     prefix: &str,
 ) -> Result<Kept<'a>, ConvertError> {
-    let (to, from) = (trip.to, trip.to.other());
+    let (to, from) = (context.to, context.to.other());
     let (whole, remainders): (Vec<_>, Vec<_>) =
-        level.operations.iter().partition(|operation| !is_remainder(operation));
-    let mut running = Vec::with_capacity(level.operations.len());
+        level.operations.iter().partition(|operation| !operation.is_remainder());
     let nothing = Kept::default();
+    // What was kept of a top-level object that is gone stays away with it.
+    let kept_for = |root: &Json<'_>, operation: &Operation| match prefix.is_empty()
+        && is_gone(root, level, from, operation.places.of(to))
+    {
+        true => &nothing,
+        false => kept,
+    };
+    let mut applied = Vec::with_capacity(level.operations.len());
     for operation in whole {
-        let mut values = Vec::new();
-        for place in operation.places.of(from) {
-            let value = tree::get(root, prefix, &place.path)?.cloned();
-            // An item cannot be absent: null stands for that where it can mean nothing else.
-            values.push(value.filter(|value| {
-                !(place.path.is_empty() && value.is_null() && !place.schema.nullable)
-            }));
-        }
-        let kept = if prefix.is_empty() && gone(root, level, from, operation.places.of(to)) {
-            &nothing
-        } else {
-            kept
-        };
-        running.push(run(operation, values, trip, kept, prefix)?);
+        let before = read(root, operation.places.of(from), prefix)?;
+        let kept = kept_for(root, operation);
+        applied.push(apply(operation, before, context, kept, prefix)?);
     }
-    let mut emptied = remove(root, from, &running, prefix)?;
+    let mut emptied = remove(root, from, &applied, prefix)?;
     for operation in remainders {
-        let values = match operation.places.of(from).first() {
-            Some(place) => {
-                let value = left(root, &place.path, &emptied, prefix)?;
-                if value.is_some() {
-                    holders(&place.path, &mut emptied);
-                }
-                vec![value]
+        let mut before = Vec::new();
+        if let Some(place) = operation.places.of(from).first() {
+            let remainder = emptied.take_remainder(root, &place.path, prefix)?;
+            if remainder.is_some() {
+                emptied.add_parents(&place.path);
             }
-            None => Vec::new(),
-        };
-        let kept = if prefix.is_empty() && gone(root, level, from, operation.places.of(to)) {
-            &nothing
-        } else {
-            kept
-        };
-        running.insert(0, run(operation, values, trip, kept, prefix)?);
+            before.push(remainder);
+        }
+        let kept = kept_for(root, operation);
+        applied.insert(0, apply(operation, before, context, kept, prefix)?);
     }
-    let mut own = Kept::default();
-    put(root, level, &mut running, trip, &emptied, &mut own, prefix)?;
-    restore_emptied(root, level, to, &emptied, kept, prefix)?;
-    for run in running {
-        keep(root, run, trip, &mut own, prefix);
+    let mut to_keep = Kept::default();
+    write(root, level, &mut applied, context, &emptied, &mut to_keep, prefix)?;
+    emptied.restore(root, level, to, kept, prefix)?;
+    for applied in applied {
+        applied.keep(root, context, &mut to_keep, prefix);
     }
-    Ok(own)
+    Ok(to_keep)
 }
 
 /// Whether the top-level object that is written into was taken away. One that the other version does not have at all
 /// cannot have been taken away there.
-fn gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
+fn is_gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
     let known = |path: &Path| {
         let mut tops = level.stays.of(from).iter().filter(|top| top.len() == 1);
         tops.any(|top| path.starts_with(top))
@@ -100,127 +77,104 @@ fn gone(root: &Json<'_>, level: &Level, from: Side, places: &[Place]) -> bool {
     places.iter().any(|place| !tree::has_top(root, &place.path) && known(&place.path))
 }
 
-fn is_remainder(operation: &&Operation) -> bool {
-    let mut places = operation.places.older.iter().chain(&operation.places.newer);
-    places.any(|place| place.remainder)
+/// The values at an operation's places.
+fn read<'a>(
+    root: &mut Json<'a>,
+    places: &[Place],
+    prefix: &str,
+) -> Result<Fragment<'a>, ConvertError> {
+    let value = |place: &Place| {
+        let value = tree::get(root, prefix, &place.path)?.cloned();
+        // An item cannot be absent: null stands for that where it can mean nothing else.
+        let absent_item =
+            |value: &Json<'_>| place.path.is_empty() && value.is_null() && !place.schema.nullable;
+        Ok(value.filter(|value| !absent_item(value)))
+    };
+    places.iter().map(value).collect()
 }
 
-fn run<'l, 'a>(
+fn apply<'l, 'a>(
     operation: &'l Operation,
-    from: Fragment<'a>,
-    trip: &mut Trip<'_>,
+    before: Fragment<'a>,
+    context: &mut Context<'_, '_>,
     kept: &Kept<'_>,
     prefix: &str,
-) -> Result<Running<'l, 'a>, ConvertError> {
-    let places = operation.places.of(trip.to);
-    let id = places.first().map(|place| place.id.as_str());
-    if let Lens::Each { level, keys } = &operation.lens {
-        let mut value = from.first().cloned().flatten();
-        let each = id.and_then(|id| kept.get(id, "each"));
-        let items = match &mut value {
-            Some(value) => {
-                let place = operation.places.of(trip.to.other()).first();
-                let prefix = join(prefix, place.map_or("", |place| place.id.as_str()));
-                convert_items(value, level, keys, trip, each, &prefix)?
-            }
-            None => None,
-        };
-        return Ok(Running { operation, from, to: vec![value], given_back: false, items });
+) -> Result<Applied<'l, 'a>, ConvertError> {
+    let to = context.to;
+    let Some(Items { level, keys }) = operation.items() else {
+        return Ok(Applied::new(operation, before, to, kept));
+    };
+    let mut value = before.first().cloned().flatten();
+    let mut items = None;
+    if let (Some(value), Some(place)) = (&mut value, operation.places.of(to.other()).first()) {
+        let entry = operation.places.of(to).first().and_then(|place| kept.entry(&place.id));
+        let kept = KeptItems::read(entry.and_then(|entry| entry.each.as_ref()));
+        let prefix = join(prefix, &place.id);
+        items = convert_items(value, keys, to, kept, &prefix, &mut |item, kept, prefix| {
+            convert(item, level, context, kept, prefix)
+        })?;
     }
-    if let Some(to) = id.and_then(|id| kept.give_back(id, places, &from)) {
-        return Ok(Running { operation, from, to, given_back: true, items: None });
-    }
-    let to = map(operation, trip.to, &from);
-    Ok(Running { operation, from, to, given_back: false, items: None })
-}
-
-pub(super) fn join(prefix: &str, id: &str) -> String {
-    match prefix.is_empty() {
-        true => id.to_owned(),
-        false => format!("{prefix}.{id}"),
-    }
+    Ok(Applied { operation, before, after: vec![value], given_back: false, items })
 }
 
 /// Takes out what was read and does not stay where it is. Returns the objects that something was taken out of.
 fn remove(
     root: &mut Json<'_>,
     from: Side,
-    running: &[Running<'_, '_>],
+    applied: &[Applied<'_, '_>],
     prefix: &str,
-) -> Result<BTreeSet<Path>, ConvertError> {
-    let mut emptied = BTreeSet::new();
-    for run in running {
-        for (place, value) in run.operation.places.of(from).iter().zip(&run.from) {
-            let targets = run.operation.places.of(from.other()).iter().zip(&run.to);
-            let stays = targets
-                .into_iter()
-                .any(|(target, value)| target.path == place.path && value.is_some());
+) -> Result<Emptied, ConvertError> {
+    let mut emptied = Emptied::default();
+    for applied in applied {
+        let places = &applied.operation.places;
+        for (place, value) in places.of(from).iter().zip(&applied.before) {
+            let mut targets = places.of(from.other()).iter().zip(&applied.after);
+            let stays = targets.any(|(target, value)| target.path == place.path && value.is_some());
             if value.is_none() || stays {
                 continue;
             }
             tree::take(root, prefix, &place.path)?;
-            holders(&place.path, &mut emptied);
+            emptied.add_parents(&place.path);
         }
     }
     Ok(emptied)
 }
 
-/// The objects on the way to a field.
-fn holders(path: &Path, found: &mut BTreeSet<Path>) {
-    let mut path = path.clone();
-    while let Some(parent) = path.parent().filter(|parent| !parent.is_empty()) {
-        found.insert(parent.clone());
-        path = parent;
-    }
-}
-
-/// What is left of an object that the other version does not have. Nothing, if it was emptied just now.
-fn left<'a>(
-    root: &mut Json<'a>,
-    path: &Path,
-    emptied: &BTreeSet<Path>,
-    prefix: &str,
-) -> Result<Option<Json<'a>>, ConvertError> {
-    for inner in emptied.iter().rev().filter(|inner| inner.starts_with(path)) {
-        if tree::is_empty(root, inner) {
-            tree::take(root, prefix, inner)?;
-        }
-    }
-    tree::take(root, prefix, path)
-}
-
-/// Puts what was mapped, then fills what readers of a complete object expect.
-fn put<'a>(
+/// Writes what was mapped, then fills what readers of a complete object expect.
+fn write<'a>(
     root: &mut Json<'a>,
     level: &Level,
-    running: &mut [Running<'_, 'a>],
-    trip: &Trip<'_>,
-    emptied: &BTreeSet<Path>,
-    own: &mut Kept<'a>,
+    applied: &mut [Applied<'_, 'a>],
+    context: &Context<'_, '_>,
+    emptied: &Emptied,
+    to_keep: &mut Kept<'a>,
     prefix: &str,
 ) -> Result<(), ConvertError> {
-    let from = trip.to.other();
-    // On the way home an object that is emptied goes, unless that side requires it. What was otherwise is noted.
+    let from = context.to.other();
+    // On the way home an object that is emptied becomes what is usual there. What was otherwise is noted.
     let mut made = |path: Path, was: Was| {
-        let natural = if level.stays.of(from).contains(&path) { Was::Empty } else { Was::Absent };
         let id = path.to_string();
-        if was != natural && !emptied.contains(&path) && !own.has(&id) {
-            own.note_was(&id, was);
+        if was != usual(level, from, &path)
+            && !emptied.contains(&path)
+            && to_keep.entry(&id).is_none()
+        {
+            to_keep.add(&id, |entry| entry.set_was(was));
         }
     };
-    for run in running.iter() {
-        for (place, value) in run.operation.places.of(trip.to).iter().zip(&run.to) {
+    for applied in applied.iter() {
+        for (place, value) in applied.operation.places.of(context.to).iter().zip(&applied.after) {
             if let Some(value) = value {
                 tree::put(root, prefix, &place.path, value.clone(), &mut made)?;
             }
         }
     }
-    if !trip.complete {
+    if !context.complete {
         return Ok(());
     }
-    for run in running {
-        for (place, value) in run.operation.places.of(trip.to).iter().zip(&mut run.to) {
-            if let (None, Some(fill), false) = (&value, &place.fill, run.given_back)
+    for applied in applied {
+        let places = applied.operation.places.of(context.to);
+        for (place, value) in places.iter().zip(&mut applied.after) {
+            if let (None, Some(fill), false) = (&value, &place.fill, applied.given_back)
                 && place.path.parent().is_some_and(|parent| tree::is_object(root, &parent))
             {
                 tree::put(root, prefix, &place.path, fill.clone(), &mut made)?;
@@ -229,93 +183,4 @@ fn put<'a>(
         }
     }
     Ok(())
-}
-
-/// Objects that moving emptied become what they were before it filled them.
-fn restore_emptied(
-    root: &mut Json<'_>,
-    level: &Level,
-    to: Side,
-    emptied: &BTreeSet<Path>,
-    kept: &Kept<'_>,
-    prefix: &str,
-) -> Result<(), ConvertError> {
-    for path in emptied.iter().rev() {
-        if !tree::is_empty(root, path) {
-            continue;
-        }
-        let natural = if level.stays.of(to).contains(path) { Was::Empty } else { Was::Absent };
-        match kept.was(&path.to_string()).unwrap_or(natural) {
-            Was::Absent => {
-                tree::take(root, prefix, path)?;
-            }
-            Was::Empty => {}
-            Was::Null => {
-                if let Some(place) = tree::get(root, prefix, path)? {
-                    *place = Json::NULL;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Keeps what would not come back by itself, and tells what changed.
-fn keep<'a>(
-    root: &mut Json<'a>,
-    run: Running<'_, 'a>,
-    trip: &mut Trip<'_>,
-    own: &mut Kept<'a>,
-    prefix: &str,
-) {
-    let from = trip.to.other();
-    let places = run.operation.places.of(from);
-    let mut keeps = false;
-    if let Some(place) = places.first() {
-        if let Some(items) = run.items {
-            own.add(&place.id, "each", items);
-            keeps = true;
-        } else if !matches!(run.operation.lens, Lens::Each { .. }) {
-            let mut back = map(run.operation, from, &run.to);
-            for ((value, place), was) in back.iter_mut().zip(places).zip(&run.from) {
-                // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
-                let holder =
-                    place.path.parent().is_some_and(|parent| tree::is_object(root, &parent));
-                if value.is_none()
-                    && trip.complete
-                    && holder
-                    && (was.is_some() || !(place.required || place.fills_default()))
-                {
-                    value.clone_from(&place.fill);
-                }
-            }
-            if !identical(&back, &run.from) {
-                own.keep(&place.id, &run.from, &run.to);
-                keeps = true;
-            }
-        }
-    }
-    let Some(trace) = trip.trace.as_deref_mut() else {
-        return;
-    };
-    let (before, after) = (run.operation.places.of(from), run.operation.places.of(trip.to));
-    let moved = before.first().map(|place| &place.path) != after.first().map(|place| &place.path);
-    if (moved || !same(&run.from, &run.to) || keeps)
-        && run.from.iter().chain(&run.to).any(Option::is_some)
-    {
-        let show = |places: &[Place], values: &Fragment<'_>| {
-            let present = places
-                .iter()
-                .zip(values)
-                .filter_map(|(place, value)| Some((place, value.as_ref()?)));
-            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
-        };
-        trace.push(Change {
-            operation: run.operation.name.to_owned(),
-            before: show(before, &run.from),
-            after: show(after, &run.to),
-            kept: keeps,
-            given_back: run.given_back,
-        });
-    }
 }

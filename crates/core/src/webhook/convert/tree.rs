@@ -1,6 +1,6 @@
 //! Reading, taking and putting values along paths. Objects on the way are opened, everything else stays text.
 
-use super::ConvertError;
+use super::error::ConvertError;
 use crate::definition::Path;
 use crate::json::{Json, Members};
 
@@ -12,17 +12,17 @@ pub(super) enum Was {
     Null,
 }
 
-fn failed(prefix: &str, path: &Path, depth: usize, reason: String) -> ConvertError {
+/// The place that `depth` names of `path` lead to, for a message.
+fn place(prefix: &str, path: &Path, depth: usize) -> String {
     let mut at = Path::default();
     for name in path.names().iter().take(depth) {
         at = at.join(name);
     }
-    let at = match (prefix.is_empty(), at.is_empty()) {
+    match (prefix.is_empty(), at.is_empty()) {
         (true, _) => at.to_string(),
         (false, true) => prefix.to_owned(),
         (false, false) => format!("{prefix}.{at}"),
-    };
-    ConvertError { path: at, reason }
+    }
 }
 
 /// Opens the value that `depth` names of `path` lead to.
@@ -35,21 +35,12 @@ fn open<'t, 'a>(
     if json.is_null() {
         return Ok(None);
     }
-    let kind = json.type_name();
+    let found = json.a_type_name();
     match json.open() {
         Ok(Some(members)) => Ok(Some(members)),
-        Ok(None) => {
-            Err(failed(prefix, path, depth, format!("must be an object, not {}", article(kind))))
-        }
-        Err(duplicate) => {
-            Err(failed(prefix, path, depth, format!("names {:?} twice", duplicate.0)))
-        }
+        Ok(None) => Err(ConvertError::NotAnObject { path: place(prefix, path, depth), found }),
+        Err(duplicate) => Err(ConvertError::named_twice(&place(prefix, path, depth), duplicate)),
     }
-}
-
-fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o', 'i']) { "an" } else { "a" };
-    format!("{article} {kind}")
 }
 
 /// The object that holds the field at `path`. `None` where an object on the way is absent or null.

@@ -48,7 +48,7 @@ fn answers(webhook: &Webhook, review: &Value) -> [Answer; 2] {
 }
 
 #[test]
-fn recorded_requests_are_answered_as_the_api_server_accepts_it() {
+fn recorded_requests_get_valid_answers() {
     let default = Settings { default: true, ..Settings::default() };
     let servers = [
         plain(widgets(), Enforcement::Enforce),
@@ -82,7 +82,7 @@ fn recorded_requests_are_answered_as_the_api_server_accepts_it() {
 }
 
 #[test]
-fn recorded_requests_in_every_other_form_are_answered_too() {
+fn varied_recorded_requests_get_valid_answers() {
     let webhook =
         serving(widgets(), Some("1.0.0"), Settings { default: true, ..Settings::default() });
     for (name, request) in recorded() {
@@ -108,7 +108,7 @@ fn recorded_requests_in_every_other_form_are_answered_too() {
 }
 
 #[test]
-fn a_name_that_is_still_to_come_is_named_as_it_stands() {
+fn messages_show_generate_name() {
     let webhook = plain(widgets(), Enforcement::Enforce);
     let object = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"generateName": "gen-"}, "spec": {"replicas": 6}});
     let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
@@ -119,7 +119,7 @@ fn a_name_that_is_still_to_come_is_named_as_it_stands() {
 }
 
 #[test]
-fn objects_of_other_kinds_are_refused_by_name_and_break_nothing() {
+fn unknown_kinds_are_refused_by_name() {
     let webhook = plain(widgets(), Enforcement::Enforce);
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}});
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}, "spec": {"replicas": 99}});

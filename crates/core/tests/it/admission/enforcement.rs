@@ -7,7 +7,7 @@ use super::apiserver::{ask, review};
 use super::{gadget, load, plain, serving, version, with};
 
 #[test]
-fn audit_counts_warn_tells_enforce_denies() {
+fn audit_counts_warn_warns_enforce_denies() {
     let old = gadget("v1", &json!({"copies": 2, "level": "0"}));
     let new = with(&with(&old, "/spec/copies", json!(9)), "/spec/hostPort", json!("h:0"));
     let ask = |mode| {
@@ -60,7 +60,7 @@ fn audit_counts_warn_tells_enforce_denies() {
 }
 
 #[test]
-fn what_people_wrote_cannot_break_what_we_say() {
+fn hostile_values_do_not_break_answers() {
     let long = "\u{1F682}\r\n\t\u{85}\u{7f}\"".repeat(200);
     let old = gadget(
         "v1",
@@ -91,7 +91,7 @@ fn what_people_wrote_cannot_break_what_we_say() {
 }
 
 #[test]
-fn who_looks_on_counts_and_tells_nobody() {
+fn shadow_mode_only_counts() {
     let label = "/metadata/labels";
     let managed = |by: &str| json!({"example.com/managed-by-version": by});
     // Fewer than two copies is nothing to 2.16, and too few for 2.17.

@@ -8,7 +8,7 @@ use super::matrix::{A, B, MALFORMED, UNKNOWN, labelled};
 use super::{data, embedded, gadget, load, serving, version, with};
 
 #[test]
-fn the_version_that_is_left_refuses_while_it_promotes() {
+fn flips_are_refused_during_promotion() {
     let controllers = |own: &str| {
         serving(
             embedded("materialize"),
@@ -16,8 +16,9 @@ fn the_version_that_is_left_refuses_while_it_promotes() {
             Settings { served: vec![version(A), version(B)], ..Settings::default() },
         )
     };
-    let promoting: Value = serde_saphyr::from_str(&data("fixtures/F08.yaml")).unwrap();
-    let settled: Value = serde_saphyr::from_str(&data("fixtures/F06.yaml")).unwrap();
+    let promoting: Value =
+        serde_saphyr::from_str(&data("fixtures/rollout-promoting.yaml")).unwrap();
+    let settled: Value = serde_saphyr::from_str(&data("fixtures/rollout-completed.yaml")).unwrap();
     let label = "/metadata/labels/materialize.cloud~1controller-version";
     for (object, may) in [(promoting, false), (settled, true)] {
         let (old, new) = (with(&object, label, json!(A)), with(&object, label, json!(B)));
@@ -50,7 +51,7 @@ fn the_version_that_is_left_refuses_while_it_promotes() {
 }
 
 #[test]
-fn the_version_that_is_entered_refuses_a_way_that_is_not_on_its_path() {
+fn flips_off_the_upgrade_path_are_refused() {
     let c = "2.18.0";
     let base = gadget("v2", &json!({"replicas": 2}));
     let flip = |own: &str, served: &[&str], old: &str, new: &str, more: fn(&Value) -> Value| {

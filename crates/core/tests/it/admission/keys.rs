@@ -6,7 +6,7 @@ use super::data;
 use super::definitions::problems;
 
 #[test]
-fn only_a_label_key_is_a_label_key() {
+fn label_keys_follow_kubernetes_syntax() {
     let key = "versionLabel: example.com/managed-by-version";
     for bad in [
         "a/b/c",

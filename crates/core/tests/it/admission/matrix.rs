@@ -132,7 +132,7 @@ fn table(old: Option<Option<&'static str>>, new: Option<&'static str>) -> Cell {
 }
 
 #[test]
-fn every_change_of_the_label_is_judged_by_whom_the_table_names() {
+fn label_changes_are_judged_by_the_table() {
     let (a, b) = (server(A, true), server(B, false));
     let servers = [
         Registered { name: A, value: Some(A), webhook: &a },
@@ -190,7 +190,7 @@ fn every_change_of_the_label_is_judged_by_whom_the_table_names() {
 }
 
 #[test]
-fn nobody_is_asked_about_the_objects_of_others() {
+fn objects_of_other_versions_are_not_judged() {
     let (a, b) = (server(A, true), server(B, false));
     let own = |webhook: &Webhook, old: Option<&str>, new: Option<&str>| {
         // Breaks the rules of both.
@@ -219,7 +219,7 @@ fn nobody_is_asked_about_the_objects_of_others() {
 }
 
 #[test]
-fn deletions_are_nobodys_to_refuse() {
+fn deletions_are_never_refused() {
     for webhook in [server(A, true), server(A, false), server(B, false)] {
         for old in LABELS {
             let before = labelled(&gadget("v2", &json!({"replicas": 99, "level": 99})), old);

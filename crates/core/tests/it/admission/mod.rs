@@ -15,7 +15,7 @@ mod ratchet;
 mod refusals;
 mod rules;
 mod stamps;
-mod teaching;
+mod warnings;
 mod windows;
 
 use pointsman_core::definition::Kind;

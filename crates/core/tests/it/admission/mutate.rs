@@ -98,8 +98,31 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
     new
 }
 
+/// A generated creation or update: the old object, where there is one, and the new one.
+fn written(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value>, Value) {
+    let version = *random.pick(&["v1alpha1", "v1alpha2"]);
+    let kind = &webhook.kinds()[0];
+    let mut new = object(kind, version, random);
+    let mut old = None;
+    if random.percent(60) {
+        // What was there came from the other version, so that it carries what this one cannot say.
+        let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
+        let mut before = object(kind, other, random);
+        if let Ok(converted) = webhook.convert(&before.to_string(), version) {
+            before = serde_json::from_str(&converted.text).unwrap();
+            disturb(&mut before, label, random);
+            new = updated(&before, label, random);
+            old = Some(before);
+        }
+    }
+    if old.is_none() {
+        disturb(&mut new, label, random);
+    }
+    (old, new)
+}
+
 #[test]
-fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
+fn mutate_changes_nothing_but_its_stamps() {
     let webhook = stamping(embedded("materialize"));
     let kind = &webhook.kinds()[0];
     let label = key(kind, "controller-version");
@@ -108,23 +131,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
     let (mut stamped, mut left, mut restored) = (0, 0, 0);
     for case in 0..cases(2_000) {
         let random = &mut Random::new(case);
-        let version = *random.pick(&["v1alpha1", "v1alpha2"]);
-        let mut new = object(kind, version, random);
-        let mut old = None;
-        if random.percent(60) {
-            // What was there came from the other version, so that it carries what this one cannot say.
-            let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
-            let mut before = object(kind, other, random);
-            if let Ok(converted) = webhook.convert(&before.to_string(), version, None) {
-                before = serde_json::from_str(&converted.text).unwrap();
-                disturb(&mut before, &label, random);
-                new = updated(&before, &label, random);
-                old = Some(before);
-            }
-        }
-        if old.is_none() {
-            disturb(&mut new, &label, random);
-        }
+        let (old, new) = written(&webhook, &label, random);
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
         let mut request = review(operation, old.as_ref(), Some(&new));
         let answer = ask(&webhook, Endpoint::Mutate, &request);
@@ -179,7 +186,7 @@ fn a_stamped_object_is_right_and_nothing_else_of_it_changes() {
 /// The hash is that of the object in either version, and what `/convert` says of a rollout that is asked for.
 fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u64) {
     for version in ["v1alpha1", "v1alpha2"] {
-        let converted = webhook.convert(&object.to_string(), version, None).unwrap();
+        let converted = webhook.convert(&object.to_string(), version).unwrap();
         assert_eq!(
             webhook.preimage(&converted.text).unwrap().hash(),
             hash,
@@ -198,7 +205,7 @@ fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u6
     if let Some(annotations) = asking["metadata"]["annotations"].as_object_mut() {
         annotations.retain(|key, _| !key.starts_with("pointsman.dev/kept"));
     }
-    let converted = webhook.convert(&asking.to_string(), "v1alpha2", None).unwrap();
+    let converted = webhook.convert(&asking.to_string(), "v1alpha2").unwrap();
     let converted: Value = serde_json::from_str(&converted.text).unwrap();
     let hash = webhook.preimage(&asking.to_string()).unwrap().hash();
     assert_eq!(converted["status"]["requestedRolloutHash"], hash, "case {case}: {converted}");

@@ -27,7 +27,7 @@ fn fine(webhook: &Webhook) {
 }
 
 #[test]
-fn a_body_that_is_no_review_is_refused() {
+fn malformed_reviews_are_refused() {
     let bodies: [(&[u8], &str); 12] = [
         (b"", "not JSON"),
         (b"\xff\xfe{}", "not JSON"),
@@ -62,7 +62,7 @@ fn a_body_that_is_no_review_is_refused() {
 }
 
 #[test]
-fn a_review_of_another_kind_or_version_is_answered_where_it_has_a_uid() {
+fn unknown_review_versions_are_answered_by_uid() {
     for (field, value, words) in [
         ("kind", "ConversionReview", "this path takes AdmissionReview"),
         ("apiVersion", "admission.k8s.io/v9", "this path takes admission.k8s.io/v1"),
@@ -83,7 +83,7 @@ fn a_review_of_another_kind_or_version_is_answered_where_it_has_a_uid() {
 }
 
 #[test]
-fn a_request_that_cannot_be_judged_is_refused_with_the_place() {
+fn bad_requests_are_refused_by_path() {
     let long = "x".repeat(100_000);
     for (pointer, value, words) in [
         ("/request/operation", json!("PATCH"), "request.operation is \"PATCH\""),
@@ -120,7 +120,7 @@ fn a_request_that_cannot_be_judged_is_refused_with_the_place() {
 }
 
 #[test]
-fn an_object_that_makes_no_sense_is_refused_by_field_and_never_stamped_wrongly() {
+fn malformed_objects_are_refused_by_field() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let base = gadget("v1", &json!({"copies": 2}));
     for (pointer, value, field) in [
@@ -145,7 +145,7 @@ fn an_object_that_makes_no_sense_is_refused_by_field_and_never_stamped_wrongly()
 }
 
 #[test]
-fn depth_repetition_and_size_break_nothing() {
+fn deep_repeated_and_large_json_breaks_nothing() {
     let envelope = good().to_string();
     let with_spec = |spec: &str| envelope.replace("{\"replicas\":2}", spec);
     let twice = [

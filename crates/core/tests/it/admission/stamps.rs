@@ -8,7 +8,7 @@ use super::mutate::{OWN, stamping};
 use super::{embedded, load, with};
 
 #[test]
-fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
+fn unreadable_metadata_is_left_alone() {
     let webhook = stamping(load("gadgets.yaml"));
     let base = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
     for (pointer, value) in [
@@ -32,7 +32,7 @@ fn what_cannot_be_read_is_not_stamped_and_odd_metadata_is_not_replaced() {
 }
 
 #[test]
-fn a_kind_without_a_rollout_gets_a_label_and_no_hash() {
+fn kinds_without_rollout_get_no_hash() {
     let webhook = stamping(embedded("elasticsearch"));
     let object = json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch", "metadata": {"generateName": "e-"}, "spec": {"version": "8.19.0"}});
     let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&object)));

@@ -42,57 +42,60 @@ fn upgraded(webhook: &Webhook, version: &str, active: &str, next: &str) -> Answe
     ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
 }
 
+/// Tags of images: releases, release candidates, builds, and what is no version.
+const TAGS: &[&str] = &[
+    "v0.26.0",
+    "v0.27.0",
+    "v0.128.0",
+    "v0.130.0",
+    "v0.130.9",
+    "v0.131.0",
+    "v0.146.3",
+    "v0.147.0",
+    "v0.147.19",
+    "v0.147.20-rc.1",
+    "v0.147.20",
+    "v0.147.21--dev.1",
+    "v0.148.0",
+    "v0.163.9",
+    "v0.164.0-dev.0",
+    "v0.164.0",
+    "v0.165.0",
+    "v0.999.0",
+    "v26.0.0-rc.1",
+    "v26.0.0-rc.2",
+    "v26.0.0-dev.0--main.gabc",
+    "v26.0.0",
+    "v26.0.0--one",
+    "v26.0.0--two",
+    "v26.12.3",
+    "v27.0.0-rc.1",
+    "v27.0.0",
+    "v27.4.1",
+    "v28.0.0-alpha.1",
+    "v28.0.0",
+    "latest",
+    "26.0.0",
+    "v26",
+    "v26.0",
+    "unstable-abc",
+    "v0.147.20--dev--x",
+    "vv26.0.0",
+    "",
+];
+
+const UNTAGGED: &[&str] = &[
+    "materialize/environmentd",
+    "localhost:5000/environmentd",
+    "localhost:5000/mz/environmentd:v26.1.0",
+    "mz@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+];
+
 #[test]
-fn images_follow_each_other_as_the_operator_lets_them() {
+fn image_upgrades_follow_the_operator() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
-    let tags = [
-        "v0.26.0",
-        "v0.27.0",
-        "v0.128.0",
-        "v0.130.0",
-        "v0.130.9",
-        "v0.131.0",
-        "v0.146.3",
-        "v0.147.0",
-        "v0.147.19",
-        "v0.147.20-rc.1",
-        "v0.147.20",
-        "v0.147.21--dev.1",
-        "v0.148.0",
-        "v0.163.9",
-        "v0.164.0-dev.0",
-        "v0.164.0",
-        "v0.165.0",
-        "v0.999.0",
-        "v26.0.0-rc.1",
-        "v26.0.0-rc.2",
-        "v26.0.0-dev.0--main.gabc",
-        "v26.0.0",
-        "v26.0.0--one",
-        "v26.0.0--two",
-        "v26.12.3",
-        "v27.0.0-rc.1",
-        "v27.0.0",
-        "v27.4.1",
-        "v28.0.0-alpha.1",
-        "v28.0.0",
-        "latest",
-        "26.0.0",
-        "v26",
-        "v26.0",
-        "unstable-abc",
-        "v0.147.20--dev--x",
-        "vv26.0.0",
-        "",
-    ];
-    let images = tags.iter().map(|tag| format!("materialize/environmentd:{tag}"));
-    let more = [
-        "materialize/environmentd",
-        "localhost:5000/environmentd",
-        "localhost:5000/mz/environmentd:v26.1.0",
-        "mz@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    ];
-    let images: Vec<String> = images.chain(more.iter().map(ToString::to_string)).collect();
+    let images = TAGS.iter().map(|tag| format!("materialize/environmentd:{tag}"));
+    let images: Vec<String> = images.chain(UNTAGGED.iter().map(ToString::to_string)).collect();
     let (mut pairs, mut refused) = (0, 0);
     for active in &images {
         for next in &images {
@@ -115,7 +118,7 @@ fn images_follow_each_other_as_the_operator_lets_them() {
 }
 
 #[test]
-fn the_next_hop_is_one_that_is_allowed_and_nearer() {
+fn denials_name_an_allowed_next_hop() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
     for (active, next, hop) in [
         ("v0.130.0", "v26.0.0", Some("0.147.20")),
@@ -141,7 +144,7 @@ fn the_next_hop_is_one_that_is_allowed_and_nearer() {
 }
 
 #[test]
-fn what_runs_counts_and_not_what_was_only_wanted() {
+fn upgrades_start_from_the_running_version() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
     let object = |image: &str, status: Value| {
         json!({"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize", "metadata": {"name": "m"},
@@ -197,7 +200,7 @@ fn elastic(status: &str, before: &str, wanted: &str, back: bool) -> bool {
 }
 
 #[test]
-fn elasticsearch_goes_by_its_own_path() {
+fn elasticsearch_follows_its_upgrade_path() {
     let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
     let versions = [
         "6.8.23", "7.0.0", "7.16.3", "7.17.0", "7.17.29", "8.0.0", "8.17.9", "8.18.0", "8.19.3",

@@ -11,7 +11,7 @@ use pointsman_core::webhook::ConvertError;
 
 /// A failure says what and where.
 fn named(error: Option<ConvertError>) -> Result<(), String> {
-    let error = error.filter(|error| error.path.is_empty() || error.reason.is_empty());
+    let error = error.filter(|error| error.path().is_empty() || error.reason().is_empty());
     error.map_or(Ok(()), |error| Err(format!("fails without a path: {error}")))
 }
 
@@ -176,13 +176,13 @@ fn depth_size_and_duplicates_are_no_danger() {
     let deep = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
     for place in ["extra", "nowhere", "forward", "aliases", "old", "filters", "policy", "notes"] {
         let text = object(&format!("{{\"{place}\":{deep}}}"));
-        match WEBHOOK.convert(&text, "v2", None) {
+        match WEBHOOK.convert(&text, "v2") {
             Ok(there) => {
-                let home = WEBHOOK.convert(&there.text, "v1", None).unwrap();
+                let home = WEBHOOK.convert(&there.text, "v1").unwrap();
                 assert!(home.text.contains(&deep), "{place}");
             }
             Err(error) => assert!(
-                error.path.starts_with("spec") || error.path == "object",
+                error.path().starts_with("spec") || error.path() == "object",
                 "{place}: {error}"
             ),
         }
@@ -194,8 +194,8 @@ fn depth_size_and_duplicates_are_no_danger() {
         "{\"old\":{\"quota\":1,\"quota\":2}}",
         "{\"filters\":[{\"id\":1,\"\\u0069d\":2}]}",
     ] {
-        let error = WEBHOOK.convert(&object(twice), "v2", None).unwrap_err();
-        assert!(error.reason.contains("twice") && error.path.starts_with("spec"), "{error}");
+        let error = WEBHOOK.convert(&object(twice), "v2").unwrap_err();
+        assert!(error.reason().contains("twice") && error.path().starts_with("spec"), "{error}");
     }
     for broken in [
         "",
@@ -208,7 +208,7 @@ fn depth_size_and_duplicates_are_no_danger() {
         "{\"apiVersion\":1}",
         "{\"apiVersion\":\"example.com/v1\"}",
     ] {
-        let error = WEBHOOK.convert(broken, "v2", None).unwrap_err();
-        assert!(!error.path.is_empty() && !error.reason.is_empty());
+        let error = WEBHOOK.convert(broken, "v2").unwrap_err();
+        assert!(!error.path().is_empty() && !error.reason().is_empty());
     }
 }

@@ -26,10 +26,7 @@ fn the_same_input_gives_the_same_bytes() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, seed| {
         let text = object.to_text();
         let converted = |text: &str| {
-            WEBHOOK
-                .convert(text, trip.to, None)
-                .map(|done| done.text)
-                .map_err(|error| error.to_string())
+            WEBHOOK.convert(text, trip.to).map(|done| done.text).map_err(|error| error.to_string())
         };
         let (once, twice) = (converted(&text)?, converted(&text)?);
         seen.note("compared", true);

@@ -54,8 +54,8 @@ fn too_much_to_keep_is_refused_before_the_api_server_does() {
         object(262_000).field("spec.legacyMode")
     );
     let error = kinds::convert(&object(262_144), "v1").unwrap_err();
-    assert_eq!(error.path, "metadata.annotations");
-    assert!(error.reason.contains("262144") && error.reason.contains("smaller"), "{error}");
+    assert_eq!(error.path(), "metadata.annotations");
+    assert!(error.reason().contains("262144") && error.reason().contains("smaller"), "{error}");
     // What a user's annotations take alone is not ours to refuse.
     let mut full = object(1);
     full.take("spec.legacyMode");
@@ -90,8 +90,8 @@ fn big_objects_take_time_in_proportion() {
         let sent = object.to_text();
         let time = |_| {
             let start = std::time::Instant::now();
-            let there = kinds::WEBHOOK.convert(&sent, "v1", None).unwrap();
-            kinds::WEBHOOK.convert(&there.text, "v1alpha1", None).unwrap();
+            let there = kinds::WEBHOOK.convert(&sent, "v1").unwrap();
+            kinds::WEBHOOK.convert(&there.text, "v1alpha1").unwrap();
             start.elapsed()
         };
         (0..3).map(time).min().unwrap()

@@ -19,7 +19,7 @@ pub(super) fn fixture(name: &str) -> Value {
 
 /// An object of the older version: its request, the completed one, and why the status is as it is.
 pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
-    let mut object = fixture("F06");
+    let mut object = fixture("rollout-completed");
     object.set(REQUEST, text(request));
     object.set(DONE, text(done));
     for field in [COMPLETED, REQUESTED] {
@@ -113,7 +113,7 @@ fn the_first_migration_says_what_the_requests_say() {
 #[test]
 fn a_staged_change_that_is_taken_as_completed_is_told() {
     let staged = |reason: &str| {
-        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2", None).unwrap().staged
+        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2").unwrap().staged
     };
     assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
     assert!(!staged("Applied") && !staged("Promoting"));
@@ -193,7 +193,7 @@ fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
 
 #[test]
 fn an_object_born_newer_asks_by_a_request_of_its_own() {
-    let newer = fixture("F14");
+    let newer = fixture("v1alpha2-force-promote");
     let home = down(&newer);
     assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));
     assert!(!says_done(&home) || newer.field(COMPLETED) == Some(&hash(&newer)));

@@ -49,7 +49,7 @@ fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
 
 #[test]
 fn promoting_through_both_versions_changes_no_hash() {
-    let mut newer = fixture("F16");
+    let mut newer = fixture("v1alpha2-promoting");
     for _ in 0..3 {
         let home = down(&newer);
         assert!(!says_done(&home));

@@ -1,0 +1,14 @@
+//! Text from outside, in messages and logs.
+
+/// The text, short and without control characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut short: String = clean.clone().take(LENGTH).collect();
+    if clean.count() > LENGTH {
+        short.push('…');
+    }
+    short
+}
+
+/// In characters: enough for a person, small enough for a log.
+const LENGTH: usize = 400;

@@ -1,0 +1,16 @@
+//! What Kubernetes itself says of names, fields, errors and durations (`k8s.io/apimachinery`), once for every room.
+
+mod duration;
+mod excerpt;
+mod field;
+mod names;
+mod object_name;
+mod status;
+
+pub(crate) use duration::{DURATION, is_duration};
+pub(crate) use excerpt::excerpt;
+pub use field::{FieldError, Reason};
+pub(crate) use names::{is_dns_subdomain, is_label_value, is_qualified_name};
+pub(crate) use object_name::ObjectName;
+pub(crate) use status::Status;
+pub use status::refusal;

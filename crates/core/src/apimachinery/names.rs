@@ -1,0 +1,30 @@
+//! Names, keys and values that the API server takes (`apimachinery pkg/util/validation/validation.go`).
+
+/// Whether this is a key of a label or an annotation: a name, with or without a DNS subdomain before it
+/// (`IsQualifiedName`).
+pub(crate) fn is_qualified_name(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
+}
+
+/// Whether this can be the value of a label (`IsValidLabelValue`).
+pub(crate) fn is_label_value(text: &str) -> bool {
+    text.len() <= 63
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+        && !text.starts_with(['.', '-', '_'])
+        && !text.ends_with(['.', '-', '_'])
+}
+
+/// Whether this can be the name of most objects, of every namespace and Service among them (`IsDNS1123Subdomain`).
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}

@@ -1,0 +1,44 @@
+//! How an object is named to people.
+
+use std::fmt;
+
+use super::excerpt::excerpt;
+use crate::json::Json;
+
+/// An object's name and namespace, as they stand in its metadata: shown as `namespace/name`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct ObjectName {
+    namespace: Option<String>,
+    name: String,
+}
+
+impl ObjectName {
+    /// Any object has one: one that is yet to be named is called by the prefix of its name, and one without by words.
+    pub(crate) fn of(object: &Json<'_>) -> Self {
+        let metadata = object.get("metadata");
+        let part = |part: &str| {
+            let value = metadata.as_ref()?.get(part)?;
+            value.as_str().map(|text| excerpt(&text)).filter(|text| !text.is_empty())
+        };
+        let generated = || part("generateName").map(|prefix| format!("{prefix}*"));
+        let name = part("name").or_else(generated);
+        Self {
+            namespace: part("namespace"),
+            name: name.unwrap_or_else(|| "object without a name".to_owned()),
+        }
+    }
+
+    /// Without the namespace.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{namespace}/{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}

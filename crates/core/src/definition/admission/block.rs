@@ -1,0 +1,103 @@
+//! The `admission` block of a definition, as it is written and as it is checked.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::upgrade_path::{UpgradePath, UpgradePathSpec};
+use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
+use crate::definition::problems::{Problems, line};
+use crate::{apimachinery::is_qualified_name, definition::version::Versions, upgrade::Range};
+
+/// What is checked when an object is written, besides what its schema says.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Admission")]
+pub(crate) struct AdmissionSpec {
+    /// The label that says which controller version manages an object. Defaults to `<group>/controller-version`.
+    pub(super) version_label: Option<String>,
+    /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may follow
+    /// any.
+    pub(super) version_path: Option<String>,
+    /// Upgrade paths, by name.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, UpgradePathSpec>")]
+    pub(super) paths: BTreeMap<String, Spanned<UpgradePathSpec>>,
+    /// Rules of every controller version.
+    #[serde(default)]
+    #[schemars(with = "Vec<RuleSpec>")]
+    pub(super) rules: Vec<Spanned<RuleSpec>>,
+    /// Rules of some controller versions.
+    #[serde(default)]
+    #[schemars(with = "Vec<ControllerRulesSpec>")]
+    pub(super) controllers: Vec<Spanned<ControllerRulesSpec>>,
+}
+
+/// Rules that only some controller versions have.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ControllerRules")]
+pub(super) struct ControllerRulesSpec {
+    /// Which: a range such as `>=2.17` or `2.16`.
+    pub(super) versions: String,
+    /// The rules.
+    #[schemars(with = "Vec<RuleSpec>")]
+    pub(super) rules: Vec<Spanned<RuleSpec>>,
+}
+
+/// The admission rules of a kind.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    pub(crate) version_label: String,
+    pub(crate) version_path: Option<UpgradePath>,
+    pub(crate) rules: Vec<Rule>,
+}
+
+impl Admission {
+    /// What holds for a kind whose definition says nothing of admission.
+    pub(crate) fn none(group: &str) -> Self {
+        Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
+    }
+
+    /// Compiles the admission block of a kind.
+    pub(crate) fn compile(
+        spec: &Spanned<AdmissionSpec>,
+        group: &str,
+        versions: &Versions,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let (at_line, spec) = (line(spec), &spec.value);
+        let mut paths = BTreeMap::new();
+        for (name, path) in &spec.paths {
+            paths.insert(name.clone(), UpgradePath::compile(name, path, problems)?);
+        }
+        let mut compiler = RuleCompiler::new(versions, &paths, problems);
+        let mut rules: Vec<Rule> =
+            spec.rules.iter().filter_map(|rule| compiler.rule(rule, None)).collect();
+        for controllers in &spec.controllers {
+            let ControllerRulesSpec { versions, rules: more } = &controllers.value;
+            match Range::parse(versions) {
+                Ok(range) => {
+                    rules.extend(more.iter().filter_map(|rule| compiler.rule(rule, Some(&range))))
+                }
+                Err(error) => {
+                    compiler.at(line(controllers)).problem(format!("controllers: {error}"));
+                }
+            }
+        }
+        let version_path = match &spec.version_path {
+            None => None,
+            Some(name) => Some(compiler.at(at_line).upgrade_path(name)?),
+        };
+        let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
+        if !is_qualified_name(&version_label) {
+            problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));
+        }
+        Some(Self { version_label, version_path, rules })
+    }
+}
+
+/// The label of kinds whose definition names none.
+fn default_label(group: &str) -> String {
+    format!("{group}/controller-version")
+}

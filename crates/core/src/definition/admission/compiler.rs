@@ -1,0 +1,223 @@
+//! Compiles rules against the schemas of the versions: a field that is not there, or a rule that could never hold for the
+//! type of its field, is refused.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::rule::{Check, Rule};
+use super::rule_spec::{DeprecatedSpec, RangeSpec, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
+use super::upgrade_path::UpgradePath;
+use crate::definition::problems::{Problems, line};
+use crate::definition::version::{VersionIndex, Versions};
+use crate::definition::{path::Path, schema::Schema};
+use crate::{json::Json, upgrade::Range};
+
+/// Compiles rules, one after the other.
+pub(super) struct RuleCompiler<'a> {
+    versions: &'a Versions,
+    paths: &'a BTreeMap<String, UpgradePath>,
+    problems: &'a mut Problems,
+    /// Where problems are.
+    line: u64,
+}
+
+impl<'a> RuleCompiler<'a> {
+    pub(super) fn new(
+        versions: &'a Versions,
+        paths: &'a BTreeMap<String, UpgradePath>,
+        problems: &'a mut Problems,
+    ) -> Self {
+        Self { versions, paths, problems, line: 0 }
+    }
+
+    /// What comes next stands in this line.
+    pub(super) fn at(&mut self, line: u64) -> &mut Self {
+        self.line = line;
+        self
+    }
+
+    pub(super) fn problem(&mut self, message: impl Into<String>) {
+        self.problems.add(self.line, message);
+    }
+
+    /// A rule, of all controller versions or of some.
+    pub(super) fn rule(
+        &mut self,
+        rule: &Spanned<RuleSpec>,
+        controllers: Option<&Range>,
+    ) -> Option<Rule> {
+        self.line = line(rule);
+        let spec = &rule.value;
+        let newest = self.versions.newest();
+        let (name, at, field, check) = match spec {
+            RuleSpec::Deprecated(DeprecatedSpec { field, at, successor, unless }) => {
+                let at = self.version(at.as_deref())?;
+                let (successor, unless) = (successor.clone(), jsons(unless));
+                ("deprecated", at, field, Check::Deprecated { successor, unless })
+            }
+            RuleSpec::Duration(duration) => ("duration", newest, &duration.field, Check::Duration),
+            RuleSpec::Immutable(immutable) => {
+                let unset = jsons(&immutable.unset);
+                ("immutable", newest, &immutable.field, Check::Immutable { unset })
+            }
+            RuleSpec::Range(range) => ("range", newest, &range.field, self.range(range)),
+            RuleSpec::Requires(requires) => {
+                ("requires", newest, &requires.field, self.requires(requires)?)
+            }
+            RuleSpec::Upgrade(upgrade) => {
+                ("upgrade", newest, &upgrade.wanted, self.upgrade(upgrade)?)
+            }
+            RuleSpec::Warn(warn) => {
+                let at = self.version(warn.at.as_deref())?;
+                ("warn", at, &warn.field, self.warn(warn, at)?)
+            }
+        };
+        let only = matches!(
+            spec,
+            RuleSpec::Deprecated(DeprecatedSpec { at: Some(_), .. })
+                | RuleSpec::Warn(WarnSpec { at: Some(_), .. })
+        );
+        let (field, schema) = self.field(at, field)?;
+        self.can_hold(name, &field, schema, &check);
+        let check = with_empty_uuid(schema, check);
+        let id = format!("{name}:{field}");
+        Some(Rule { only, id, controllers: controllers.cloned(), at, field, check })
+    }
+
+    fn range(&mut self, &RangeSpec { ref field, min, max }: &RangeSpec) -> Check {
+        match (min, max) {
+            (None, None) => {
+                self.problem(format!("range: {field} has neither min nor max"));
+            }
+            (Some(min), Some(max)) if min > max => {
+                self.problem(format!("range: {field} can never be in {min}…{max}"));
+            }
+            _ => {}
+        }
+        Check::Range { min, max }
+    }
+
+    fn requires(&mut self, requires: &RequiresSpec) -> Option<Check> {
+        let newest = self.versions.newest();
+        let (base, _) = self.field(newest, &requires.field)?;
+        if requires.needs.is_empty() {
+            self.problem(format!("requires: {base} needs nothing"));
+        }
+        let needs = requires.needs.iter();
+        let needs =
+            needs.map(|name| self.field(newest, &format!("{base}.{name}")).map(|(path, _)| path));
+        Some(Check::Requires { needs: needs.collect::<Option<_>>()? })
+    }
+
+    fn upgrade(&mut self, upgrade: &UpgradeSpec) -> Option<Check> {
+        let path = self.upgrade_path(&upgrade.path)?;
+        let running = match &upgrade.running {
+            Some(running) => Some(self.field(self.versions.newest(), running)?),
+            None => None,
+        };
+        if let Some((running, schema)) = &running {
+            self.is_of_type("upgrade", running, schema, "string");
+        }
+        Some(Check::Upgrade {
+            or_wanted: upgrade.or_wanted || running.is_none(),
+            running: running.map(|(path, _)| path),
+            reading: upgrade.reading,
+            path,
+            no_downgrade: upgrade.no_downgrade,
+        })
+    }
+
+    fn warn(&mut self, warn: &WarnSpec, at: VersionIndex) -> Option<Check> {
+        let unlike = warn.unlike.iter();
+        let unlike = unlike.map(|other| self.field(at, other).map(|(path, _)| path));
+        Some(Check::Warn {
+            unlike: unlike.collect::<Option<_>>()?,
+            is: warn.is.as_ref().map(|value| Json::owned(value.to_string())),
+            unless: jsons(&warn.unless),
+            message: warn.message.clone(),
+        })
+    }
+
+    /// The version of a name; without one, the newest.
+    fn version(&mut self, name: Option<&str>) -> Option<VersionIndex> {
+        let Some(name) = name else {
+            return Some(self.versions.newest());
+        };
+        let found = self.versions.named(name);
+        if found.is_none() {
+            let known = self.versions.names();
+            self.problem(format!("at: the CRD has no version {name:?}; it has {known}"));
+        }
+        found
+    }
+
+    /// The upgrade path of a name.
+    pub(super) fn upgrade_path(&mut self, name: &str) -> Option<UpgradePath> {
+        let found = self.paths.get(name).cloned();
+        if found.is_none() {
+            let known = self.paths.keys().cloned().collect::<Vec<_>>().join(", ");
+            self.problem(format!(
+                "there is no upgrade path {name:?} under paths; there is {known}"
+            ));
+        }
+        found
+    }
+
+    /// A field that must be in the schema of a version.
+    fn field(&mut self, at: VersionIndex, text: &str) -> Option<(Path, &'a Schema)> {
+        let version = self.versions.at(at);
+        let problem = match Path::parse(text) {
+            Ok(path) => match version.schema.find(&path) {
+                Ok(schema) => return Some((path, schema)),
+                Err(missing) => {
+                    let (name, hint) = (missing.name, missing.did_you_mean());
+                    format!("{path}: {} has no {name:?} there{hint}", version.name)
+                }
+            },
+            Err(error) => error,
+        };
+        self.problem(problem);
+        None
+    }
+
+    /// A rule whose field has another type could never hold.
+    fn can_hold(&mut self, name: &str, field: &Path, schema: &Schema, check: &Check) {
+        let (wanted, values) = match check {
+            Check::Duration | Check::Upgrade { .. } => (Some("string"), &[][..]),
+            Check::Range { .. } => (Some("integer"), &[][..]),
+            Check::Requires { .. } => (Some("object"), &[][..]),
+            Check::Immutable { unset } => (None, unset.as_slice()),
+            Check::Warn { is, .. } => (None, is.as_slice()),
+            Check::Deprecated { .. } => (None, &[][..]),
+        };
+        for value in values.iter().filter(|value| !schema.admits(value)) {
+            self.problem(format!("{name}: {field} can never be {}", value.to_text()));
+        }
+        if let Some(wanted) = wanted {
+            self.is_of_type(name, field, schema, wanted);
+        }
+    }
+
+    fn is_of_type(&mut self, name: &str, field: &Path, schema: &Schema, wanted: &str) {
+        if let Some(kind) = schema.kind.as_deref().filter(|kind| *kind != wanted) {
+            self.problem(format!("{name}: {field} is of type {kind}, not {wanted}"));
+        }
+    }
+}
+
+fn jsons(values: &[Value]) -> Vec<Json<'static>> {
+    values.iter().map(|value| Json::owned(value.to_string())).collect()
+}
+
+/// An empty string is no UUID, so it is none that was set.
+fn with_empty_uuid(schema: &Schema, check: Check) -> Check {
+    match check {
+        Check::Immutable { mut unset } if schema.format.as_deref() == Some("uuid") => {
+            unset.push(Json::string(""));
+            Check::Immutable { unset }
+        }
+        check => check,
+    }
+}

@@ -1,0 +1,143 @@
+//! Upgrade paths: which version may follow which, as it is written and as it is checked.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use crate::apimachinery::is_qualified_name;
+use crate::definition::problems::{Problems, line};
+use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
+
+/// Which version may follow which.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "UpgradePath")]
+pub(super) struct UpgradePathSpec {
+    /// From a range to a range, or as far as a step goes. One that fits is enough.
+    #[serde(default)]
+    pub(super) rules: Vec<HopSpec>,
+    /// Neighbours versions and their neighbours.
+    #[serde(default)]
+    pub(super) versions: Vec<NeighboursSpec>,
+    /// An annotation that turns the check off for an object, unless its value is `false`.
+    pub(super) opt_out: Option<String>,
+    /// An annotation that allows going back, unless its value is `false`. Upgrades stay checked.
+    pub(super) downgrade_opt_out: Option<String>,
+}
+
+/// A rule of an upgrade path.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Hop")]
+pub(super) struct HopSpec {
+    /// Running versions: a range such as `7.17` or `>=8.18 <9`; `*` for any.
+    pub(super) from: String,
+    /// Versions that may follow, as a range. Only newer ones: older ones are named under `versions`.
+    pub(super) to: Option<String>,
+    /// Or how far: `patch`, `minor`, `major`.
+    pub(super) step: Option<ReachSpec>,
+}
+
+/// How far an upgrade goes at most.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename = "Step")]
+pub(super) enum ReachSpec {
+    /// The next major version.
+    Major,
+    /// The next minor version of the same major one.
+    Minor,
+    /// Another patch of the same minor version.
+    Patch,
+}
+
+/// A version with the ones it may come from and go back to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Neighbours")]
+pub(super) struct NeighboursSpec {
+    /// The version.
+    pub(super) version: String,
+    /// The versions that may become this one.
+    #[serde(default)]
+    pub(super) upgrade_from: Vec<String>,
+    /// The older versions that this one may become.
+    #[serde(default)]
+    pub(super) downgrade_to: Vec<String>,
+}
+
+/// An upgrade path with the annotations that turn it off.
+#[derive(Clone, Debug)]
+pub(crate) struct UpgradePath {
+    pub(crate) path: Graph,
+    pub(crate) opt_out: Option<String>,
+    pub(crate) downgrade_opt_out: Option<String>,
+}
+
+impl UpgradePath {
+    /// Reads the path `name` and checks that every version on it can be reached.
+    pub(super) fn compile(
+        name: &str,
+        spec: &Spanned<UpgradePathSpec>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let mut bad = Vec::new();
+        let UpgradePathSpec { rules, versions, opt_out, downgrade_opt_out } = &spec.value;
+        let mut path = Graph::default();
+        for hop in rules {
+            match (Range::parse(&hop.from), hop.target()) {
+                (Ok(from), Ok(to)) => path.rules.push(Hop { from, to }),
+                (from, to) => bad.extend(from.err().into_iter().chain(to.err())),
+            }
+        }
+        path.exact.extend(versions.iter().filter_map(|neighbours| neighbours.read(&mut bad)));
+        bad.extend(path.never());
+        for (name, key) in [("optOut", opt_out), ("downgradeOptOut", downgrade_opt_out)] {
+            let key = key.as_ref().filter(|key| !is_qualified_name(key));
+            bad.extend(key.map(|key| format!("{name}: {key:?} is no annotation key")));
+        }
+        let unknown = path.unknown();
+        bad.extend(unknown.iter().map(|version| {
+            format!("{version} is named as a neighbour, but has no entry under versions")
+        }));
+        let unreachable = path.unreachable();
+        bad.extend(unreachable.iter().map(|version| {
+            format!("no other version leads to {version}: it could never be upgraded to")
+        }));
+        if path.rules.is_empty() && path.exact.is_empty() {
+            bad.push("allows nothing: give it rules or versions".to_owned());
+        }
+        let is_good = bad.is_empty();
+        for message in bad {
+            problems.add(line(spec), format!("paths.{name}: {message}"));
+        }
+        let (opt_out, downgrade_opt_out) = (opt_out.clone(), downgrade_opt_out.clone());
+        is_good.then_some(Self { path, opt_out, downgrade_opt_out })
+    }
+}
+
+impl HopSpec {
+    fn target(&self) -> Result<Target, String> {
+        match (&self.to, self.step) {
+            (Some(to), None) => Range::parse(to).map(Target::Range),
+            (None, Some(step)) => Ok(Target::Reach(match step {
+                ReachSpec::Major => Reach::Major,
+                ReachSpec::Minor => Reach::Minor,
+                ReachSpec::Patch => Reach::Patch,
+            })),
+            _ => Err(format!("the rule from {:?} needs either `to` or `step`", self.from)),
+        }
+    }
+}
+
+impl NeighboursSpec {
+    fn read(&self, bad: &mut Vec<String>) -> Option<Neighbours> {
+        let mut read = |text: &String| {
+            let version = upgrade::version(text);
+            if version.is_none() {
+                bad.push(format!("{text:?} is no version"));
+            }
+            version
+        };
+        let version = read(&self.version);
+        let upgrade_from = self.upgrade_from.iter().filter_map(&mut read).collect();
+        let downgrade_to = self.downgrade_to.iter().filter_map(&mut read).collect();
+        Some(Neighbours { version: version?, upgrade_from, downgrade_to })
+    }
+}

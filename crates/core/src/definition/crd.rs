@@ -1,0 +1,157 @@
+//! The CRD of a definition: its identity, its versions, and their order.
+
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::problems::{Problems, line};
+use super::version::{Version, Versions};
+use super::{schema::Schema, step::StepSpec, yaml};
+
+/// A `CustomResourceDefinition` with the names that are needed of it.
+pub(super) struct Crd {
+    pub(super) document: Value,
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) plural: String,
+}
+
+impl Crd {
+    /// Reads the CRD in the file that a definition names. `read` gives its text.
+    pub(super) fn read(
+        file: &Spanned<String>,
+        read: &mut dyn FnMut(&str) -> io::Result<String>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let (at_line, file) = (line(file), &file.value);
+        let mut problem = |message: String| problems.add(at_line, format!("crd: {message}"));
+        let text = match read(file) {
+            Ok(text) => text,
+            Err(error) => {
+                problem(format!("cannot read {file:?}: {error}"));
+                return None;
+            }
+        };
+        let document: Value = match serde_saphyr::from_str(&text) {
+            Ok(document) => document,
+            Err(error) => {
+                let (at, message) = yaml::explain(&error);
+                problem(format!("{file}:{at}: {message}"));
+                return None;
+            }
+        };
+        if document.get("kind").and_then(Value::as_str) != Some("CustomResourceDefinition") {
+            problem(format!("{file} is not a CustomResourceDefinition"));
+            return None;
+        }
+        let mut text = |pointer: &str| {
+            let text = document.pointer(pointer).and_then(Value::as_str);
+            let text = text.filter(|text| !text.is_empty()).map(str::to_owned);
+            if text.is_none() {
+                problem(format!("{file}: no {}", pointer.replace('/', ".")));
+            }
+            text
+        };
+        let group = text("/spec/group");
+        let kind = text("/spec/names/kind");
+        let plural = text("/spec/names/plural");
+        Some(Self { group: group?, kind: kind?, plural: plural?, document })
+    }
+
+    /// The versions in the order of the steps. Every version must be reached.
+    pub(super) fn versions(
+        &self,
+        at_line: u64,
+        steps: &[Spanned<StepSpec>],
+        problems: &mut Problems,
+    ) -> Option<Versions> {
+        Versions::new(order(self.unordered(at_line, problems)?, steps, problems)?)
+    }
+
+    fn unordered(&self, at_line: u64, problems: &mut Problems) -> Option<Vec<Version>> {
+        let list = self.document.pointer("/spec/versions").and_then(Value::as_array);
+        let mut versions = Vec::new();
+        for version in list.into_iter().flatten() {
+            let Some(name) = version.get("name").and_then(Value::as_str) else {
+                problems.add(at_line, "crd: a version without a name");
+                return None;
+            };
+            let Some(schema) = version.pointer("/schema/openAPIV3Schema") else {
+                problems.add(
+                    at_line,
+                    format!(
+                        "crd: version {name} has no schema.openAPIV3Schema to check the definition by"
+                    ),
+                );
+                return None;
+            };
+            let flag = |key: &str| version.get(key).and_then(Value::as_bool) == Some(true);
+            versions.push(Version {
+                name: Arc::from(name),
+                api_version: format!("{}/{name}", self.group),
+                schema: Schema::read(schema),
+                storage: flag("storage"),
+                served: flag("served"),
+            });
+        }
+        if versions.iter().filter(|version| version.storage).count() != 1 {
+            problems.add(at_line, "crd: exactly one version must have storage: true");
+            return None;
+        }
+        Some(versions)
+    }
+}
+
+fn order(
+    mut versions: Vec<Version>,
+    steps: &[Spanned<StepSpec>],
+    problems: &mut Problems,
+) -> Option<Vec<Version>> {
+    let names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
+    let known = names.join(", ");
+    let mut ordered: Vec<Version> = Vec::new();
+    let mut good = true;
+    for (index, step) in steps.iter().enumerate() {
+        let StepSpec { from, to, .. } = &step.value;
+        let before = ordered.last().filter(|last| index > 0 && *last.name != *from.value);
+        if let Some(Version { name: last, .. }) = before {
+            let (at_line, from) = (line(from), &from.value);
+            problems.add(
+                at_line,
+                format!("this step starts at {from:?}, the one before ends at {last:?}"),
+            );
+            return None;
+        }
+        for name in Some(from).filter(|_| index == 0).into_iter().chain([to]) {
+            let is_it = |version: &Version| *version.name == *name.value;
+            if let Some(index) = versions.iter().position(is_it) {
+                ordered.push(versions.remove(index));
+                continue;
+            }
+            good = false;
+            let (at_line, name) = (line(name), &name.value);
+            problems.add(
+                at_line,
+                match ordered.iter().any(is_it) {
+                    true => {
+                        format!("version {name:?} is reached twice: steps go from oldest to newest")
+                    }
+                    false => format!("the CRD has no version {name:?}; it has {known}"),
+                },
+            );
+        }
+    }
+    if !good {
+        return None;
+    }
+    if steps.is_empty() && versions.len() == 1 {
+        return Some(versions);
+    }
+    if let Some(Version { name, .. }) = versions.first() {
+        problems.add(0, format!("no step leads to version {name:?} of the CRD: write one, with no operations if nothing changed"));
+        return None;
+    }
+    Some(ordered)
+}

@@ -1,0 +1,254 @@
+//! A kind: its versions, what happens between them, and how it is loaded.
+
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::problems::{BadDefinition, Problems, line};
+use super::step::{Step, StepSummary};
+use super::version::{Version, VersionIndex, Versions};
+use super::{
+    admission::Admission, crd::Crd, document::Document, embedded::EMBEDDED, rollout::Rollout,
+    side::Side,
+};
+
+/// A kind, compiled: its versions and what happens between them.
+#[derive(Debug)]
+pub struct Kind {
+    pub(crate) name: Arc<str>,
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) versions: Versions,
+    /// Each leads from a version to the next newer one, oldest first.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) rollout: Option<Rollout>,
+    pub(crate) admission: Admission,
+    pub(crate) crd: Value,
+}
+
+impl Kind {
+    /// Reads and checks a definition. `read` gives the text of the CRD file it names; `file` is the definition's own name
+    /// in messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place.
+    pub fn load(
+        file: &str,
+        text: &str,
+        read: &mut dyn FnMut(&str) -> io::Result<String>,
+    ) -> Result<Self, BadDefinition> {
+        let mut problems = Problems::new(file);
+        let kind = Self::compile(text, read, &mut problems);
+        problems.into_result(kind)
+    }
+
+    /// Reads and checks a definition whose CRD is at hand too, both as YAML or JSON. The file that the definition names
+    /// under `crd` is not looked for, and `definition` is its own name in messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its line.
+    ///
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    ///
+    /// let crd = r#"
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// metadata: {name: boats.example.com}
+    /// spec:
+    ///   group: example.com
+    ///   names: {kind: Boat, plural: boats}
+    ///   versions:
+    ///   - name: v1
+    ///     served: true
+    ///     storage: false
+    ///     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}}
+    ///   - name: v2
+    ///     served: true
+    ///     storage: true
+    ///     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}}
+    /// "#;
+    /// let definition = "
+    /// apiVersion: pointsman.dev/v1
+    /// kind: KindDefinition
+    /// crd: boats.crd.yaml
+    /// steps:
+    /// - from: v1
+    ///   to: v2
+    ///   operations:
+    ///   - rename: {from: spec.length, to: spec.meters}
+    /// ";
+    /// let boat = Kind::from_crd(definition, crd)?;
+    /// assert_eq!(boat.versions().collect::<Vec<_>>(), ["v1", "v2"]);
+    ///
+    /// let bad = Kind::from_crd(&definition.replace("spec.meters", "spec.metres"), crd).unwrap_err();
+    /// assert!(bad.to_string().contains(r#"did you mean "meters"?"#), "{bad}");
+    /// # Ok::<(), pointsman_core::definition::BadDefinition>(())
+    /// ```
+    pub fn from_crd(definition: &str, crd: &str) -> Result<Self, BadDefinition> {
+        Self::load("definition", definition, &mut |_| Ok(crd.to_owned()))
+    }
+
+    /// The definitions that are built in.
+    ///
+    /// # Errors
+    /// None in a build that passed its tests.
+    pub fn embedded() -> Result<Vec<Self>, BadDefinition> {
+        EMBEDDED
+            .iter()
+            .map(|(file, text, crd)| Self::load(file, text, &mut |_| Ok((*crd).to_owned())))
+            .collect()
+    }
+
+    fn compile(
+        text: &str,
+        read: &mut dyn FnMut(&str) -> io::Result<String>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let document = Document::read(text, problems)?;
+        let crd = Crd::read(&document.crd, read, problems)?;
+        let versions = crd.versions(line(&document.crd), &document.steps, problems)?;
+        let rollout = match &document.rollout {
+            Some(spec) => Some(spec.value.hash.compile(&versions, line(spec), problems)?),
+            None => None,
+        };
+        let steps = steps(&document, &versions, rollout.as_ref(), problems);
+        let admission = match &document.admission {
+            Some(spec) => Admission::compile(spec, &crd.group, &versions, problems)?,
+            None => Admission::none(&crd.group),
+        };
+        Some(Self {
+            name: document.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
+            group: crd.group,
+            plural: crd.plural,
+            kind: crd.kind,
+            versions,
+            steps,
+            rollout,
+            admission,
+            crd: crd.document,
+        })
+    }
+
+    /// What the command line calls this kind.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The API group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The kind of its objects.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The plural, as in URLs.
+    #[must_use]
+    pub fn plural(&self) -> &str {
+        &self.plural
+    }
+
+    /// The versions, oldest first.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        self.versions.iter().map(|version| version.name.as_ref())
+    }
+
+    /// The version that is stored, as the CRD says.
+    #[must_use]
+    pub fn storage(&self) -> &str {
+        &self.versions.storage().name
+    }
+
+    /// The `CustomResourceDefinition` as the definition gives it.
+    #[must_use]
+    pub fn crd(&self) -> &Value {
+        &self.crd
+    }
+
+    /// What happens between the versions, oldest first.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepSummary> {
+        self.steps.iter().map(Step::summary).collect()
+    }
+
+    /// The version whose shape the rollout hash is made of, if there is a rollout hash.
+    #[must_use]
+    pub fn hash_version(&self) -> Option<&str> {
+        self.rollout.as_ref().map(|rollout| self.version_at(rollout.at).name.as_ref())
+    }
+
+    /// The rollout hash in one line, if there is one.
+    #[must_use]
+    pub fn rollout(&self) -> Option<String> {
+        let of = &self.rollout.as_ref()?.of;
+        let at = self.hash_version()?;
+        Some(match self.force_annotation() {
+            Some(force) => format!("{of} at {at}, forced by annotation {force}"),
+            None => format!("{of} at {at}"),
+        })
+    }
+
+    /// The annotation that forces a rollout, if there is one.
+    #[must_use]
+    pub fn force_annotation(&self) -> Option<&str> {
+        self.rollout.as_ref()?.force.as_deref()
+    }
+
+    /// The index of a version, by its name.
+    pub(crate) fn version(&self, name: &str) -> Option<VersionIndex> {
+        self.versions.named(name)
+    }
+
+    /// The version of an index, which this kind has given.
+    pub(crate) fn version_at(&self, index: VersionIndex) -> &Version {
+        self.versions.at(index)
+    }
+
+    /// The step that leads to a version from the one before. The oldest has none.
+    pub(crate) fn step_to(&self, index: VersionIndex) -> Option<&Step> {
+        self.steps.get(index.step()?)
+    }
+
+    /// The steps from one version to another, in the order they are taken, each with the side that it leads to.
+    pub(crate) fn steps_between(
+        &self,
+        from: VersionIndex,
+        to: VersionIndex,
+    ) -> impl Iterator<Item = (Side, &Step)> {
+        let between = |from: VersionIndex, to: VersionIndex| {
+            self.steps.iter().take(to.step_count()).skip(from.step_count())
+        };
+        let up = between(from, to).map(|step| (Side::Newer, step));
+        up.chain(between(to, from).rev().map(|step| (Side::Older, step)))
+    }
+}
+
+fn steps(
+    document: &Document,
+    versions: &Versions,
+    rollout: Option<&Rollout>,
+    problems: &mut Problems,
+) -> Vec<Step> {
+    let hashed = rollout.map(|rollout| rollout.at);
+    let status = document
+        .rollout
+        .as_ref()
+        .and_then(|rollout| rollout.value.status.as_ref().map(|status| (status, line(rollout))));
+    let mut steps = Vec::new();
+    for (spec, (older, newer, index)) in document.steps.iter().zip(versions.neighbours()) {
+        let status = status.filter(|_| hashed == Some(index));
+        steps.push(Step::compile(spec, older, newer, status, problems));
+    }
+    if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
+        problems.add(at_line, "rollout.status: no step leads to the version that is hashed");
+    }
+    steps
+}

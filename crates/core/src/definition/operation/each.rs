@@ -1,0 +1,114 @@
+//! `each`: the same operations for each item of a list, or each value of a map.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::compiler::{Compile, Compiler};
+use super::implied::{Holder, filled_requirements, level};
+use super::mapping::{Fragment, Items, Mapping, Operation, Unexplained};
+use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place, schema::Schema};
+use crate::json::Json;
+
+/// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Each")]
+pub(crate) struct EachSpec<O> {
+    /// The list or map, at the same place in both versions.
+    #[serde(rename = "in")]
+    within: Option<String>,
+    /// The list or map in the older version, where the place differs.
+    from: Option<String>,
+    /// The list or map in the newer version, where the place differs.
+    to: Option<String>,
+    /// The field of the older version that tells items of a list apart. Defaults to the schema's
+    /// `x-kubernetes-list-map-keys`, else to a required `name`; without one, an item is known by its whole content.
+    key: Option<String>,
+    /// What changed inside.
+    #[schemars(with = "Vec<O>")]
+    operations: Vec<Spanned<O>>,
+}
+
+impl<O: Compile> Compile for EachSpec<O> {
+    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+        let places = compiler.one_or_two("each", ("in", &self.within), &self.from, &self.to)?;
+        let (path, older, newer) = (&places.older.path, &places.older.schema, &places.newer.schema);
+        let (Some(older_item), Some(newer_item)) = (&older.each, &newer.each) else {
+            compiler.problem(format!("each: {path} is no list and no map in both versions"));
+            return None;
+        };
+        if older.kind != newer.kind {
+            compiler
+                .problem(format!("each: {path} is a list in one version and a map in the other"));
+        }
+        let mut inside = compiler.inside(older_item, newer_item);
+        let mut operations = inside.operations(&self.operations, &[]);
+        operations.extend(filled_requirements(older_item, newer_item, &operations));
+        let keys = self.keys(&mut inside, older, &operations)?;
+        let level = level(older_item, newer_item, operations, Holder::Item);
+        Some(Operation::between("each", places, Each(Items { level, keys })))
+    }
+}
+
+impl<O> EachSpec<O> {
+    /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
+    fn keys(
+        &self,
+        inside: &mut Compiler<'_>,
+        list: &Schema,
+        operations: &[Operation],
+    ) -> Option<Sides<Vec<Path>>> {
+        let mut keys = Sides::<Vec<Path>>::default();
+        if !list.is("array") {
+            return Some(keys);
+        }
+        let required = |schema: &Schema| schema.required.contains("name");
+        let names = match &self.key {
+            Some(key) => vec![key.clone()],
+            None if !list.list_keys.is_empty() => list.list_keys.clone(),
+            None if required(inside.older) && required(inside.newer) => vec!["name".to_owned()],
+            None => Vec::new(),
+        };
+        for name in names {
+            let older = inside.place(Side::Older, &name)?.path;
+            let touching =
+                operations.iter().find(|operation| operation.touches(Side::Older, &older));
+            let newer = match touching {
+                None => older.clone(),
+                Some(operation) if operation.is_same() => {
+                    operation.places.newer.first()?.path.clone()
+                }
+                Some(Operation { name: operation, .. }) => {
+                    inside.problem(format!(
+                        "each: {name} tells the items apart, so {operation} cannot change it"
+                    ));
+                    return None;
+                }
+            };
+            keys.older.push(older);
+            keys.newer.push(newer);
+        }
+        Some(keys)
+    }
+}
+
+/// A list or map at both places. Its items are converted one by one where they stand, so as a whole it is the same.
+#[derive(Debug)]
+struct Each(Items);
+
+impl Mapping for Each {
+    fn map<'a>(&self, _: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        vec![from.first().cloned().flatten()]
+    }
+
+    /// The list or map itself; what is inside is compared under its own operations.
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        let outside = |place: &Place| Schema { each: None, ..place.schema.clone() };
+        Unexplained::schemas(outside(older), outside(newer))
+    }
+
+    fn items(&self) -> Option<&Items> {
+        Some(&self.0)
+    }
+}

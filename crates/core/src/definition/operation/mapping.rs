@@ -1,0 +1,190 @@
+//! An operation as it runs: where it stands on both sides, and what becomes of the values there.
+//!
+//! A mapping may lose. What makes a conversion lossless is the comparison of the way there and back, which keeps whatever
+//! would not come back by itself; so no operation says what it loses, and none can forget it.
+//!
+//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and comes back as `fast`: nothing
+//! is kept. An older `Quick`, which the schema may allow too, maps to `Quick` and would come back as `fast`: it is kept.
+
+use std::fmt;
+
+use crate::definition::side::{Side, Sides};
+use crate::definition::{path::Path, place::Place, schema::Schema};
+use crate::json::Json;
+
+/// A value at each place of one side; `None` is absence.
+pub(crate) type Fragment<'a> = Vec<Option<Json<'a>>>;
+
+/// What an operation makes of values, in both directions.
+pub(super) trait Mapping: fmt::Debug + Send + Sync {
+    /// Maps the values of one side to the other side's places. `to` is the side that is written, `places` are its places.
+    fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a>;
+
+    /// What the comparison of the schemas is left with at the first place of each side, which messages call `at`.
+    fn unexplained(&self, _at: &str, _older: &Place, _newer: &Place) -> Unexplained {
+        Unexplained::default()
+    }
+
+    /// The places that a description names, of those of one side.
+    fn described<'p>(&self, places: &'p [Place]) -> &'p [Place] {
+        places
+    }
+
+    /// What happens inside a list or map.
+    fn items(&self) -> Option<&Items> {
+        None
+    }
+
+    /// Whether the value is the same on both sides.
+    fn is_same(&self) -> bool {
+        false
+    }
+
+    /// Whether a value of the older field always shows in the first newer one.
+    fn shows(&self) -> bool {
+        self.is_same()
+    }
+
+    /// Whether the newer version has nothing in the place of the older field.
+    fn drops(&self) -> bool {
+        false
+    }
+}
+
+/// What an operation does not explain by itself.
+#[derive(Default)]
+pub(crate) struct Unexplained {
+    /// Why the operation cannot work here.
+    pub(crate) problem: Option<String>,
+    /// Two schemas that have to agree for the rest.
+    pub(crate) schemas: Option<Sides<Schema>>,
+}
+
+impl Unexplained {
+    pub(super) fn schemas(older: Schema, newer: Schema) -> Self {
+        Self { problem: None, schemas: Some(Sides { older, newer }) }
+    }
+}
+
+/// One operation, both directions.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    /// Its key in the definition; `required` for one that loading adds.
+    pub(crate) name: &'static str,
+    pub(crate) places: Sides<Vec<Place>>,
+    mapping: Box<dyn Mapping>,
+}
+
+impl Operation {
+    pub(super) fn new(
+        name: &'static str,
+        places: Sides<Vec<Place>>,
+        mapping: impl Mapping + 'static,
+    ) -> Self {
+        Self { name, places, mapping: Box::new(mapping) }
+    }
+
+    /// One place on each side.
+    pub(super) fn between(
+        name: &'static str,
+        places: Sides<Place>,
+        mapping: impl Mapping + 'static,
+    ) -> Self {
+        Self::new(name, places.map(|place| vec![place]), mapping)
+    }
+
+    /// Maps the values of one side to the other side's places. `to` is the side that is written.
+    pub(crate) fn map<'a>(&self, to: Side, from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        self.mapping.map(to, self.places.of(to), from)
+    }
+
+    /// What happens inside, if this is about the items of a list or map.
+    pub(crate) fn items(&self) -> Option<&Items> {
+        self.mapping.items()
+    }
+
+    /// Whether the value is the same on both sides.
+    pub(crate) fn is_same(&self) -> bool {
+        self.mapping.is_same()
+    }
+
+    /// Whether the newer version has nothing in the place of the older field.
+    pub(crate) fn drops(&self) -> bool {
+        self.mapping.drops()
+    }
+
+    /// Whether a value of the older field always shows in the first newer one.
+    pub(crate) fn shows(&self) -> bool {
+        self.mapping.shows()
+    }
+
+    /// The places of both sides.
+    pub(crate) fn all_places(&self) -> impl Iterator<Item = &Place> {
+        self.places.older.iter().chain(&self.places.newer)
+    }
+
+    /// Whether this is about what other operations leave of an object.
+    pub(crate) fn is_remainder(&self) -> bool {
+        self.all_places().any(|place| place.remainder)
+    }
+
+    /// Whether a field of a side, its holder or its inside is a place of this operation.
+    pub(crate) fn touches(&self, side: Side, path: &Path) -> bool {
+        let mut places = self.places.of(side).iter();
+        places.any(|place| place.path.starts_with(path) || path.starts_with(&place.path))
+    }
+
+    /// What the comparison of the schemas is left with. `name` makes the name of a path in messages.
+    pub(crate) fn unexplained(
+        &self,
+        name: impl FnOnce(&Path) -> String,
+    ) -> Option<(String, Unexplained)> {
+        let (older, newer) = (self.places.older.first()?, self.places.newer.first()?);
+        let at = name(&older.path);
+        let unexplained = self.mapping.unexplained(&at, older, newer);
+        Some((at, unexplained))
+    }
+
+    fn describe(&self, prefix: &str) -> Vec<String> {
+        let ids = |side| {
+            let places = self.mapping.described(self.places.of(side)).iter();
+            places.map(|place| format!("{prefix}{}", place.id)).collect::<Vec<_>>().join(" + ")
+        };
+        let (older, newer, name) = (ids(Side::Older), ids(Side::Newer), self.name);
+        let mut lines = vec![match (older.is_empty(), newer.is_empty()) {
+            (true, false) => format!("{name} {newer}"),
+            (false, false) if older != newer => format!("{name} {older} <-> {newer}"),
+            _ => format!("{name} {older}"),
+        }];
+        if let Some(items) = self.items() {
+            lines.extend(items.level.describe(&format!("{newer}[*].")));
+        }
+        lines
+    }
+}
+
+/// Operations on one object, and how the objects on their way are handled.
+#[derive(Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) operations: Vec<Operation>,
+    /// Objects on the way that this side does not go without: they stay when they are emptied.
+    pub(crate) stays: Sides<Vec<Path>>,
+}
+
+impl Level {
+    /// One line for each operation. What loading adds by itself is left out: the user did not write it.
+    pub(crate) fn describe(&self, prefix: &str) -> Vec<String> {
+        let operations = self.operations.iter();
+        let written = operations
+            .filter(|operation| operation.name != "required" && !operation.is_remainder());
+        written.flat_map(|operation| operation.describe(prefix)).collect()
+    }
+}
+
+/// What happens inside a list or map.
+#[derive(Debug)]
+pub(crate) struct Items {
+    pub(crate) level: Level,
+    /// What tells the items of a list apart. Nothing for a map, whose keys do.
+    pub(crate) keys: Sides<Vec<Path>>,
+}

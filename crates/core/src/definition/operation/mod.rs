@@ -1,0 +1,25 @@
+//! Operations: what can change between two versions, each in a file of its own.
+//!
+//! A file holds all there is to know of an operation: how it is written (`…Spec`), what is checked when a definition is
+//! loaded ([`compiler::Compile`]), and what it makes of values in both directions, leaves to the comparison of the schemas
+//! and says of itself ([`mapping::Mapping`]). A new operation is a file, a line here, and a variant in `spec.rs`.
+
+mod blank;
+mod compiler;
+mod each;
+mod implied;
+mod mapping;
+mod move_into_map;
+mod one_sided;
+mod place_spec;
+mod retype;
+mod same;
+mod spec;
+mod split;
+mod values;
+mod wrap;
+
+pub(super) use compiler::Compiler;
+pub(super) use implied::{Holder, filled_requirements, level};
+pub(crate) use mapping::{Fragment, Items, Level, Operation};
+pub(super) use spec::OperationSpec;

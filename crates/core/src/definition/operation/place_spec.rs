@@ -1,0 +1,34 @@
+//! Where an operation stands, as it is written: one path for both versions, or a path for each.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A field at two places.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Pair")]
+pub(crate) struct PairSpec {
+    /// Where the older version has it.
+    pub(super) from: String,
+    /// Where the newer version has it.
+    pub(super) to: String,
+}
+
+/// A field at the same place in both versions, or at two.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "takes a path, or {from: PATH, to: PATH}", rename = "Place")]
+pub(crate) enum PlaceSpec {
+    /// The same path in both versions.
+    Path(String),
+    /// Two paths.
+    Pair(PairSpec),
+}
+
+impl PlaceSpec {
+    /// The paths in the older and in the newer version.
+    pub(super) fn paths(&self) -> (&str, &str) {
+        match self {
+            Self::Path(path) => (path, path),
+            Self::Pair(pair) => (&pair.from, &pair.to),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `move` and `rename`: the same value at another place, or under another name.
+
+use super::mapping::{Fragment, Mapping, Operation, Unexplained};
+use super::{compiler::Compiler, place_spec::PairSpec};
+use crate::definition::{place::Place, side::Side};
+use crate::json::Json;
+
+/// The operation `name` from one place to the other.
+pub(super) fn same(
+    name: &'static str,
+    pair: &PairSpec,
+    compiler: &mut Compiler<'_>,
+) -> Option<Operation> {
+    compiler.between(name, &pair.from, &pair.to, Same)
+}
+
+/// The same value at both places.
+#[derive(Debug)]
+pub(super) struct Same;
+
+impl Mapping for Same {
+    fn map<'a>(&self, _: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        vec![from.first().cloned().flatten()]
+    }
+
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        Unexplained::schemas(older.schema.clone(), newer.schema.clone())
+    }
+
+    fn is_same(&self) -> bool {
+        true
+    }
+}

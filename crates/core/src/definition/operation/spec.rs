@@ -1,0 +1,59 @@
+//! All operations there are, as they are written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::compiler::{Compile, Compiler};
+use super::place_spec::{PairSpec, PlaceSpec};
+use super::{
+    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
+    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
+    wrap::wrapped,
+};
+use crate::definition::side::Side;
+
+/// One change between two versions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename = "Operation")]
+pub(crate) enum OperationSpec {
+    /// The newer version has a field that the older one does not.
+    Add(OneSidedSpec),
+    /// A string of the older version that means "no value" is absent in the newer one.
+    Blank(BlankSpec),
+    /// The older version has a field that the newer one does not.
+    Drop(OneSidedSpec),
+    /// The same operations for each item of a list, or each value of a map.
+    Each(EachSpec<Self>),
+    /// A field stands at another place.
+    Move(PairSpec),
+    /// A field of the older version becomes an entry of a map that both versions have.
+    MoveIntoMap(MoveIntoMapSpec),
+    /// A field has another name (the same as `move`).
+    Rename(PairSpec),
+    /// One string of the older version is several fields of the newer one, such as `host:port`.
+    Split(SplitSpec),
+    /// A scalar has another type: string on one side, number or boolean on the other.
+    Type(PlaceSpec),
+    /// Values have other names.
+    Values(ValuesSpec),
+    /// A single value of the older version is a list with one element in the newer one.
+    Wrap(PlaceSpec),
+}
+
+impl Compile for OperationSpec {
+    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+        match self {
+            Self::Add(field) => field.compile("add", Side::Newer, compiler),
+            Self::Blank(blank) => blank.compile(compiler),
+            Self::Drop(field) => field.compile("drop", Side::Older, compiler),
+            Self::Each(each) => each.compile(compiler),
+            Self::Move(pair) => same("move", pair, compiler),
+            Self::MoveIntoMap(moved) => moved.compile(compiler),
+            Self::Rename(pair) => same("rename", pair, compiler),
+            Self::Split(split) => split.compile(compiler),
+            Self::Type(place) => retyped(place, compiler),
+            Self::Values(values) => values.compile(compiler),
+            Self::Wrap(place) => wrapped(place, compiler),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `split`: one string of the older version is several fields of the newer one, such as `host:port`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::compiler::{Compile, Compiler};
+use super::mapping::{Fragment, Mapping, Operation};
+use super::retype::retype;
+use crate::definition::side::{Side, Sides};
+use crate::{definition::place::Place, json::Json};
+
+/// One string that becomes several fields.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Split")]
+pub(crate) struct SplitSpec {
+    /// The string of the older version.
+    field: String,
+    /// The fields of the newer version, in the order of the parts. Strings, numbers or booleans.
+    into: Vec<String>,
+    /// What stands between the parts. Parts are split off from the right, so `[::1]:80` has two.
+    separator: String,
+}
+
+impl Compile for SplitSpec {
+    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+        if self.separator.is_empty() || self.into.len() < 2 {
+            compiler.problem("split: needs a separator and at least two fields in `into`");
+            return None;
+        }
+        let whole = compiler.place(Side::Older, &self.field);
+        let parts: Vec<_> =
+            self.into.iter().map(|part| compiler.place(Side::Newer, part)).collect();
+        let places =
+            Sides { older: vec![whole?], newer: parts.into_iter().collect::<Option<Vec<_>>>()? };
+        for place in places.older.iter().chain(places.newer.iter().take(1)) {
+            if !place.schema.is("string") {
+                compiler.problem(format!("split: {} must be a string", place.path));
+            }
+        }
+        for Place { path, schema, .. } in places.newer.iter().skip(1) {
+            if schema.is("object") || schema.is("array") {
+                compiler.problem(format!("split: {path} must be a string, a number or a boolean"));
+            }
+        }
+        Some(Operation::new("split", places, Split { separator: self.separator.clone() }))
+    }
+}
+
+/// The older string is the newer parts.
+#[derive(Debug)]
+struct Split {
+    separator: String,
+}
+
+impl Mapping for Split {
+    fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        match to {
+            Side::Newer => self.parts(from.first().cloned().flatten(), places),
+            Side::Older => vec![self.joined(from)],
+        }
+    }
+
+    /// Even a string that is not of this form: the first part then shows it whole.
+    fn shows(&self) -> bool {
+        true
+    }
+}
+
+impl Split {
+    fn parts<'a>(&self, whole: Option<Json<'a>>, places: &[Place]) -> Fragment<'a> {
+        let none = || places.iter().map(|_| None).collect::<Fragment<'a>>();
+        let Some(whole) = whole else { return none() };
+        let Some(text) = whole.as_str().map(|text| text.into_owned()) else {
+            return none();
+        };
+        let mut parts: Vec<&str> = text.rsplitn(places.len(), &self.separator).collect();
+        parts.reverse();
+        let typed = |(part, place): (&&str, &Place)| retype(Json::string(part), place).map(Some);
+        let parts: Option<Fragment<'_>> = parts.iter().zip(places).map(typed).collect();
+        // Where a part cannot be what its field must be, the string is not of this form: the first field shows it whole.
+        let mut parts = parts.unwrap_or_else(|| vec![Some(whole.clone())]);
+        parts.resize(places.len(), None);
+        parts
+    }
+
+    fn joined<'a>(&self, parts: &[Option<Json<'a>>]) -> Option<Json<'a>> {
+        let present: Vec<_> =
+            parts.iter().map_while(|part| part.as_ref().filter(|part| !part.is_null())).collect();
+        if present.is_empty() {
+            return None;
+        }
+        let text = |part: &Json<'_>| {
+            part.as_str().map(|text| text.into_owned()).or_else(|| part.scalar().map(str::to_owned))
+        };
+        let texts: Option<Vec<String>> = present.into_iter().map(text).collect();
+        texts.map(|texts| Json::string(&texts.join(&self.separator)))
+    }
+}

@@ -1,0 +1,146 @@
+//! A step: the conversion between two neighbouring versions.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::compare::{AcceptSpec, compare};
+use super::operation::{
+    Compiler, Holder, Level, Operation, OperationSpec, filled_requirements, level,
+};
+use super::problems::{Problems, line};
+use super::rollout::{RolloutStatus, RolloutStatusSpec};
+use super::schema::{Schema, properties};
+use super::side::{Side, Sides};
+use super::{path::Path, version::Version};
+
+/// The conversion between two neighbouring versions. Each operation works in both directions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Step")]
+pub(super) struct StepSpec {
+    /// The older version.
+    #[schemars(with = "String")]
+    pub(super) from: Spanned<String>,
+    /// The newer version.
+    #[schemars(with = "String")]
+    pub(super) to: Spanned<String>,
+    /// What changed. A field that no operation names is carried as it is.
+    #[serde(default)]
+    #[schemars(with = "Vec<OperationSpec>")]
+    operations: Vec<Spanned<OperationSpec>>,
+    /// Differences between the two schemas that are meant as they are.
+    #[serde(default)]
+    #[schemars(with = "Vec<AcceptSpec>")]
+    accept: Vec<Spanned<AcceptSpec>>,
+}
+
+/// The conversion between two neighbouring versions, as it runs.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) versions: Sides<Arc<str>>,
+    /// The annotation that holds what only this side can say, on an object of the other side.
+    pub(crate) kept: Sides<String>,
+    pub(crate) level: Level,
+    /// Fields that a complete object has, in both versions.
+    pub(crate) complete: Vec<Sides<Path>>,
+    /// Top-level fields that must be objects where they are present.
+    pub(crate) objects: Vec<String>,
+    pub(crate) status: Option<RolloutStatus>,
+}
+
+/// What happens between two neighbouring versions, for people.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StepSummary {
+    /// The older version.
+    pub from: String,
+    /// The newer version.
+    pub to: String,
+    /// One line for each operation.
+    pub operations: Vec<String>,
+}
+
+/// The prefix of the annotations that hold kept fields.
+const KEPT: &str = "pointsman.dev/kept-";
+
+impl Step {
+    /// Compiles a step. `status` is how the status of its two versions speaks of a rollout, and the line that says so.
+    pub(super) fn compile(
+        spec: &Spanned<StepSpec>,
+        older: &Version,
+        newer: &Version,
+        status: Option<(&RolloutStatusSpec, u64)>,
+        problems: &mut Problems,
+    ) -> Self {
+        let versions = Sides { older, newer };
+        let names = versions.clone().map(|version| version.name.clone());
+        let schemas = versions.map(|version| &version.schema);
+        let status = status.and_then(|(status, line)| {
+            status.compile(&mut Compiler::new(problems, schemas.older, schemas.newer, line))
+        });
+        let handled: Vec<Path> = status.iter().flat_map(RolloutStatus::handled).cloned().collect();
+        let at_line = line(spec);
+        let spec = &spec.value;
+        let mut operations = Compiler::new(problems, schemas.older, schemas.newer, at_line)
+            .operations(&spec.operations, &handled);
+        compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
+        operations.extend(filled_requirements(schemas.older, schemas.newer, &operations));
+        let level = level(schemas.older, schemas.newer, operations, Holder::Root);
+        Self {
+            kept: names.clone().map(|name| format!("{KEPT}{name}")),
+            versions: names,
+            complete: complete(&schemas, &level.operations),
+            objects: objects(&schemas),
+            level,
+            status,
+        }
+    }
+
+    /// What happens in this step, for people.
+    pub(super) fn summary(&self) -> StepSummary {
+        let mut operations = self.level.describe("");
+        operations.extend(self.status.iter().flat_map(RolloutStatus::describe));
+        let Sides { older, newer } = &self.versions;
+        StepSummary { from: older.to_string(), to: newer.to_string(), operations }
+    }
+}
+
+/// The fields by which both versions tell a complete object: `spec`, and what both require in it. They survive the
+/// conversion as they are, so an object is complete in both versions or in none.
+fn complete(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<Sides<Path>> {
+    let spec = Path::default().join("spec");
+    let (Some(older_spec), true) = (schemas.older.at(&spec), schemas.newer.at(&spec).is_some())
+    else {
+        return Vec::new();
+    };
+    let mut fields = vec![Sides { older: spec.clone(), newer: spec.clone() }];
+    for name in &older_spec.required {
+        let older = spec.join(name);
+        let newer = match operations.iter().find(|operation| operation.touches(Side::Older, &older))
+        {
+            None => Some(older.clone()),
+            Some(operation) => {
+                let is_whole =
+                    operation.places.older.first().is_some_and(|place| place.path == older);
+                let first = operation.places.newer.first();
+                first.filter(|_| operation.shows() && is_whole).map(|place| place.path.clone())
+            }
+        };
+        if let Some(newer) = newer.filter(|newer| schemas.newer.requires(newer)) {
+            fields.push(Sides { older, newer });
+        }
+    }
+    fields
+}
+
+/// Top-level fields that are objects in both versions.
+fn objects(schemas: &Sides<&Schema>) -> Vec<String> {
+    let is_object = |schema: Option<&Schema>| schema.is_none_or(|schema| schema.is("object"));
+    properties(schemas.older, schemas.newer)
+        .filter(|(name, ..)| !matches!(*name, "apiVersion" | "kind" | "metadata"))
+        .filter(|(_, older, newer)| is_object(*older) && is_object(*newer))
+        .map(|(name, ..)| name.to_owned())
+        .collect()
+}

@@ -1,0 +1,44 @@
+//! What is wrong with a file that is no YAML, or not the YAML that was expected, in the words of somebody who writes one.
+
+use std::borrow::Cow;
+
+use serde_saphyr::localizer::Localizer;
+use serde_saphyr::{DefaultMessageFormatter, Error, Location};
+
+/// The line of an error, 0 where there is none, and what is wrong there.
+pub(super) fn explain(error: &Error) -> (u64, String) {
+    (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
+}
+
+fn message(error: &Error) -> String {
+    match error {
+        Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            unknown("operation", variant, expected)
+        }
+        Error::ExpectedMappingEndAfterEnumVariantValue { .. } => {
+            "two operations in one entry: begin each with `- `".to_owned()
+        }
+        Error::AliasError { error, .. } => message(error.without_snippet()),
+        error => {
+            error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace))
+        }
+    }
+}
+
+/// The library's English without the place, which the problem itself says. Rendering also escapes control characters.
+struct WithoutPlace;
+
+impl Localizer for WithoutPlace {
+    fn attach_location<'a>(&self, base: Cow<'a, str>, _: Location) -> Cow<'a, str> {
+        base
+    }
+}
+
+/// The message for a name that is not one of those that are known, with the one that was meant.
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
+    let near = distances.min().filter(|(distance, _)| *distance <= name.len().max(3) / 2);
+    let hint = near.map_or_else(|| ".".to_owned(), |(_, near)| format!(", did you mean {near:?}?"));
+    format!("unknown {what} {name:?}{hint} Known here: {}", known.join(", "))
+}

@@ -1,0 +1,354 @@
+//! A JSON value and the members of an object, each opened where somebody looks into it.
+
+use std::borrow::Cow;
+
+use super::normal::normal;
+use super::scan::{self, unescape};
+
+/// A JSON value: text nobody looked into, or one level opened.
+#[derive(Clone, Debug)]
+pub(crate) enum Json<'a> {
+    Text(Cow<'a, str>),
+    Object(Members<'a>),
+    Array(Vec<Self>),
+}
+
+/// The members of an object, in the order they came. Names are unique.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
+
+/// An object that names a member twice: readers disagree which one counts, so we do not choose.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Duplicate(pub(crate) String);
+
+impl<'a> Json<'a> {
+    pub(crate) const NULL: Self = Json::Text(Cow::Borrowed("null"));
+
+    /// Wraps text that is known to be valid JSON.
+    pub(crate) fn borrowed(text: &'a str) -> Self {
+        Json::Text(Cow::Borrowed(text.trim_matches(WHITESPACE)))
+    }
+
+    /// Wraps text that is known to be valid JSON and that we own.
+    pub(crate) fn owned(text: String) -> Self {
+        Json::Text(Cow::Owned(text))
+    }
+
+    /// A JSON string.
+    pub(crate) fn string(value: &str) -> Self {
+        let mut text = String::with_capacity(value.len() + 2);
+        scan::escape(value, &mut text);
+        Json::Text(Cow::Owned(text))
+    }
+
+    /// Parses text from outside.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map(|raw| Self::borrowed(raw.get()))
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Json::Text(text) if text == "null")
+    }
+
+    pub(crate) fn is_object(&self) -> bool {
+        match self {
+            Json::Text(text) => text.starts_with('{'),
+            Json::Object(_) => true,
+            Json::Array(_) => false,
+        }
+    }
+
+    pub(crate) fn is_array(&self) -> bool {
+        match self {
+            Json::Text(text) => text.starts_with('['),
+            Json::Object(_) => false,
+            Json::Array(_) => true,
+        }
+    }
+
+    /// The text of a string, if this is one.
+    pub(crate) fn as_str(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Json::Text(text) if text.starts_with('"') => Some(unescape(text)),
+            _ => None,
+        }
+    }
+
+    /// The text of a scalar as it is written: `null`, `true`, `12`, `"a"`.
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) if !text.starts_with(['{', '[']) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What kind of value this is, in the words of OpenAPI.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Json::Object(_) => "object",
+            Json::Array(_) => "array",
+            Json::Text(text) => match text.as_bytes().first() {
+                Some(b'{') => "object",
+                Some(b'[') => "array",
+                Some(b'"') => "string",
+                Some(b't' | b'f') => "boolean",
+                Some(b'n') => "null",
+                _ => "number",
+            },
+        }
+    }
+
+    /// The same with its article, as a message says it.
+    pub(crate) fn a_type_name(&self) -> &'static str {
+        match self.type_name() {
+            "array" => "an array",
+            "boolean" => "a boolean",
+            "null" => "null",
+            "number" => "a number",
+            "object" => "an object",
+            _ => "a string",
+        }
+    }
+
+    /// Opens this value as an object, in place. `None` if it is none.
+    pub(crate) fn open(&mut self) -> Result<Option<&mut Members<'a>>, Duplicate> {
+        if let Json::Text(text) = self {
+            if !text.starts_with('{') {
+                return Ok(None);
+            }
+            let members = match text {
+                Cow::Borrowed(text) => Members::split(text)?,
+                Cow::Owned(text) => Members::split(text)?.into_owned(),
+            };
+            *self = Json::Object(members);
+        }
+        Ok(match self {
+            Json::Object(members) => Some(members),
+            Json::Array(_) | Json::Text(_) => None,
+        })
+    }
+
+    /// Opens this value as a list, in place. `None` if it is none.
+    pub(crate) fn open_array(&mut self) -> Option<&mut Vec<Self>> {
+        if let Json::Text(text) = self {
+            if !text.starts_with('[') {
+                return None;
+            }
+            let elements = match text {
+                Cow::Borrowed(text) => scan::elements(text).map(Self::borrowed).collect(),
+                Cow::Owned(text) => {
+                    scan::elements(text).map(|e| Self::owned(e.to_owned())).collect()
+                }
+            };
+            *self = Json::Array(elements);
+        }
+        match self {
+            Json::Array(elements) => Some(elements),
+            Json::Object(_) | Json::Text(_) => None,
+        }
+    }
+
+    /// Looks at one member without opening anything for good.
+    pub(crate) fn get(&self, name: &str) -> Option<Json<'_>> {
+        match self {
+            Json::Object(members) => members.get(name).map(Json::view),
+            Json::Text(text) if text.starts_with('{') => scan::members(text)
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| Json::borrowed(value)),
+            Json::Array(_) | Json::Text(_) => None,
+        }
+    }
+
+    /// Looks at the members without opening anything for good. Empty if this is no object.
+    pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
+        match self {
+            Json::Object(members) => {
+                members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect()
+            }
+            Json::Text(text) if text.starts_with('{') => {
+                scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect()
+            }
+            Json::Array(_) | Json::Text(_) => Vec::new(),
+        }
+    }
+
+    /// The members, a repeated name as often as it stands. Empty if this is no object.
+    pub(crate) fn into_members(self) -> Vec<(Cow<'a, str>, Self)> {
+        match self {
+            Json::Object(members) => members.0,
+            Json::Text(Cow::Borrowed(text)) if text.starts_with('{') => {
+                scan::members(text).map(|(name, value)| (name, Self::borrowed(value))).collect()
+            }
+            Json::Text(Cow::Owned(text)) if text.starts_with('{') => scan::members(&text)
+                .map(|(name, value)| (Cow::Owned(name.into_owned()), Self::owned(value.to_owned())))
+                .collect(),
+            Json::Array(_) | Json::Text(_) => Vec::new(),
+        }
+    }
+
+    /// Looks at the elements without opening anything for good. Empty if this is no list.
+    pub(crate) fn elements(&self) -> Vec<Json<'_>> {
+        match self {
+            Json::Array(elements) => elements.iter().map(Json::view).collect(),
+            Json::Text(text) if text.starts_with('[') => {
+                scan::elements(text).map(Json::borrowed).collect()
+            }
+            Json::Object(_) | Json::Text(_) => Vec::new(),
+        }
+    }
+
+    /// The same value, borrowed. Opened levels are written out.
+    pub(crate) fn view(&self) -> Json<'_> {
+        match self {
+            Json::Text(text) => Json::Text(Cow::Borrowed(text)),
+            Json::Object(_) | Json::Array(_) => Json::owned(self.to_text()),
+        }
+    }
+
+    /// The same value, free of the request it came with.
+    pub(crate) fn into_owned<'b>(self) -> Json<'b> {
+        match self {
+            Json::Text(text) => Json::Text(Cow::Owned(text.into_owned())),
+            Json::Object(members) => Json::Object(members.into_owned()),
+            Json::Array(elements) => {
+                Json::Array(elements.into_iter().map(Json::into_owned).collect())
+            }
+        }
+    }
+
+    /// Whether two values are the same value: members in any order, strings in any spelling, numbers compared as exact
+    /// decimals (the API server writes `1.0` as `1`). Null is not absence, and an empty list is not null.
+    pub(crate) fn same(&self, other: &Json<'_>) -> bool {
+        match (self, other) {
+            (Json::Text(a), Json::Text(b)) if a == b => true,
+            _ => {
+                self.type_name() == other.type_name()
+                    && normal(&self.to_text()) == normal(&other.to_text())
+            }
+        }
+    }
+
+    /// The text of this value, without a copy where nothing was opened.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Json::Text(text) => Cow::Borrowed(text),
+            Json::Object(_) | Json::Array(_) => Cow::Owned(self.to_text()),
+        }
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    pub(crate) fn write(&self, out: &mut String) {
+        match self {
+            Json::Text(text) => out.push_str(text),
+            Json::Object(members) => {
+                out.push('{');
+                for (index, (name, value)) in members.0.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    scan::escape(name, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+            Json::Array(elements) => {
+                out.push('[');
+                for (index, element) in elements.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    element.write(out);
+                }
+                out.push(']');
+            }
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Splits the text of an object into its members.
+    pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
+        let members: Vec<_> =
+            scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
+        match repeated(&members) {
+            Some(name) => Err(Duplicate(name)),
+            None => Ok(Self(members)),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+        self.0.into_iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json<'a>)> {
+        self.0.iter_mut().map(|entry| (&*entry.0, &mut entry.1))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
+        self.0.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
+        let index = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.remove(index).1)
+    }
+
+    /// Replaces a member where it stands, or appends it.
+    pub(crate) fn set(&mut self, name: &str, value: Json<'a>) {
+        match self.get_mut(name) {
+            Some(place) => *place = value,
+            None => self.0.push((Cow::Owned(name.to_owned()), value)),
+        }
+    }
+
+    fn into_owned<'b>(self) -> Members<'b> {
+        Members(
+            self.0
+                .into_iter()
+                .map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned()))
+                .collect(),
+        )
+    }
+}
+
+/// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
+fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
+    const FEW: usize = 48;
+    if members.len() <= FEW {
+        let mut rest = members;
+        while let Some(((name, _), tail)) = rest.split_first() {
+            if tail.iter().any(|(other, _)| other == name) {
+                return Some(name.to_string());
+            }
+            rest = tail;
+        }
+        return None;
+    }
+    let mut seen = std::collections::HashSet::with_capacity(members.len());
+    members.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.to_string())
+}
+
+/// White space between JSON tokens (RFC 8259 §2).
+const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

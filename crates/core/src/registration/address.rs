@@ -1,0 +1,175 @@
+//! Where the API server finds the webhooks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use super::names::dashed;
+use crate::{apimachinery::is_dns_subdomain, webhook::ControllerVersion};
+
+/// A text that is no address the API server could call.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadAddress {
+    /// Not the name of an object in a namespace.
+    #[error("write it as namespace/name, in lower case")]
+    Name,
+    /// What is behind the colon is not between 1 and 65535.
+    #[error("{port:?} is no port")]
+    Port {
+        /// What is there.
+        port: String,
+    },
+    /// Another scheme than https, or none.
+    #[error("the API server calls https:// only")]
+    Scheme,
+    /// No host, or more than a host, a port and a path.
+    #[error("the API server takes a host, a port and a path only")]
+    Url,
+}
+
+/// An object in a namespace, as `namespace/name`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NamespacedName {
+    namespace: String,
+    name: String,
+}
+
+impl FromStr for NamespacedName {
+    type Err = BadAddress;
+
+    fn from_str(text: &str) -> Result<Self, BadAddress> {
+        Self::read(text, str::to_owned)
+    }
+}
+
+impl NamespacedName {
+    /// Reads a text whose name, as `plain` has it, the API server takes.
+    fn read(text: &str, plain: impl Fn(&str) -> String) -> Result<Self, BadAddress> {
+        match text.split_once('/') {
+            Some((namespace, name))
+                if is_dns_subdomain(namespace) && is_dns_subdomain(&plain(name)) =>
+            {
+                Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(BadAddress::Name),
+        }
+    }
+}
+
+impl fmt::Display for NamespacedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A Service, as `namespace/name:port`; the port is 443 if none is given.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Service {
+    name: NamespacedName,
+    port: u16,
+}
+
+impl FromStr for Service {
+    type Err = BadAddress;
+
+    fn from_str(text: &str) -> Result<Self, BadAddress> {
+        Self::read(text, str::to_owned)
+    }
+}
+
+impl Service {
+    /// Reads a Service for each controller version: `{version}` in its name stands for the version, with dashes.
+    ///
+    /// # Errors
+    /// As for any other Service.
+    pub fn per_version(text: &str) -> Result<Self, BadAddress> {
+        // What comes to stand in that place fits everywhere in a name.
+        Self::read(text, |name| name.replace(VERSION, "0"))
+    }
+
+    fn read(text: &str, plain: impl Fn(&str) -> String) -> Result<Self, BadAddress> {
+        let (name, port) = match text.rsplit_once(':') {
+            Some((name, port)) => {
+                let number = port.parse().ok().filter(|port| *port > 0);
+                (name, number.ok_or_else(|| BadAddress::Port { port: port.to_owned() })?)
+            }
+            None => (text, 443),
+        };
+        Ok(Self { name: NamespacedName::read(name, plain)?, port })
+    }
+}
+
+/// An `https://` URL of a host, with or without a port and a path. `{version}` in it stands for the controller version,
+/// with dashes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Url(String);
+
+impl FromStr for Url {
+    type Err = BadAddress;
+
+    fn from_str(text: &str) -> Result<Self, BadAddress> {
+        let rest = text.strip_prefix("https://").ok_or(BadAddress::Scheme)?;
+        let has_host = !rest.is_empty() && !rest.starts_with('/');
+        if !has_host || text.contains(['@', '?', '#']) || text.contains(char::is_whitespace) {
+            return Err(BadAddress::Url);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Url {
+    /// Whether there is more than a host and a port.
+    fn has_path(&self) -> bool {
+        // After the scheme's two slashes.
+        self.0.splitn(4, '/').nth(3).is_some_and(|path| !path.is_empty())
+    }
+}
+
+/// How the API server reaches a webhook.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Address {
+    /// A Service in the cluster.
+    Service(Service),
+    /// An address of any other kind.
+    Url(Url),
+}
+
+impl Address {
+    /// Whether each controller version has an address of its own.
+    #[must_use]
+    pub fn is_per_version(&self) -> bool {
+        match self {
+            Self::Service(service) => service.name.name.contains(VERSION),
+            Self::Url(url) => url.0.contains(VERSION),
+        }
+    }
+
+    /// For the conversion webhook, which all controller versions share. A URL may name a path of its own.
+    pub(super) fn for_conversion(&self) -> Value {
+        match self {
+            Self::Url(url) if url.has_path() => json!({"url": url.0}),
+            _ => self.at("/convert", str::to_owned),
+        }
+    }
+
+    /// For an admission webhook of a controller version.
+    pub(super) fn for_version(&self, version: &ControllerVersion, path: &str) -> Value {
+        self.at(path, |text| text.replace(VERSION, &dashed(version)))
+    }
+
+    fn at(&self, path: &str, named: impl Fn(&str) -> String) -> Value {
+        match self {
+            Self::Service(Service { name: NamespacedName { namespace, name }, port }) => {
+                json!({"service": {"namespace": namespace, "name": named(name), "port": port, "path": path}})
+            }
+            Self::Url(Url(url)) => {
+                json!({"url": format!("{}{path}", named(url).trim_end_matches('/'))})
+            }
+        }
+    }
+}
+
+/// What stands for the controller version in an address.
+const VERSION: &str = "{version}";

@@ -1,0 +1,113 @@
+//! The webhook configurations of one controller version.
+
+use serde_json::{Value, json};
+
+use super::document::{metadata, not_being_deleted, set};
+use super::{client_config::ClientConfig, names::unique};
+use crate::{definition::Kind, webhook::ControllerVersion};
+
+/// Which objects a pair of configurations selects.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Selection<'a> {
+    /// Those that carry the version's label, before or after a change.
+    Labelled,
+    /// Those that carry another version's label, for a server that only looks on: nothing is stamped, and nothing waits
+    /// for it.
+    Shadowed(&'a ControllerVersion),
+    /// Those without a label: for the default version alone.
+    Unlabelled,
+}
+
+/// The mutating and the validating configuration for one controller version of a kind; the validating one alone where
+/// it only looks on.
+#[must_use]
+pub fn webhooks(
+    kind: &Kind,
+    version: &ControllerVersion,
+    selection: Selection<'_>,
+    client: &ClientConfig,
+) -> Vec<Value> {
+    let of = |calls| configuration(kind, version, selection, client, calls);
+    match selection {
+        Selection::Shadowed(_) => vec![of(Calls::Validate)],
+        Selection::Labelled | Selection::Unlabelled => vec![of(Calls::Mutate), of(Calls::Validate)],
+    }
+}
+
+/// Which of the two webhooks a configuration calls.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Calls {
+    Mutate,
+    Validate,
+}
+
+fn configuration(
+    kind: &Kind,
+    version: &ControllerVersion,
+    selection: Selection<'_>,
+    client: &ClientConfig,
+    calls: Calls,
+) -> Value {
+    let (document, call) = match calls {
+        Calls::Mutate => ("MutatingWebhookConfiguration", "mutate"),
+        Calls::Validate => ("ValidatingWebhookConfiguration", "validate"),
+    };
+    let (suffix, selector) = selector(kind, version, selection);
+    // The group belongs to the name: other groups may have a kind with the same plural.
+    let of = format!("{suffix}.{}.{}", kind.plural(), kind.group());
+    let mut webhook = json!({
+        "name": format!("{call}-{of}"),
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": client.for_version(version, &format!("/{call}")),
+        "failurePolicy": match selection {
+            Selection::Shadowed(_) => "Ignore",
+            // Nothing of this kind is written unjudged: down means wait, and two replicas mean it is not down.
+            Selection::Labelled | Selection::Unlabelled => "Fail",
+        },
+        "matchConditions": [not_being_deleted()],
+        "matchPolicy": "Equivalent",
+        "objectSelector": {"matchExpressions": [selector]},
+        "rules": [rule(kind)],
+        "sideEffects": "None",
+        "timeoutSeconds": 10,
+    });
+    if calls == Calls::Mutate {
+        // Called again if a later webhook changed the object, since the hash must be of what is stored.
+        set(&mut webhook, "reinvocationPolicy", "IfNeeded".into());
+    }
+    let mut metadata = metadata(&format!("pointsman-{of}"));
+    client.annotate(&mut metadata);
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": document,
+        "metadata": metadata,
+        "webhooks": [webhook],
+    })
+}
+
+/// What tells the names of configurations apart, and which objects they select.
+fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> (String, Value) {
+    let key = &kind.admission.version_label;
+    let carries = |version: &ControllerVersion| json!({"key": key, "operator": "In", "values": [version.as_str()]});
+    match selection {
+        Selection::Labelled => (format!("v{}", unique(version)), carries(version)),
+        Selection::Shadowed(other) => {
+            (format!("v{}-shadows-v{}", unique(version), unique(other)), carries(other))
+        }
+        Selection::Unlabelled => {
+            ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"}))
+        }
+    }
+}
+
+fn rule(kind: &Kind) -> Value {
+    let served = kind.versions.iter().filter(|version| version.served);
+    let versions: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
+    json!({
+        "apiGroups": [kind.group()],
+        "apiVersions": versions,
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [kind.plural()],
+        "scope": kind.crd.pointer("/spec/scope").cloned().unwrap_or_else(|| json!("*")),
+    })
+}

@@ -1,0 +1,81 @@
+//! `clientConfig`: where a webhook is, and whose certificate it must show.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::address::{Address, NamespacedName};
+use super::document::set;
+use crate::webhook::ControllerVersion;
+
+/// How the API server connects to a webhook.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ClientConfig {
+    /// Where it is.
+    pub address: Address,
+    /// Whose certificate it must show.
+    pub trust: Trust,
+}
+
+/// Whose certificates the API server takes for a webhook's.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Trust {
+    /// Those of these authorities.
+    CaBundle(CaBundle),
+    /// Those of the authority that signed a cert-manager `Certificate`: cert-manager writes it into the document.
+    CertManager(NamespacedName),
+    /// Those of public authorities, as the API server's host knows them.
+    SystemRoots,
+}
+
+/// Certificates of authorities.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CaBundle(String);
+
+/// Bytes that hold no certificate in PEM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("no certificate in it: it must be PEM")]
+pub struct NoCertificate;
+
+impl CaBundle {
+    /// Takes the bytes of a PEM file as they are.
+    ///
+    /// # Errors
+    /// No certificate begins in it. What is in the certificates is the API server's to check.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, NoCertificate> {
+        if !String::from_utf8_lossy(pem).contains("-----BEGIN CERTIFICATE-----") {
+            return Err(NoCertificate);
+        }
+        Ok(Self(STANDARD.encode(pem)))
+    }
+}
+
+impl ClientConfig {
+    /// The stanza for the conversion webhook.
+    pub(super) fn for_conversion(&self) -> Value {
+        self.trusting(self.address.for_conversion())
+    }
+
+    /// The stanza for an admission webhook of a controller version.
+    pub(super) fn for_version(&self, version: &ControllerVersion, path: &str) -> Value {
+        self.trusting(self.address.for_version(version, path))
+    }
+
+    fn trusting(&self, mut config: Value) -> Value {
+        if let Trust::CaBundle(CaBundle(bundle)) = &self.trust {
+            set(&mut config, "caBundle", bundle.as_str().into());
+        }
+        config
+    }
+
+    /// Asks cert-manager, by an annotation, to write its authority into a document
+    /// (<https://cert-manager.io/docs/concepts/ca-injector/>).
+    pub(super) fn annotate(&self, metadata: &mut Value) {
+        if let Trust::CertManager(certificate) = &self.trust {
+            let mut annotations = metadata.get("annotations").cloned().unwrap_or(Value::Null);
+            set(&mut annotations, "cert-manager.io/inject-ca-from", certificate.to_string().into());
+            set(metadata, "annotations", annotations);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What all documents have in common.
+
+use serde_json::{Map, Value, json};
+
+/// Sets a member of an object, or of null as if it were an empty one.
+pub(super) fn set(object: &mut Value, name: &str, value: Value) {
+    if object.is_null() {
+        *object = Value::Object(Map::new());
+    }
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+/// The metadata of an object that is wholly ours.
+pub(super) fn metadata(name: &str) -> Value {
+    json!({
+        "name": name,
+        "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"},
+    })
+}
+
+/// An object that is going must be let go, also while no server is up: its finalizers are removed by updates.
+pub(super) fn not_being_deleted() -> Value {
+    json!({"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"})
+}

@@ -1,0 +1,177 @@
+//! Versions, and the hops between them that are allowed.
+//!
+//! Say any version may go to the next minor one, 7.17 to any 8, and 8.18 and later to any 9. From 7.16.0 to 9.0.0 there
+//! is no hop. A search over the versions that the rules name, and the first of each next minor and major one, finds the
+//! way 7.16.0, 7.17.0, 8.18.0, 9.0.0; the refusal names the first of them, 7.17.0.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
+
+use semver::Version;
+
+use super::hop::{Hop, Neighbours, Target};
+use super::{refused::Refused, version::same};
+
+/// Which version may follow which, by rules and by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) rules: Vec<Hop>,
+    /// Exact versions and their neighbours.
+    pub(crate) exact: Vec<Neighbours>,
+}
+
+impl Graph {
+    /// Whether `wanted` may follow `running`.
+    pub(crate) fn allow(&self, running: &Version, wanted: &Version) -> Result<(), Refused> {
+        if self.hop(running, wanted) {
+            return Ok(());
+        }
+        Err(Refused {
+            running: running.clone(),
+            wanted: wanted.clone(),
+            next: self.next(running, wanted),
+        })
+    }
+
+    /// Whether one hop leads there.
+    fn hop(&self, from: &Version, to: &Version) -> bool {
+        let order = to.cmp_precedence(from);
+        let up = || {
+            self.rules.iter().any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
+                || self.exact.iter().any(|exact| {
+                    same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from))
+                })
+        };
+        let down = || {
+            self.exact.iter().any(|exact| {
+                same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to))
+            })
+        };
+        match order {
+            Ordering::Equal => true,
+            Ordering::Greater => up(),
+            Ordering::Less => down(),
+        }
+    }
+
+    /// The first version on the shortest way, over the versions that the rules speak of.
+    fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
+        // Where nothing leads back, a way never goes beyond where it leads.
+        let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty());
+        let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
+        let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
+        let mut queue: VecDeque<(Version, Option<Version>)> =
+            VecDeque::from([(running.clone(), None)]);
+        while let Some((at, first)) = queue.pop_front() {
+            if first.is_some() && self.hop(&at, wanted) {
+                return first;
+            }
+            if seen.len() > SEARCHED {
+                return None;
+            }
+            for next in self.neighbours(&at) {
+                if near(&next) && self.hop(&at, &next) && seen.insert(next.clone()) {
+                    let first = first.clone().unwrap_or_else(|| next.clone());
+                    queue.push_back((next, Some(first)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Versions worth trying from one: those the rules name, and the first ones of the next minor and major version.
+    fn neighbours(&self, at: &Version) -> BTreeSet<Version> {
+        let mut versions: BTreeSet<Version> = BTreeSet::from([
+            Version::new(at.major, at.minor.saturating_add(1), 0),
+            Version::new(at.major.saturating_add(1), 0, 0),
+        ]);
+        for rule in &self.rules {
+            versions.extend(rule.from.first());
+            if let Target::Range(range) = &rule.to {
+                versions.extend(range.first());
+            }
+        }
+        for exact in &self.exact {
+            versions.insert(exact.version.clone());
+            versions.extend(exact.downgrade_to.iter().cloned());
+        }
+        versions
+    }
+
+    /// Neighbours versions that no upgrade leads to, although they name versions to come from, or that are not the oldest.
+    pub(crate) fn unreachable(&self) -> Vec<&Version> {
+        let oldest = self
+            .exact
+            .iter()
+            .map(|exact| &exact.version)
+            .min_by(|one, two| one.cmp_precedence(two));
+        let reached = |version: &Version| {
+            let from =
+                self.exact.iter().filter(|exact| exact.version.cmp_precedence(version).is_lt());
+            from.into_iter().any(|exact| self.hop(&exact.version, version))
+                || self.rules.iter().any(|rule| match &rule.to {
+                    Target::Range(range) => range.contains(version),
+                    Target::Reach(_) => true,
+                })
+        };
+        self.exact
+            .iter()
+            .map(|exact| &exact.version)
+            .filter(|version| Some(*version) != oldest && !reached(version))
+            .collect()
+    }
+
+    /// What can never hold, in words.
+    pub(crate) fn never(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for Hop { from, to } in &self.rules {
+            match to {
+                Target::Range(to) if !to.goes_beyond(from) => problems.push(format!(
+                    "the rule from {from} to {to} can never hold: only newer versions may follow"
+                )),
+                _ => {}
+            }
+        }
+        for (index, exact) in self.exact.iter().enumerate() {
+            let version = &exact.version;
+            let before = self.exact.iter().take(index);
+            if before.into_iter().any(|other| same(&other.version, version)) {
+                problems.push(format!("{version} has two entries"));
+            }
+            let is_not_older = |other: &&Version| !other.cmp_precedence(version).is_lt();
+            for other in exact.upgrade_from.iter().filter(is_not_older) {
+                problems.push(format!(
+                    "{version} cannot be upgraded to from {other}, which is not older"
+                ));
+            }
+            for other in exact.downgrade_to.iter().filter(is_not_older) {
+                problems
+                    .push(format!("{version} cannot be downgraded to {other}, which is not older"));
+            }
+        }
+        problems
+    }
+
+    /// Whether anything is said of a version.
+    pub(crate) fn knows(&self, version: &Version) -> bool {
+        self.exact.iter().any(|exact| same(&exact.version, version))
+            || self.rules.iter().any(|rule| {
+                rule.from.contains(version)
+                    || matches!(&rule.to, Target::Range(to) if to.contains(version))
+            })
+    }
+
+    /// Versions that are named as neighbours, but have no entry of their own.
+    pub(crate) fn unknown(&self) -> Vec<&Version> {
+        let named = self
+            .exact
+            .iter()
+            .flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
+        named
+            .filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version)))
+            .collect()
+    }
+}
+
+/// How many versions a search for a way looks at: far beyond the releases between two that anybody runs.
+const SEARCHED: usize = 1000;

@@ -1,0 +1,54 @@
+//! What a definition says of the way between versions.
+
+use semver::Version;
+
+use super::range::Range;
+
+/// From some versions to some others.
+#[derive(Clone, Debug)]
+pub(crate) struct Hop {
+    pub(crate) from: Range,
+    pub(crate) to: Target,
+}
+
+/// Where a hop leads.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// Any newer version in a range.
+    Range(Range),
+    /// As far as that.
+    Reach(Reach),
+}
+
+/// How far one upgrade may go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reach {
+    /// To the next major version at most.
+    Major,
+    /// To the next minor version of the same major one at most.
+    Minor,
+    /// To another patch of the same minor version.
+    Patch,
+}
+
+/// A version that names its neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Neighbours {
+    pub(crate) version: Version,
+    pub(crate) upgrade_from: Vec<Version>,
+    pub(crate) downgrade_to: Vec<Version>,
+}
+
+impl Target {
+    /// Whether it leads to a newer version.
+    pub(super) fn reaches(&self, from: &Version, to: &Version) -> bool {
+        match self {
+            Self::Range(range) => range.contains(to),
+            Self::Reach(Reach::Major) => to.major <= from.major.saturating_add(1),
+            Self::Reach(Reach::Minor) => {
+                to.major == from.major && to.minor <= from.minor.saturating_add(1)
+            }
+            Self::Reach(Reach::Patch) => to.major == from.major && to.minor == from.minor,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Versions as people write them.
+
+use semver::Version;
+
+/// Reads a version as people write it: `2`, `2.17`, `v2.17.1`.
+pub(crate) fn version(text: &str) -> Option<Version> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let (numbers, rest) = match text.find(['-', '+']) {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let dots = numbers.matches('.').count();
+    let missing = match dots {
+        0 => ".0.0",
+        1 => ".0",
+        2 => "",
+        _ => return None,
+    };
+    Version::parse(&format!("{numbers}{missing}{rest}")).ok()
+}
+
+/// The version in an image reference's tag: `repository/image:v26.1.0`, with `--` where a tag cannot have `+`.
+/// `None` for digests, and for tags that are no version.
+pub(crate) fn image_tag(reference: &str) -> Option<Version> {
+    if reference.contains('@') {
+        return None;
+    }
+    let (_, tag) = reference.rsplit_once(':')?;
+    Version::parse(&tag.strip_prefix('v')?.replace("--", "+")).ok()
+}
+
+/// Whether two versions are the same, whatever their build metadata.
+pub(super) fn same(one: &Version, two: &Version) -> bool {
+    one.cmp_precedence(two).is_eq()
+}

@@ -1,0 +1,43 @@
+//! Controller versions.
+
+use std::str::FromStr;
+
+use semver::Version;
+
+use crate::{apimachinery::is_label_value, upgrade};
+
+/// A controller version, as labels spell it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ControllerVersion {
+    text: String,
+    version: Version,
+}
+
+/// A text that is no controller version.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0:?} is no controller version: write it as the label has it, such as 2.17.0")]
+pub struct NotAVersion(String);
+
+impl FromStr for ControllerVersion {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match upgrade::version(text).filter(|_| is_label_value(text)) {
+            Some(version) => Ok(Self { text: text.to_owned(), version }),
+            None => Err(NotAVersion(text.to_owned())),
+        }
+    }
+}
+
+impl ControllerVersion {
+    /// The version as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The version as it is compared.
+    pub(super) fn version(&self) -> &Version {
+        &self.version
+    }
+}

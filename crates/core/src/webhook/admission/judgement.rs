@@ -1,0 +1,163 @@
+//! What is said and counted of one write.
+
+use std::sync::Arc;
+
+use super::{findings::Findings, settings::Enforcement, write::Write};
+use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
+use crate::definition::Kind;
+
+/// What became of a change of the version label.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Flip {
+    /// Refused on entering this version.
+    EnterRefused,
+    /// This version took the object over.
+    Entered,
+    /// This version let the object go.
+    Left,
+    /// Refused on leaving this version.
+    LeaveRefused,
+}
+
+impl Flip {
+    /// The name for metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EnterRefused => "enter_refused",
+            Self::Entered => "entered",
+            Self::Left => "left",
+            Self::LeaveRefused => "leave_refused",
+        }
+    }
+}
+
+/// What a rule led to, for metrics. Names come from definitions, never from objects.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The kind, as its definition names it.
+    pub kind: Arc<str>,
+    /// The rule, as `rule:field`.
+    pub rule: String,
+    /// `deny`, `warn`, or `would_deny`.
+    pub effect: &'static str,
+}
+
+/// The judgement of one write.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// What is denied. Empty in every mode but [`Enforcement::Enforce`].
+    pub errors: Vec<FieldError>,
+    /// What the user is told either way: at most 240 characters each, none of them a control character.
+    pub warnings: Vec<String>,
+    /// What the audit log gets: key without a slash, value of at most 401 characters.
+    pub audit: Vec<(String, String)>,
+    /// What counts.
+    pub verdicts: Vec<Verdict>,
+    /// What became of a change of the label.
+    pub flip: Option<Flip>,
+}
+
+impl Judgement {
+    /// The denial, if it is one.
+    pub(crate) fn status(&self, kind: &Kind, write: &Write<'_>) -> Option<Status> {
+        let name = || ObjectName::of(write.new.json());
+        let errors = || self.errors.clone();
+        let denied = !self.errors.is_empty();
+        denied.then(|| Status::invalid(&kind.group, &kind.kind, name(), errors()))
+    }
+
+    /// Takes the errors to the audit log, and gives back their texts.
+    fn audit_errors(&mut self) -> Vec<String> {
+        let errors = std::mem::take(&mut self.errors);
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        if !texts.is_empty() {
+            self.audit.push(("would-deny".to_owned(), excerpt(&texts.join("; "))));
+        }
+        texts
+    }
+}
+
+/// A judgement that is being made.
+pub(super) struct Judging<'k> {
+    kind: &'k Kind,
+    enforcement: Enforcement,
+    judgement: Judgement,
+}
+
+impl<'k> Judging<'k> {
+    pub(super) fn new(kind: &'k Kind, enforcement: Enforcement) -> Self {
+        Self { kind, enforcement, judgement: Judgement::default() }
+    }
+
+    /// Adds what a rule found.
+    pub(super) fn add(&mut self, rule: &str, found: Findings) {
+        let enforced = self.enforcement == Enforcement::Enforce;
+        for error in found.errors {
+            self.count(rule, if enforced { "deny" } else { "would_deny" });
+            if !self.judgement.errors.contains(&error) {
+                self.judgement.errors.push(error);
+            }
+        }
+        for error in found.known {
+            // A version that only watches has nothing to say of what it would let pass.
+            if self.enforcement != Enforcement::Audit {
+                self.warn(rule, &format!("{error} (it was so before, so it may stay)"));
+            }
+        }
+        for warning in found.warnings {
+            self.warn(rule, &warning);
+        }
+    }
+
+    /// Adds a warning, and counts it.
+    pub(super) fn warn(&mut self, rule: &str, warning: &str) {
+        self.count(rule, "warn");
+        self.say(warning);
+    }
+
+    fn count(&mut self, rule: &str, effect: &'static str) {
+        let verdict = Verdict { kind: self.kind.name.clone(), rule: rule.to_owned(), effect };
+        self.judgement.verdicts.push(verdict);
+    }
+
+    fn say(&mut self, warning: &str) {
+        let warning: String = excerpt(warning).chars().take(WARNING).collect();
+        if !self.judgement.warnings.contains(&warning) {
+            self.judgement.warnings.push(warning);
+        }
+    }
+
+    /// The judgement in the mode of the server. `flip` is what a change of the label comes to where it is not refused,
+    /// and where it is.
+    pub(super) fn finish(mut self, flip: Option<[Flip; 2]>) -> Judgement {
+        let refused = !self.judgement.errors.is_empty() && self.enforcement == Enforcement::Enforce;
+        self.judgement.flip = flip.map(|[passed, stopped]| if refused { stopped } else { passed });
+        if !refused {
+            for error in self.judgement.audit_errors() {
+                if self.enforcement == Enforcement::Warn {
+                    self.say(&format!("not enforced yet: {error}"));
+                }
+            }
+        }
+        self.judgement
+    }
+
+    /// What a server in shadow mode found: for its metrics and the audit log, whatever its mode is.
+    pub(super) fn only_counted(mut self) -> Judgement {
+        self.judgement.warnings.clear();
+        self.judgement.verdicts.retain(|verdict| verdict.effect != "warn");
+        for verdict in &mut self.judgement.verdicts {
+            verdict.effect = "would_deny";
+        }
+        self.judgement.audit_errors();
+        self.judgement
+    }
+}
+
+/// The length of one warning: the API server cuts them at 256 characters once all together exceed 4096
+/// (`apiserver pkg/endpoints/filters/warning.go`).
+const WARNING: usize = 240;

@@ -1,0 +1,40 @@
+//! What the version label of an object says to one server.
+
+use super::{controller::ControllerVersion, settings::Settings, write::Sent};
+use crate::definition::Kind;
+
+/// Whose an object is, by its version label.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Label<'s> {
+    /// The label holds no controller version.
+    Malformed,
+    /// There is no label.
+    None,
+    /// Another controller version's, where this server's is `own`.
+    Other { own: &'s ControllerVersion, version: String },
+    /// This server's.
+    Own,
+}
+
+impl<'s> Label<'s> {
+    /// The label of an object. Without a controller version of its own, every object is a server's own.
+    pub(super) fn of(object: &Sent<'_>, kind: &Kind, settings: &'s Settings) -> Self {
+        match object.label(&kind.admission.version_label) {
+            None if settings.controller.is_none() => Self::Own,
+            None => Self::None,
+            Some(value) => {
+                value.as_str().map_or(Self::Malformed, |text| Self::read(&text, settings))
+            }
+        }
+    }
+
+    /// A label with this value.
+    pub(super) fn read(text: &str, settings: &'s Settings) -> Self {
+        match (&settings.controller, text.parse::<ControllerVersion>()) {
+            (None, _) => Self::Own,
+            (Some(own), _) if own.as_str() == text => Self::Own,
+            (Some(own), Ok(_)) => Self::Other { own, version: text.to_owned() },
+            (Some(_), Err(_)) => Self::Malformed,
+        }
+    }
+}

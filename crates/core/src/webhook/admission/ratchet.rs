@@ -1,0 +1,64 @@
+//! Ratcheting: what was wrong before and is not touched must not stop an update, or nobody could change the object.
+
+use super::compare::same_value;
+use super::write::{Sent, Write};
+use crate::{definition::Path, json::Json, webhook::convert::tree};
+
+/// What a write is excused from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ratchet {
+    /// Everything: metadata and status are written by many who never saw the spec, and must always get through.
+    Everything,
+    /// Nothing: the object is new here.
+    Nothing,
+    /// What an update leaves as it was.
+    Untouched,
+}
+
+impl Ratchet {
+    pub(super) fn of(write: &Write<'_>) -> Self {
+        match &write.old {
+            None => Self::Nothing,
+            Some(old) if same_but_metadata_and_status(&write.new, old) => Self::Everything,
+            Some(_) => Self::Untouched,
+        }
+    }
+
+    /// Whether an error at a path of an object that cannot be taken apart is excused; for a path into a list, what
+    /// counts is the member that the list is in.
+    pub(super) fn excuses(self, write: &Write<'_>, path: &str) -> bool {
+        match (self, &write.old) {
+            (Self::Everything, _) => true,
+            (Self::Untouched, Some(old)) => is_untouched(&write.new, old, path),
+            (Self::Untouched | Self::Nothing, _) => false,
+        }
+    }
+}
+
+fn same_but_metadata_and_status(new: &Sent<'_>, old: &Sent<'_>) -> bool {
+    let (mut new, mut old) = (new.json().members(), old.json().members());
+    for members in [&mut new, &mut old] {
+        members.retain(|(name, _)| !matches!(name.as_ref(), "metadata" | "status"));
+    }
+    let mut both = new.iter();
+    new.len() == old.len()
+        && both.all(|(name, value)| {
+            old.iter().any(|(other, before)| other == name && before.same(value))
+        })
+}
+
+fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {
+    let member = Path::default().join(path.split(['.', '[']).next().unwrap_or(path));
+    let path = Path::parse(path).unwrap_or_else(|_| member.clone());
+    let same = |path: &Path| match (at(new, path), at(old, path)) {
+        (Some(new), Some(old)) => Some(same_value(&new, &old)),
+        (None, None) => None,
+        _ => Some(false),
+    };
+    same(&path).or_else(|| same(&member)).unwrap_or(false)
+}
+
+fn at<'j>(sent: &Sent<'j>, path: &Path) -> Option<Json<'j>> {
+    let mut json = sent.json().clone();
+    tree::get(&mut json, "", path).ok().flatten().cloned()
+}

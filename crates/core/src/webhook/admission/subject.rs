@@ -1,0 +1,104 @@
+//! A write in the version that a rule speaks of.
+
+use super::{compare::same_value, field_path::field_in};
+use crate::definition::{Kind, Path, VersionIndex};
+use crate::json::Json;
+use crate::webhook::convert::{ConvertError, Object, tree};
+
+/// A write whose new object can be taken apart, in the version of the request.
+pub(super) struct Request<'k, 'j> {
+    pub(super) kind: &'k Kind,
+    /// The index of the version.
+    pub(super) at: VersionIndex,
+    pub(super) new: Object<'j>,
+    /// What it was before, where that can be taken apart.
+    pub(super) old: Option<Object<'j>>,
+}
+
+/// The same write in the version of some rules.
+pub(super) struct Subject<'k, 'j> {
+    kind: &'k Kind,
+    /// The version of the fields, and that of the request.
+    at: VersionIndex,
+    request: VersionIndex,
+    new: Object<'j>,
+    old: Option<Object<'j>>,
+    /// The object as it was sent, after and before, where what was before cannot be converted.
+    sent: Option<[Object<'j>; 2]>,
+}
+
+fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
+    let value = tree::get(&mut object.root, "", path).ok().flatten()?;
+    (!value.is_null()).then(|| value.clone())
+}
+
+impl<'k, 'j> Subject<'k, 'j> {
+    /// Converts a write.
+    ///
+    /// # Errors
+    /// Why the new object cannot be converted.
+    pub(super) fn of(request: &Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
+        let Request { kind, .. } = *request;
+        let mut new = request.new.clone();
+        new.convert(kind, at)?;
+        let convert = |mut old: Object<'j>| old.convert(kind, at).ok().map(|_| old);
+        let old = request.old.clone().and_then(convert);
+        let sent = match (&old, &request.old) {
+            (None, Some(before)) => Some([request.new.clone(), before.clone()]),
+            _ => None,
+        };
+        Ok(Self { kind, at, request: request.at, new, old, sent })
+    }
+
+    /// The version it is in.
+    pub(super) fn version(&self) -> VersionIndex {
+        self.at
+    }
+
+    pub(super) fn new_object(&self) -> &Object<'j> {
+        &self.new
+    }
+
+    pub(super) fn old_object(&self) -> Option<&Object<'j>> {
+        self.old.as_ref()
+    }
+
+    /// What a field is now. Null is nothing.
+    pub(super) fn new_value(&mut self, path: &Path) -> Option<Json<'j>> {
+        value(&mut self.new, path)
+    }
+
+    /// What a field was before. Null is nothing.
+    pub(super) fn old_value(&mut self, path: &Path) -> Option<Json<'j>> {
+        self.old.as_mut().and_then(|old| value(old, path))
+    }
+
+    /// A field as the version of the request spells it.
+    pub(super) fn name(&self, path: &Path) -> Path {
+        field_in(self.kind, path, self.at, self.request)
+    }
+
+    /// Whether an update left a field as it was.
+    pub(super) fn is_untouched(&mut self, path: &Path) -> bool {
+        let name = self.name(path);
+        let values = match &mut self.sent {
+            Some([new, old]) => [value(new, &name), value(old, &name)],
+            None if self.old.is_none() => return false,
+            None => [self.new_value(path), self.old_value(path)],
+        };
+        match values {
+            [None, None] => true,
+            [Some(new), Some(old)] => same_value(&new, &old),
+            _ => false,
+        }
+    }
+
+    /// What a field was before, even where all of the object cannot be converted.
+    pub(super) fn was(&mut self, path: &Path) -> Option<Json<'j>> {
+        let name = self.name(path);
+        match &mut self.sent {
+            Some([_, old]) => value(old, &name),
+            None => self.old_value(path),
+        }
+    }
+}

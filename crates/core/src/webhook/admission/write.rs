@@ -1,0 +1,56 @@
+//! A write: an object that is created or updated.
+
+use crate::json::Json;
+use crate::webhook::convert::{ConvertError, Object};
+
+/// An object that is created or updated, with what it was before.
+pub(crate) struct Write<'j> {
+    pub(crate) new: Sent<'j>,
+    pub(crate) old: Option<Sent<'j>>,
+}
+
+impl<'j> Write<'j> {
+    pub(crate) fn new(new: Json<'j>, old: Option<Json<'j>>) -> Self {
+        Self { new: Sent::new(new), old: old.map(Sent::new) }
+    }
+}
+
+/// An object as it was sent: its members are split once, and all who look at it look at those.
+pub(crate) struct Sent<'j> {
+    json: Json<'j>,
+}
+
+impl<'j> Sent<'j> {
+    fn new(mut json: Json<'j>) -> Self {
+        // One that names a member twice stays as it is: whoever asks for the object is told.
+        let _ = json.open();
+        Self { json }
+    }
+
+    /// The object, taken apart.
+    pub(in crate::webhook) fn object(&self) -> Result<Object<'j>, ConvertError> {
+        Object::open(self.json.clone())
+    }
+
+    /// All of it, for those who must know even objects that cannot be taken apart.
+    pub(crate) fn json(&self) -> &Json<'j> {
+        &self.json
+    }
+
+    /// The value of a label, of whatever type. Null is none.
+    pub(super) fn label(&self, key: &str) -> Option<Json<'static>> {
+        self.entry("labels", key)
+    }
+
+    /// The value of an annotation, of whatever type. Null is none.
+    pub(super) fn annotation(&self, key: &str) -> Option<Json<'static>> {
+        self.entry("annotations", key)
+    }
+
+    fn entry(&self, map: &str, key: &str) -> Option<Json<'static>> {
+        let metadata = self.json.get("metadata")?;
+        let map = metadata.get(map)?;
+        let value = map.get(key)?.into_owned();
+        (!value.is_null()).then_some(value)
+    }
+}

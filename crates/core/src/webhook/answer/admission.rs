@@ -1,0 +1,82 @@
+//! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
+
+use crate::apimachinery::{Status, excerpt};
+use crate::webhook::admission::{self, Settings, Write};
+use crate::webhook::reply::{Outcome, Reply};
+use crate::webhook::review::{
+    AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse,
+};
+use crate::{definition::Kind, webhook::kinds::Kinds};
+
+/// Answers a body with what has to be changed in the object.
+///
+/// # Errors
+/// There is no uid to answer to.
+pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
+    answer(kinds, body, |kind, write, envelope| {
+        let patch = admission::patch(kind, settings, write);
+        let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
+        Reply::new(outcome, envelope.uid(), AdmissionResponse::Patched(&patch).write(envelope))
+    })
+}
+
+/// Answers a body with whether the object may be written so.
+///
+/// # Errors
+/// There is no uid to answer to.
+pub(crate) fn validate(
+    kinds: &Kinds,
+    settings: &Settings,
+    body: &[u8],
+) -> Result<Reply, BadReview> {
+    answer(kinds, body, |kind, write, envelope| {
+        let judgement = admission::judge(kind, settings, write);
+        let status = judgement.status(kind, write);
+        let (warnings, audit) = (judgement.warnings.as_slice(), judgement.audit.as_slice());
+        let reply = match &status {
+            None => {
+                let response = AdmissionResponse::Allowed { warnings, audit };
+                Reply::new(Outcome::Allow, envelope.uid(), response.write(envelope))
+            }
+            Some(status) => denied(envelope, status, warnings, audit),
+        };
+        Reply { verdicts: judgement.verdicts, flip: judgement.flip, ..reply }
+    })
+}
+
+fn answer(
+    kinds: &Kinds,
+    body: &[u8],
+    decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
+) -> Result<Reply, BadReview> {
+    match AdmissionRequest::read(parse(body)?) {
+        Ok(AdmissionRequest::Exempt(envelope)) => {
+            let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
+            Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))
+        }
+        Ok(AdmissionRequest::Write { envelope, group, kind, object, old }) => {
+            match kinds.named(&group, &kind) {
+                Ok(kind) => Ok(decide(kind, &Write::new(object, old), &envelope)),
+                Err(error) => Ok(refused(&envelope, &error.to_string())),
+            }
+        }
+        Err(Unread::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
+        Err(Unread::Bad(bad)) => Err(bad),
+    }
+}
+
+/// A request that nobody could judge: the registration is wrong, not the object.
+fn refused(envelope: &Envelope, problem: &str) -> Reply {
+    denied(envelope, &Status::bad_request(excerpt(problem)), &[], &[])
+}
+
+fn denied(
+    envelope: &Envelope,
+    status: &Status,
+    warnings: &[String],
+    audit: &[(String, String)],
+) -> Reply {
+    let body = AdmissionResponse::Denied { status, warnings, audit }.write(envelope);
+    let message = Some(status.message().to_owned());
+    Reply { message, ..Reply::new(Outcome::Deny, envelope.uid(), body) }
+}

@@ -1,0 +1,7 @@
+//! From a review to its answer: what is asked is read, decided object by object, and written down.
+
+mod admission;
+mod conversion;
+
+pub(super) use admission::{mutate, validate};
+pub(super) use conversion::convert;

@@ -1,0 +1,53 @@
+//! The text of an object at another version of its kind.
+
+use std::sync::Arc;
+
+use super::change::{Change, Trace};
+use super::error::ConvertError;
+use super::object::{Metadata, Object};
+use crate::definition::{Kind, VersionIndex};
+
+/// A converted object.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The object, as JSON.
+    pub text: String,
+    /// The version it came in.
+    pub from: Arc<str>,
+    /// A change that waits for somebody was taken as completed, because the last request is.
+    pub staged: bool,
+}
+
+/// Converts an object to another version of its kind.
+pub(in crate::webhook) fn convert(
+    kind: &Kind,
+    object: Object<'_>,
+    to: VersionIndex,
+    metadata: Metadata,
+) -> Result<Converted, ConvertError> {
+    traced(kind, object, to, metadata, &mut Trace::off())
+}
+
+/// Converts an object, and says what was changed.
+pub(in crate::webhook) fn explain(
+    kind: &Kind,
+    object: Object<'_>,
+    to: VersionIndex,
+    metadata: Metadata,
+) -> Result<(Converted, Vec<Change>), ConvertError> {
+    let mut changes = Vec::new();
+    let converted = traced(kind, object, to, metadata, &mut Trace::to(&mut changes))?;
+    Ok((converted, changes))
+}
+
+fn traced(
+    kind: &Kind,
+    mut object: Object<'_>,
+    to: VersionIndex,
+    metadata: Metadata,
+    trace: &mut Trace<'_>,
+) -> Result<Converted, ConvertError> {
+    let from = kind.version_at(object.version(kind)?);
+    let staged = object.convert_traced(kind, to, trace)?;
+    Ok(Converted { text: object.write(metadata)?, from: from.name.clone(), staged })
+}

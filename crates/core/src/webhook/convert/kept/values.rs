@@ -1,0 +1,55 @@
+//! The values of a field's places, written and compared.
+
+use crate::definition::Fragment;
+use crate::json::{Json, spelled};
+
+/// Whether two fragments are the same values, absence included.
+pub(in crate::webhook::convert) fn same(
+    one: &[Option<Json<'_>>],
+    two: &[Option<Json<'_>>],
+) -> bool {
+    one.len() == two.len()
+        && one.iter().zip(two).all(|pair| match pair {
+            (None, None) => true,
+            (Some(one), Some(two)) => one.same(two),
+            _ => false,
+        })
+}
+
+/// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
+pub(in crate::webhook::convert) fn identical(
+    one: &[Option<Json<'_>>],
+    two: &[Option<Json<'_>>],
+) -> bool {
+    let spelled = |value: &Json<'_>| spelled(&value.to_text());
+    same(one, two) && one.iter().flatten().map(spelled).eq(two.iter().flatten().map(spelled))
+}
+
+/// One value as it is; several as lists of none or one. Nothing at all is left out.
+pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
+    match values {
+        [one] => one.clone(),
+        several if several.iter().all(Option::is_none) => None,
+        several => Some(Json::Array(
+            several.iter().map(|value| Json::Array(value.iter().cloned().collect())).collect(),
+        )),
+    }
+}
+
+/// Reads what [`write`] wrote for so many places. `None` if it is something else.
+pub(super) fn read<'a>(written: Option<&Json<'_>>, places: usize) -> Option<Fragment<'a>> {
+    match (written, places) {
+        (None, places) => Some(vec![None; places]),
+        (Some(_), 0) => None,
+        (Some(value), 1) => Some(vec![Some(value.view().into_owned())]),
+        (Some(value), places) => {
+            let mut value = value.view();
+            let elements = value.open_array()?;
+            let values = std::mem::take(elements).into_iter().map(|mut element| {
+                let inner = element.open_array()?;
+                (inner.len() < 2).then(|| inner.pop().map(Json::into_owned))
+            });
+            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! An object with its head taken apart, on its way through the versions of its kind.
+
+use super::{annotations::Annotations, change::Trace, error::ConvertError, step};
+use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
+use crate::json::{Json, Members};
+use crate::webhook::rollout::{self, Preimage};
+
+/// How much of `metadata` an answer holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Metadata {
+    /// All of it.
+    Full,
+    /// What the API server looks at: name, namespace, uid, labels and annotations. It restores the rest from the object
+    /// that it sent (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
+    Identity,
+}
+
+/// An object with its head taken apart: what every version has, and the rest.
+#[derive(Clone)]
+pub(in crate::webhook) struct Object<'a> {
+    pub(in crate::webhook) api_version: String,
+    pub(in crate::webhook) kind: String,
+    metadata: Members<'a>,
+    pub(in crate::webhook) annotations: Annotations<'a>,
+    /// All other top-level members.
+    pub(in crate::webhook) root: Json<'a>,
+}
+
+impl<'a> Object<'a> {
+    /// Takes an object apart.
+    pub(in crate::webhook) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
+        let mut members = opened(&mut json, "object")?;
+        let (api_version, kind) =
+            (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
+        let mut metadata = match members.remove("metadata").unwrap_or(Json::NULL) {
+            null if null.is_null() => Members::default(),
+            mut value => opened(&mut value, "metadata")?,
+        };
+        let annotations = Annotations::take(&mut metadata)?;
+        Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
+    }
+
+    pub(super) fn write(self, metadata: Metadata) -> Result<String, ConvertError> {
+        let mut out = String::with_capacity(1024);
+        let text = |text: &str| Json::string(text);
+        let mut head = Members::default();
+        head.set("apiVersion", text(&self.api_version));
+        head.set("kind", text(&self.kind));
+        let mut answered = Members::default();
+        for (name, value) in self.metadata.iter() {
+            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels")
+            {
+                answered.set(name, value.clone());
+            }
+        }
+        self.annotations.put(&mut answered)?;
+        head.set("metadata", Json::Object(answered));
+        Json::Object(head).write(&mut out);
+        let mut rest = String::new();
+        self.root.write(&mut rest);
+        if rest.len() > 2 {
+            out.pop();
+            out.push(',');
+            out.push_str(rest.get(1..).unwrap_or_default());
+        }
+        Ok(out)
+    }
+
+    /// The version the object is in.
+    pub(in crate::webhook) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
+        kind.versions
+            .find(|version| version.api_version == self.api_version)
+            .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
+    }
+
+    /// Moves the object to another version.
+    pub(in crate::webhook) fn convert(
+        &mut self,
+        kind: &Kind,
+        to: VersionIndex,
+    ) -> Result<(), ConvertError> {
+        self.convert_traced(kind, to, &mut Trace::off()).map(drop)
+    }
+
+    /// Moves the object to another version, step by step. Returns whether a change that waits for somebody was taken as
+    /// completed on the way.
+    pub(super) fn convert_traced(
+        &mut self,
+        kind: &Kind,
+        to: VersionIndex,
+        trace: &mut Trace<'_>,
+    ) -> Result<bool, ConvertError> {
+        let from = self.version(kind)?;
+        let mut staged = false;
+        for (side, step) in kind.steps_between(from, to) {
+            staged |= self.step(kind, step, side, trace)?;
+        }
+        Ok(staged)
+    }
+
+    fn step(
+        &mut self,
+        kind: &Kind,
+        step: &Step,
+        to: Side,
+        trace: &mut Trace<'_>,
+    ) -> Result<bool, ConvertError> {
+        let staged = step::convert(kind, step, to, &mut self.root, &mut self.annotations, trace)?;
+        self.api_version = format!("{}/{}", kind.group, step.versions.of(to));
+        Ok(staged)
+    }
+
+    /// What the rollout hash is made of. The object must be in the version that is hashed.
+    pub(in crate::webhook) fn preimage(&self, rollout: &Rollout) -> Preimage {
+        rollout::preimage(rollout, &self.root, |key| self.annotations.text(key))
+    }
+}
+
+/// The members of an object, without a copy.
+fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertError> {
+    match json.open() {
+        Ok(Some(members)) => Ok(std::mem::take(members)),
+        Ok(None) => {
+            Err(ConvertError::NotAnObject { path: path.to_owned(), found: json.a_type_name() })
+        }
+        Err(duplicate) => Err(ConvertError::named_twice(path, duplicate)),
+    }
+}
+
+fn string(members: &mut Members<'_>, name: &str) -> Result<String, ConvertError> {
+    let value = members.remove(name);
+    let text = value.as_ref().and_then(Json::as_str).map(|text| text.into_owned());
+    text.ok_or_else(|| ConvertError::NotAString { path: name.to_owned() })
+}

@@ -1,0 +1,141 @@
+//! From hashes to requests.
+
+use super::fields::{StatusConversion, get, is_hash, set};
+use super::requests::{is_done, other_than, standing_for};
+use crate::webhook::convert::change::{Change, Trace};
+use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
+use crate::{definition::Place, json::Json};
+
+/// Writes the older version's requests.
+pub(in crate::webhook::convert) fn down<'a>(
+    status: &StatusConversion<'_>,
+    root: &mut Json<'a>,
+    kept: &Kept<'_>,
+    to_keep: &mut Kept<'a>,
+    trace: &mut Trace<'_>,
+) -> Result<(), ConvertError> {
+    let (request, done) = (&status.fields.requests.requested, &status.fields.requests.completed);
+    let mut requested = kept_request(status, root, request, &[], kept);
+    if let (None, Some(hash)) = (&requested, &status.calculated) {
+        let derived = standing_for(hash);
+        to_keep.add(&request.id, |entry| entry.derived = Some(derived.clone()));
+        requested = Some(derived);
+    }
+    let completed_hash = get(root, &status.fields.hashes.completed)?;
+    let kept_completed =
+        kept_request(status, root, done, std::slice::from_ref(&completed_hash), kept);
+    let completed = match status.calculated_for_status(root) {
+        Some(hash) => {
+            let completed = completed_request(
+                hash,
+                requested.as_ref(),
+                completed_hash.as_ref(),
+                kept_completed,
+                done,
+                kept,
+                to_keep,
+            );
+            note_absent_hashes(status, root, to_keep)?;
+            for place in [&status.fields.hashes.completed, &status.fields.hashes.requested] {
+                give_null_back(root, place, kept, to_keep)?;
+            }
+            Some(completed)
+        }
+        None => kept_completed,
+    };
+    for (place, value) in [(request, requested), (done, completed)] {
+        if let Some(value) = &value {
+            trace.tell(|| Some(change(place, value, to_keep)));
+        }
+        set(root, place, value)?;
+    }
+    Ok(())
+}
+
+/// The completed request that tells the truth: the kept one, as long as it does, or was found not to at this hash.
+fn completed_request<'a>(
+    hash: &str,
+    requested: Option<&Json<'a>>,
+    completed_hash: Option<&Json<'_>>,
+    kept_completed: Option<Json<'a>>,
+    done: &Place,
+    kept: &Kept<'_>,
+    to_keep: &mut Kept<'a>,
+) -> Json<'a> {
+    let is_complete = is_hash(completed_hash, hash);
+    let truthful = is_done(requested, kept_completed.as_ref()) == is_complete;
+    let found_at = kept.entry(&done.id).and_then(|entry| entry.found_at.as_ref());
+    let as_found = is_hash(found_at, hash);
+    if let Some(kept) = kept_completed.filter(|_| truthful || as_found) {
+        to_keep.add(&done.id, |entry| {
+            entry.given_back = Some(kept.clone());
+            entry.found_at = (!truthful).then(|| Json::string(hash));
+        });
+        return kept;
+    }
+    let derived = match requested.filter(|_| is_complete) {
+        Some(requested) => requested.clone(),
+        None => other_than(requested, completed_hash),
+    };
+    to_keep.add(&done.id, |entry| entry.derived = Some(derived.clone()));
+    derived
+}
+
+/// A kept request, where it may come back: into an object that is there, and into a complete one not as null.
+fn kept_request<'a>(
+    status: &StatusConversion<'_>,
+    root: &Json<'_>,
+    place: &Place,
+    now: &[Option<Json<'_>>],
+    kept: &Kept<'_>,
+) -> Option<Json<'a>> {
+    let given = kept.give_back(&place.id, std::slice::from_ref(place), now)?;
+    given.into_iter().next().flatten().filter(|value| {
+        tree::has_top(root, &place.path) && !(status.calculated.is_some() && value.is_null())
+    })
+}
+
+/// Notes which hashes the status did not have: where one is missing later without being noted, somebody dropped it.
+fn note_absent_hashes<'a>(
+    status: &StatusConversion<'_>,
+    root: &mut Json<'a>,
+    to_keep: &mut Kept<'a>,
+) -> Result<(), ConvertError> {
+    let mut absent = Vec::new();
+    for place in [&status.fields.hashes.completed, &status.fields.hashes.requested] {
+        if tree::get(root, "", &place.path)?.is_none() {
+            absent.push(Json::string(&place.id));
+        }
+    }
+    if !absent.is_empty() {
+        let done = &status.fields.requests.completed;
+        to_keep.add(&done.id, |entry| entry.absent_hashes = Some(Json::Array(absent)));
+    }
+    Ok(())
+}
+
+/// A hash that was null before the way up took its place becomes null again.
+fn give_null_back<'a>(
+    root: &mut Json<'a>,
+    place: &Place,
+    kept: &Kept<'_>,
+    to_keep: &mut Kept<'a>,
+) -> Result<(), ConvertError> {
+    let now = [get(root, place)?];
+    if let Some(given) = kept.give_back(&place.id, std::slice::from_ref(place), &now) {
+        to_keep.keep(&place.id, &now, &given);
+        set(root, place, given.into_iter().next().flatten())?;
+    }
+    Ok(())
+}
+
+fn change(place: &Place, value: &Json<'_>, to_keep: &Kept<'_>) -> Change {
+    let derived = to_keep.entry(&place.id).and_then(|entry| entry.derived.as_ref());
+    Change {
+        operation: "rollout".to_owned(),
+        before: Vec::new(),
+        after: vec![(place.id.clone(), value.to_text())],
+        kept: false,
+        given_back: derived.is_none(),
+    }
+}

@@ -1,0 +1,73 @@
+//! What became of the requests and hashes of a rollout on the way up, told for people.
+
+use crate::definition::{Place, RolloutStatus};
+use crate::json::Json;
+use crate::webhook::convert::change::{Change, Trace};
+use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
+
+/// The requests and hashes of an object before it was converted.
+pub(in crate::webhook::convert) struct Traced<'s> {
+    pairs: Vec<(Field<'s>, Field<'s>)>,
+}
+
+struct Field<'s> {
+    place: &'s Place,
+    value: Option<String>,
+}
+
+impl<'s> Traced<'s> {
+    /// Looks at an object of the older version.
+    pub(in crate::webhook::convert) fn before(
+        root: &mut Json<'_>,
+        status: &'s RolloutStatus,
+    ) -> Result<Self, ConvertError> {
+        let (requests, hashes) = (&status.requests, &status.hashes);
+        let mut pairs = Vec::new();
+        for (request, hash) in
+            [(&requests.requested, &hashes.requested), (&requests.completed, &hashes.completed)]
+        {
+            let field = |root: &mut Json<'_>, place: &'s Place| {
+                read(root, place).map(|value| Field { place, value })
+            };
+            pairs.push((field(root, request)?, field(root, hash)?));
+        }
+        Ok(Self { pairs })
+    }
+
+    /// Tells what is other in the newer version.
+    pub(in crate::webhook::convert) fn tell_after(
+        self,
+        root: &mut Json<'_>,
+        to_keep: &Kept<'_>,
+        trace: &mut Trace<'_>,
+    ) -> Result<(), ConvertError> {
+        let named = |field: &Field<'_>, value: &Option<String>| {
+            let value = value.iter().map(|value| (field.place.id.clone(), value.clone()));
+            value.collect::<Vec<_>>()
+        };
+        for (request, hash) in self.pairs {
+            let now = read(root, hash.place)?;
+            let mut before = named(&request, &request.value);
+            let mut after = Vec::new();
+            if now != hash.value {
+                before.extend(named(&hash, &hash.value));
+                after = named(&hash, &now);
+            }
+            let kept = to_keep.entry(&request.place.id).is_some();
+            trace.tell(|| {
+                (!before.is_empty() || !after.is_empty()).then(|| Change {
+                    operation: "rollout".to_owned(),
+                    before,
+                    after,
+                    kept,
+                    given_back: false,
+                })
+            });
+        }
+        Ok(())
+    }
+}
+
+fn read(root: &mut Json<'_>, place: &Place) -> Result<Option<String>, ConvertError> {
+    Ok(tree::get(root, "", &place.path)?.map(|value| value.to_text()))
+}

@@ -1,0 +1,61 @@
+//! Rollout requests: UUIDs, written in any spelling.
+
+use uuid::Uuid;
+
+use crate::webhook::convert::{error::ConvertError, tree};
+use crate::{definition::RolloutStatus, json::Json};
+
+/// The older version's requests, taken out of the object before its operations run.
+pub(in crate::webhook::convert) struct Requests<'a> {
+    pub(super) requested: Option<Json<'a>>,
+    pub(super) completed: Option<Json<'a>>,
+}
+
+impl<'a> Requests<'a> {
+    pub(in crate::webhook::convert) fn take(
+        root: &mut Json<'a>,
+        fields: &RolloutStatus,
+    ) -> Result<Self, ConvertError> {
+        let requested = tree::take(root, "", &fields.requests.requested.path)?;
+        let completed = tree::take(root, "", &fields.requests.completed.path)?;
+        Ok(Self { requested, completed })
+    }
+}
+
+/// The request that stands for a hash, always the same one (a UUID by name: RFC 9562 §5.5, the OID name space).
+pub(super) fn standing_for<'a>(hash: &str) -> Json<'a> {
+    Json::string(&Uuid::new_v5(&Uuid::NAMESPACE_OID, hash.as_bytes()).to_string())
+}
+
+/// A request that is not completed: it stands for the hash that is, so that it stays the same until that changes.
+pub(super) fn other_than<'a>(
+    requested: Option<&Json<'_>>,
+    completed_hash: Option<&Json<'_>>,
+) -> Json<'a> {
+    // An object that completed nothing has the request that stands for the empty string.
+    let completed = standing_for(&completed_hash.and_then(Json::as_str).unwrap_or_default());
+    match requested {
+        Some(requested) if same(requested, &completed) => Json::string(&Uuid::nil().to_string()),
+        _ => completed,
+    }
+}
+
+/// Whether two values are the same UUID, however they are spelled; or the same value, if they are no UUIDs.
+pub(super) fn same(one: &Json<'_>, two: &Json<'_>) -> bool {
+    match (uuid(one), uuid(two)) {
+        (Some(one), Some(two)) => one == two,
+        _ => one.same(two),
+    }
+}
+
+/// Whether the last completed request is the request. Two nil UUIDs say that nothing was ever asked for.
+pub(super) fn is_done(requested: Option<&Json<'_>>, completed: Option<&Json<'_>>) -> bool {
+    match (requested.and_then(uuid), completed.and_then(uuid)) {
+        (Some(requested), Some(completed)) => requested == completed && !requested.is_nil(),
+        _ => false,
+    }
+}
+
+fn uuid(value: &Json<'_>) -> Option<Uuid> {
+    value.as_str().and_then(|text| Uuid::try_parse(&text).ok())
+}

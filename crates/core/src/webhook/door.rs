@@ -1,0 +1,205 @@
+//! The door: bytes in, bytes out.
+
+use super::admission::{self, Judgement, Settings, Write};
+use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
+use super::kinds::{DefinedTwice, Kinds};
+use super::review::{BadReview, PatchOperation};
+use super::{answer, reply::Reply, rollout::Preimage};
+use crate::definition::{Kind, VersionIndex};
+use crate::json::Json;
+
+/// Which of the three webhook calls a request is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Endpoint {
+    /// `POST /convert`: a `ConversionReview`.
+    Convert,
+    /// `POST /mutate`: an `AdmissionReview` answered with a patch.
+    Mutate,
+    /// `POST /validate`: an `AdmissionReview` answered with a verdict.
+    Validate,
+}
+
+/// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
+///
+/// The three calls of an API server come through [`handle`](Self::handle). The other functions decide the same about
+/// single objects, for commands and tests.
+#[derive(Debug)]
+pub struct Webhook {
+    kinds: Kinds,
+    metadata: Metadata,
+    settings: Settings,
+}
+
+impl Webhook {
+    /// A server for these kinds.
+    ///
+    /// # Errors
+    /// A kind, or a name, that stands twice.
+    pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
+        Ok(Self { kinds: Kinds::new(kinds)?, metadata, settings: Settings::default() })
+    }
+
+    /// The same server, admitting objects so.
+    #[must_use]
+    pub fn admitting(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The kinds this server knows.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        self.kinds.all()
+    }
+
+    /// Answers one request body. Takes time in proportion to the body and does no I/O.
+    ///
+    /// What is wrong with an object, or with the request, is said in the reply, which goes out with HTTP 200.
+    ///
+    /// # Errors
+    /// [`BadReview`] where the body has no request uid that an answer could carry.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Outcome, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
+    ///     "uid": "705ab4f5", "desiredAPIVersion": "materialize.cloud/v1alpha2", "objects": [
+    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}
+    ///     ]}}"#;
+    /// let reply = webhook.handle(Endpoint::Convert, review)?;
+    /// assert_eq!(reply.outcome, Outcome::Convert);
+    /// assert_eq!(&*reply.conversions[0].to, "v1alpha2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
+        match endpoint {
+            Endpoint::Convert => answer::convert(&self.kinds, self.metadata, body),
+            Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
+            Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
+        }
+    }
+
+    /// Converts one object to a version of its kind, given by name, with all its metadata.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
+        let (kind, object, to) = self.conversion(object, to)?;
+        convert::convert(kind, object, to, Metadata::Full)
+    }
+
+    /// Converts one object as [`Self::convert`] does, and says which operation changed which fields.
+    ///
+    /// # Errors
+    /// The field that stands in the way.
+    pub fn explain(
+        &self,
+        object: &str,
+        to: &str,
+    ) -> Result<(Converted, Vec<Change>), ConvertError> {
+        let (kind, object, to) = self.conversion(object, to)?;
+        convert::explain(kind, object, to, Metadata::Full)
+    }
+
+    /// The kind of an object, the object, and the version that is asked for.
+    fn conversion<'o>(
+        &self,
+        object: &'o str,
+        to: &str,
+    ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
+        let object = Object::open(parse(object)?)?;
+        let kind = self.kinds.of(&object)?;
+        let version = kind.version(to);
+        let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;
+        Ok((kind, object, to))
+    }
+
+    /// What the rollout hash of an object is made of.
+    ///
+    /// # Errors
+    /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
+    pub fn preimage(&self, object: &str) -> Result<Preimage, ConvertError> {
+        let mut object = Object::open(parse(object)?)?;
+        let kind = self.kinds.of(&object)?;
+        let Some(rollout) = &kind.rollout else {
+            return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
+        };
+        object.convert(kind, rollout.at)?;
+        Ok(object.preimage(rollout))
+    }
+
+    /// What `/mutate` would change in an object that is created, or updated from `old`.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Settings, Webhook};
+    ///
+    /// let controller = Some("2.17.0".parse()?);
+    /// let settings = Settings { controller, default: true, ..Settings::default() };
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?.admitting(settings);
+    /// let object = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
+    ///     "metadata": {"name": "logs", "labels": {}}, "spec": {"version": "8.13.0"}}"#;
+    /// let patch = webhook.patch(object, None)?;
+    /// assert_eq!(patch[0].path, "/metadata/labels/eaas.search.mercari.in~1desired-controller-version");
+    /// assert_eq!((patch[0].op, patch[0].value.as_str()), ("add", "\"2.17.0\""));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+        let (kind, write) = self.write(new, old)?;
+        Ok(admission::patch(kind, &self.settings, &write))
+    }
+
+    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
+    /// a denial as the API server would show it.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?;
+    /// let old = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
+    ///     "metadata": {"name": "logs"}, "spec": {"version": "7.10.2"}, "status": {"version": "7.10.2"}}"#;
+    /// let new = old.replace(r#""spec": {"version": "7.10.2"}"#, r#""spec": {"version": "8.13.0"}"#);
+    /// let (judgement, denial) = webhook.judge(&new, Some(old))?;
+    /// assert_eq!(judgement.errors[0].path, "spec.version");
+    /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; go to 7.17.0 first")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn judge(
+        &self,
+        new: &str,
+        old: Option<&str>,
+    ) -> Result<(Judgement, Option<String>), ConvertError> {
+        let (kind, write) = self.write(new, old)?;
+        let judgement = admission::judge(kind, &self.settings, &write);
+        let message = judgement.status(kind, &write).map(|status| status.message().to_owned());
+        Ok((judgement, message))
+    }
+
+    fn write<'a>(
+        &self,
+        new: &'a str,
+        old: Option<&'a str>,
+    ) -> Result<(&Kind, Write<'a>), ConvertError> {
+        let old = old.map(parse).transpose()?;
+        let write = Write::new(parse(new)?, old);
+        let kind = self.kinds.of(&write.new.object()?)?;
+        Ok((kind, write))
+    }
+}
+
+/// Text from a person: JSON, or not.
+fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
+    Json::parse(text).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
+}

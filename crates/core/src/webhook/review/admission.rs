@@ -1,0 +1,120 @@
+//! `AdmissionReview`: a write in, and whether it may happen, or what is changed in it, out.
+//!
+//! Source: `k8s.io/api admission/v1/types.go` and `apiserver pkg/admission/plugin/webhook/request/admissionreview.go`.
+
+use super::envelope::{self, Envelope, Fields, Review, Unread};
+use super::patch::{PatchOperation, in_review};
+use crate::apimachinery::Status;
+use crate::json::{Json, Members};
+
+/// What an API server asks about.
+pub(crate) enum AdmissionRequest<'j> {
+    /// A deletion, a connection or a subresource. Those are nobody's to refuse: finalizers, status writes and clean-ups
+    /// must always get through.
+    Exempt(Envelope),
+    /// An object is created or updated.
+    Write {
+        envelope: Envelope,
+        group: String,
+        kind: String,
+        object: Json<'j>,
+        /// What it was before an update.
+        old: Option<Json<'j>>,
+    },
+}
+
+impl<'j> AdmissionRequest<'j> {
+    /// Reads a review.
+    ///
+    /// # Errors
+    /// What is missing or of another type.
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
+        let (envelope, mut request) = envelope::read(Review::Admission, json)?;
+        let operation = request.text("operation");
+        if !request.text("subResource").is_empty()
+            || matches!(operation.as_str(), "CONNECT" | "DELETE")
+        {
+            return Ok(Self::Exempt(envelope));
+        }
+        match objects(&mut request, &operation) {
+            Ok((object, old)) => {
+                let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
+                let (group, kind) = (kind.text("group"), kind.text("kind"));
+                Ok(Self::Write { envelope, group, kind, object, old })
+            }
+            Err(problem) => Err(Unread::Problem(envelope, problem)),
+        }
+    }
+}
+
+/// The object that is written, and what it was before.
+fn objects<'j>(
+    request: &mut Fields<'j>,
+    operation: &str,
+) -> Result<(Json<'j>, Option<Json<'j>>), String> {
+    if !matches!(operation, "CREATE" | "UPDATE") {
+        return Err(format!(
+            "request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT"
+        ));
+    }
+    let mut object = |name: &str| {
+        let value = request.take(name).filter(|value| !value.is_null());
+        match value.as_ref().filter(|value| !value.is_object()).map(Json::a_type_name) {
+            None => Ok(value),
+            Some(other) => Err(format!("request.{name} must be an object, not {other}")),
+        }
+    };
+    let (new, old) = (object("object")?, object("oldObject")?);
+    let new = new.ok_or_else(|| format!("request.object is missing in a {operation}"))?;
+    Ok((new, old.filter(|_| operation == "UPDATE")))
+}
+
+/// What may be answered: no form has a patch together with a verdict.
+pub(crate) enum AdmissionResponse<'a> {
+    /// It may happen.
+    Allowed { warnings: &'a [String], audit: &'a [(String, String)] },
+    /// It may not.
+    Denied { status: &'a Status, warnings: &'a [String], audit: &'a [(String, String)] },
+    /// It may happen with these changes, of which there may be none.
+    Patched(&'a [PatchOperation]),
+}
+
+impl AdmissionResponse<'_> {
+    /// The whole answer.
+    pub(crate) fn write(&self, envelope: &Envelope) -> Vec<u8> {
+        let mut response = Members::default();
+        match self {
+            Self::Allowed { warnings, audit } => {
+                response.set("allowed", Json::borrowed("true"));
+                remarks(&mut response, warnings, audit);
+            }
+            Self::Denied { status, warnings, audit } => {
+                response.set("allowed", Json::borrowed("false"));
+                response.set("status", status.to_json());
+                remarks(&mut response, warnings, audit);
+            }
+            Self::Patched(patch) => {
+                response.set("allowed", Json::borrowed("true"));
+                if !patch.is_empty() {
+                    response.set("patchType", Json::string("JSONPatch"));
+                    response.set("patch", Json::string(&in_review(patch)));
+                }
+            }
+        }
+        envelope.answer(response)
+    }
+}
+
+fn remarks(response: &mut Members<'_>, warnings: &[String], audit: &[(String, String)]) {
+    if !warnings.is_empty() {
+        let warnings = warnings.iter().map(|text| Json::string(text)).collect();
+        response.set("warnings", Json::Array(warnings));
+    }
+    if !audit.is_empty() {
+        let mut annotations = Members::default();
+        for (key, value) in audit {
+            annotations.set(key, Json::string(value));
+        }
+        response.set("auditAnnotations", Json::Object(annotations));
+    }
+}

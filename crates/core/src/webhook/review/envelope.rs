@@ -1,0 +1,138 @@
+//! What both reviews have in common: the API they belong to, and the uid that an answer repeats.
+
+use std::borrow::Cow;
+
+use super::body::BadReview;
+use crate::json::{Json, Members};
+
+/// The two reviews that an API server sends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Review {
+    Admission,
+    Conversion,
+}
+
+impl Review {
+    fn group(self) -> &'static str {
+        match self {
+            Self::Admission => "admission.k8s.io",
+            Self::Conversion => "apiextensions.k8s.io",
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Admission => "AdmissionReview",
+            Self::Conversion => "ConversionReview",
+        }
+    }
+}
+
+/// What an answer repeats of the review it answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    review: Review,
+    api_version: String,
+    uid: String,
+}
+
+impl Envelope {
+    /// The uid of the request.
+    pub(crate) fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// The answer with this response in it, after the uid.
+    pub(super) fn answer(&self, response: Members<'_>) -> Vec<u8> {
+        let mut body = self.open(0);
+        for (name, value) in response.iter() {
+            body.push(',');
+            Json::string(name).write(&mut body);
+            body.push(':');
+            value.write(&mut body);
+        }
+        body.push_str("}}");
+        body.into_bytes()
+    }
+
+    /// The answer up to the uid in its response, with room for as many bytes more: two braces are open.
+    pub(super) fn open(&self, room: usize) -> String {
+        let mut body = String::with_capacity(512 + room);
+        body.push_str("{\"apiVersion\":");
+        Json::string(&self.api_version).write(&mut body);
+        body.push_str(",\"kind\":");
+        Json::string(self.review.kind()).write(&mut body);
+        body.push_str(",\"response\":{\"uid\":");
+        Json::string(&self.uid).write(&mut body);
+        body
+    }
+}
+
+/// A review whose request cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// There is nothing to answer to.
+    Bad(BadReview),
+    /// The answer says what is wrong.
+    Problem(Envelope, String),
+}
+
+/// The members of a review or a request, split once. Of one that is named twice the first counts.
+pub(super) struct Fields<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
+
+impl<'j> Fields<'j> {
+    pub(super) fn of(json: Json<'j>) -> Self {
+        Self(json.into_members())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Json<'j>> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Option<Json<'j>> {
+        let at = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The text of a member: empty where there is none, or it is no string.
+    pub(super) fn text(&self, name: &str) -> String {
+        self.get(name).and_then(Json::as_str).map_or_else(String::new, Cow::into_owned)
+    }
+}
+
+/// Reads what both reviews have, and hands on the members of the request.
+///
+/// # Errors
+/// There is no uid to answer to, or it is not the review that is asked for.
+pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'_>), Unread> {
+    let (group, takes) = (review.group(), review.kind());
+    let mut fields = Fields::of(json);
+    let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
+    let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
+    let is_known = matches!(version, Some("v1" | "v1beta1"));
+    let problem = if kind != takes {
+        Some(format!("kind is {kind:?}, this path takes {takes}"))
+    } else if !is_known {
+        Some(format!(
+            "apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1"
+        ))
+    } else {
+        None
+    };
+    let no_review = |reason: String| Unread::Bad(BadReview::NoReview { reason });
+    let Some(request) = fields.take("request").filter(Json::is_object).map(Fields::of) else {
+        let reason = problem.unwrap_or_else(|| "the review has no request".to_owned());
+        return Err(no_review(reason));
+    };
+    let uid = request.text("uid");
+    if uid.is_empty() {
+        let reason = problem.unwrap_or_else(|| "the review's request has no uid".to_owned());
+        return Err(no_review(reason));
+    }
+    let api_version = if is_known { api_version } else { format!("{group}/v1") };
+    let envelope = Envelope { review, api_version, uid };
+    match problem {
+        None => Ok((envelope, request)),
+        Some(problem) => Err(Unread::Problem(envelope, problem)),
+    }
+}

@@ -1,0 +1,15 @@
+//! Reviews as they are on the wire: what the API server asks, and the forms that an answer may have. What is answered is
+//! decided elsewhere.
+
+mod admission;
+mod body;
+mod conversion;
+mod envelope;
+mod patch;
+
+pub(super) use admission::{AdmissionRequest, AdmissionResponse};
+pub use body::BadReview;
+pub(super) use body::parse;
+pub(super) use conversion::{ConversionRequest, ConvertedObjects, conversion_failure};
+pub(super) use envelope::{Envelope, Unread};
+pub use patch::PatchOperation;

@@ -1,0 +1,181 @@
+//! `pointsman crd`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{
+    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url,
+    crd,
+};
+
+use super::kinds_dir::{KindsArgs, Known};
+use super::output::{self, talk};
+use super::{format::Format, json::Json, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CrdArgs {
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
+    /// --kinds only those that are defined there.
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
+    /// Version to store, instead of the one that the CRD of the definition names.
+    #[arg(long, value_name = "VERSION")]
+    storage: Option<String>,
+    /// Service of the webhook. The port is 443 if none is given.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", help_heading = "Conversion")]
+    service: Option<Service>,
+    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
+    #[arg(long, value_name = "URL", conflicts_with = "service", help_heading = "Conversion")]
+    url: Option<Url>,
+    /// Authorities that the API server is to trust, PEM.
+    #[arg(long, value_name = "FILE", help_heading = "Conversion")]
+    ca_file: Option<PathBuf>,
+    /// Certificate whose authority cert-manager is to write into the CRD.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/CERTIFICATE",
+        conflicts_with = "ca_file",
+        help_heading = "Conversion"
+    )]
+    cert_manager: Option<NamespacedName>,
+    /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
+    #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
+    no_conversion: bool,
+    /// Leave the admission rules out that a schema can say (x-kubernetes-validations). With them the API server holds
+    /// these rules itself, in every controller version and while no server is up.
+    #[arg(long)]
+    no_rules: bool,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Prints CRDs, ready to be applied.
+pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let chosen: Vec<&Known> = match &args.kind {
+        Some(name) => vec![find(&all, name)?],
+        None => {
+            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            let meant = |known: &&Known| known.file.is_some() || args.kinds.directory.is_none();
+            all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
+        }
+    };
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        let message = format!(
+            "no kind has versions to convert between: choose with --kind {}",
+            names.join("|")
+        );
+        return Err(Usage(message).into());
+    }
+    if let (Some(_), true) = (&args.storage, chosen.len() > 1) {
+        let names: Vec<&str> = chosen.iter().map(|known| known.kind.name()).collect();
+        return Err(Usage(format!(
+            "--storage is about one kind: choose with --kind {}",
+            names.join("|")
+        ))
+        .into());
+    }
+    let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref())?;
+    let trusts_the_public = trust == Trust::SystemRoots;
+    let service = args.service.clone().map(Address::Service);
+    let address = service.or_else(|| args.url.clone().map(Address::Url));
+    let options = CrdOptions {
+        conversion: address.map(|address| ClientConfig { address, trust }),
+        rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
+        storage: args.storage.clone(),
+    };
+    let values =
+        chosen.into_iter().map(|known| document(&known.kind, &options, args.no_conversion));
+    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
+    if options.conversion.is_some() && trusts_the_public {
+        talk(
+            "note: neither --ca-file nor --cert-manager: the API server will trust public authorities only",
+        );
+    }
+    output::data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there is something to convert. A definition without conversion need not have the whole schema, so that its
+/// CRD is printed only where somebody asks for it by name: applied, it would stand in the way of the real one.
+fn converts(kind: &Kind) -> bool {
+    kind.versions().count() > 1
+}
+
+/// A kind by any of its names.
+pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
+    let lower = name.to_lowercase();
+    let found = all.iter().find(|known| {
+        let kind = &known.kind;
+        let full = format!("{}.{}", kind.plural(), kind.group());
+        [kind.name(), &kind.kind().to_lowercase(), kind.plural(), &full].contains(&lower.as_str())
+    });
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        Usage(format!(
+            "no kind {name:?}; known are {}. Others come from --kinds DIR",
+            names.join(", ")
+        ))
+        .into()
+    })
+}
+
+fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Result<Json> {
+    let crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
+    if options.conversion.is_none() && converts(kind) && !no_conversion {
+        let versions: Vec<&str> = kind.versions().collect();
+        return Err(Usage(format!(
+            "{} has {}: say where the API server finds the webhook that converts them, with --service \
+             NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion",
+            kind.kind(),
+            versions.join(" and "),
+        ))
+        .into());
+    }
+    Json::from_json(&crd.to_string())
+}
+
+/// Whose certificates the API server is to trust, as the flags say it.
+pub(super) fn trust(
+    ca_file: Option<&Path>,
+    cert_manager: Option<&NamespacedName>,
+) -> anyhow::Result<Trust> {
+    let Some(file) = ca_file else {
+        let certificate = cert_manager.cloned().map(Trust::CertManager);
+        return Ok(certificate.unwrap_or(Trust::SystemRoots));
+    };
+    let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    let bundle = CaBundle::from_pem(&pem).with_context(|| file.display().to_string())?;
+    Ok(Trust::CaBundle(bundle))
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  For a cluster where cert-manager looks after the certificate:
+    pointsman crd --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
+
+  The same with an authority of your own, straight into the cluster:
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt |
+      kubectl apply -f -
+
+  Store the older version, so that the older controller can come back:
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt \\
+      --storage v1alpha1
+
+  Just the schemas, for a test or an editor:
+    pointsman crd --no-conversion -o json
+
+Exit codes:
+  0  printed
+  1  a file could not be read
+  2  the flags are wrong";

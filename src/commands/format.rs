@@ -1,0 +1,64 @@
+//! The forms of data on stdout.
+
+use clap::ValueEnum;
+
+use super::{json::Json, yaml};
+use crate::terminal::escaped_lines;
+
+/// The form of data on stdout.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Format {
+    pub(crate) fn write(self, json: &Json) -> String {
+        match self {
+            Self::Json => format!("{json:#}\n"),
+            Self::Yaml => yaml::write(json),
+        }
+    }
+
+    /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
+    pub(crate) fn write_all(self, values: Vec<Json>) -> String {
+        match (self, values.as_slice()) {
+            (_, [value]) => self.write(value),
+            (Self::Yaml, _) => values.iter().map(yaml::write).collect::<Vec<_>>().join("---\n"),
+            (Self::Json, _) => self.write(&Json::object([
+                ("apiVersion", Json::string("v1")),
+                ("kind", Json::string("List")),
+                ("metadata", Json::object([])),
+                ("items", Json::Array(values)),
+            ])),
+        }
+    }
+}
+
+/// The same, for commands that have a form for people as well.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// One JSON document.
+    Json,
+    /// Lines for people.
+    Text,
+    /// YAML.
+    Yaml,
+}
+
+impl TextFormat {
+    /// Writes several values, each of which is given as text and as JSON.
+    pub(crate) fn write_all(self, values: Vec<(String, Json)>) -> String {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Text => {
+                let text: String = values.into_iter().map(|(text, _)| text).collect();
+                return escaped_lines(&text);
+            }
+            Self::Yaml => Format::Yaml,
+        };
+        format.write_all(values.into_iter().map(|(_, json)| json).collect())
+    }
+}

@@ -1,0 +1,122 @@
+//! Flags in, rollout hashes out.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use pointsman_core::webhook::HASH_SCHEMA;
+
+use super::diff;
+use super::hashed::{Hashed, hash};
+use crate::commands::input::{FileArgs, Object};
+use crate::commands::{format::TextFormat, json::Json, kinds_dir::KindsArgs, output, table::table};
+use crate::terminal::escaped;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct HashArgs {
+    #[command(subcommand)]
+    command: Option<HashCommand>,
+    #[command(flatten)]
+    files: FileArgs,
+    /// Say what the hash is made of.
+    #[arg(long)]
+    explain: bool,
+    /// Form of the result. Text is a hash and a name on each line, as sha256sum prints them.
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum HashCommand {
+    /// Say which fields give two objects different hashes.
+    Diff(diff::DiffArgs),
+}
+
+/// Prints rollout hashes.
+pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
+    if let Some(HashCommand::Diff(args)) = &args.command {
+        return diff::run(args);
+    }
+    let webhook = args.kinds.webhook()?;
+    let Some(hashed) = args.files.decide(EXAMPLE, |object| hash(&webhook, object))? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let hashed =
+        hashed.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
+    let values = hashed.map(|(object, hashed)| {
+        (text(object, hashed, args.explain), json(object, hashed, args.explain))
+    });
+    output::data(&args.output.write_all(values.collect()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
+    let Hashed { preimage, version } = hashed;
+    let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
+    if explain {
+        text.push_str(&format!("  made of these fields at {version}, by recipe {HASH_SCHEMA}:\n"));
+        let rows: Vec<[String; 2]> =
+            preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
+        for line in table(["FIELD", "VALUE"], &rows).lines() {
+            text.push_str(&format!("    {line}\n"));
+        }
+        text.push_str(&format!(
+            "  and of the annotation that forces a rollout: {}\n",
+            preimage.force.as_deref().map_or_else(|| "not set".to_owned(), escaped)
+        ));
+        text.push_str(&format!(
+            "  canonical form: {}{}\n",
+            preimage.canonical,
+            preimage.force.as_deref().map(escaped).unwrap_or_default()
+        ));
+    }
+    text
+}
+
+fn json(object: &Object, hashed: &Hashed, explain: bool) -> Json {
+    let Hashed { preimage, version } = hashed;
+    let optional = |text: &Option<String>| text.as_ref().map_or(Json::Null, Json::string);
+    let mut json = Json::object([
+        ("apiVersion", Json::string(&object.api_version)),
+        ("kind", Json::string(&object.kind)),
+        ("namespace", optional(&object.namespace)),
+        ("name", optional(&object.name)),
+        ("hash", Json::string(preimage.hash())),
+        ("recipe", Json::string(HASH_SCHEMA)),
+    ]);
+    if explain {
+        let members = preimage.members().into_iter().map(|(name, value)| {
+            let value = Json::from_json(&value).unwrap_or_else(|_| Json::string(value));
+            (name, value)
+        });
+        json.set("at", Json::string(version));
+        json.set("fields", Json::Object(members.collect()));
+        json.set("force", optional(&preimage.force));
+        json.set("canonical", Json::string(&preimage.canonical));
+    }
+    json
+}
+
+const EXAMPLE: &str = "kubectl get materializes -A -o yaml | pointsman hash";
+
+const EXAMPLES: &str = "\
+Examples:
+  The hash of a manifest, in any version:
+    pointsman hash -f manifests/examples/v1alpha1.yaml
+
+  What it is made of:
+    pointsman hash --explain -f manifests/examples/v1alpha1.yaml
+
+  The hashes of all objects in a cluster, for a program:
+    kubectl get materializes -A -o yaml | pointsman hash -o json
+
+  Why two objects differ:
+    pointsman hash diff manifests/examples/v1alpha1.yaml \\
+      manifests/examples/v1alpha2.yaml
+
+Exit codes:
+  0  all objects have a hash
+  1  one was refused, and nothing was written
+  2  the flags are wrong";

@@ -1,0 +1,26 @@
+//! The rollout hash of one object.
+
+use pointsman_core::webhook::{Preimage, Webhook};
+
+use crate::commands::{input::Object, kinds_dir::kind_of};
+
+/// What an object's hash is made of.
+pub(super) struct Hashed {
+    pub(super) preimage: Preimage,
+    /// The version whose shape is hashed.
+    pub(super) version: String,
+}
+
+/// Hashes an object as the webhook does.
+pub(super) fn hash(webhook: &Webhook, object: &Object) -> Result<Hashed, String> {
+    let kind = kind_of(webhook, object)?;
+    let Some(version) = kind.hash_version() else {
+        let (label, kind) = (object.label(), kind.kind());
+        return Err(format!(
+            "{label}: {kind} has no rollout hash: its definition has no `rollout`"
+        ));
+    };
+    let preimage = webhook.preimage(&object.text);
+    let preimage = preimage.map_err(|error| format!("{}: {error}", object.label()))?;
+    Ok(Hashed { preimage, version: version.to_owned() })
+}

@@ -1,0 +1,6 @@
+//! `pointsman kinds`.
+
+mod check;
+mod command;
+
+pub(crate) use command::{KindsCommandArgs, run};

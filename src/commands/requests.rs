@@ -1,0 +1,67 @@
+//! What admission is asked about offline: objects as they would be written to a cluster, and what they replace.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::input::{self, Document, FileArgs, Object, documents};
+use super::{output::complain, usage::Usage};
+
+/// Which objects, and which they replace.
+#[derive(Args, Debug)]
+pub(crate) struct RequestArgs {
+    #[command(flatten)]
+    files: FileArgs,
+    /// File with the objects as they are in the cluster now. One with the same name there makes a write an update, and
+    /// without one it is a creation.
+    #[arg(long, value_name = "FILE")]
+    old: Option<PathBuf>,
+}
+
+/// An object and the one it replaces.
+pub(crate) struct Request {
+    pub(crate) object: Object,
+    pub(crate) old: Option<Object>,
+}
+
+impl RequestArgs {
+    /// Reads them all. `None` where some could not be read, which is on stderr by then.
+    pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<Request>>> {
+        let sources = self.files.read(example)?;
+        let old = self.old.as_deref().map(input::read).transpose()?;
+        let (Some(objects), Some(mut old)) = (objects(&sources), objects(old.as_slice())) else {
+            return Ok(None);
+        };
+        let requests = objects.into_iter().map(|object| {
+            let identity = (object.group(), &object.kind, &object.namespace, &object.name);
+            let same =
+                |old: &Object| (old.group(), &old.kind, &old.namespace, &old.name) == identity;
+            let old = old.iter().position(same).map(|index| old.remove(index));
+            Request { object, old }
+        });
+        let requests: Vec<Request> = requests.collect();
+        if let Some(old) = old.first() {
+            let message = format!("--old: {} has no counterpart in what is written", old.label());
+            return Err(Usage(message).into());
+        }
+        Ok(Some(requests))
+    }
+}
+
+fn objects(sources: &[input::Source]) -> Option<Vec<Object>> {
+    let (mut objects, mut good) = (Vec::new(), true);
+    for source in sources {
+        match documents(source) {
+            Ok(documents) if documents.is_empty() => {
+                good = false;
+                complain(&source.no_object());
+            }
+            Ok(documents) => objects.extend(documents.into_iter().flat_map(Document::into_objects)),
+            Err(messages) => {
+                good = false;
+                messages.iter().for_each(|message| complain(message));
+            }
+        }
+    }
+    good.then_some(objects)
+}

@@ -1,0 +1,8 @@
+//! `pointsman serve`.
+
+mod args;
+mod command;
+mod limits;
+
+pub(crate) use args::ServeArgs;
+pub(crate) use command::run;

@@ -1,0 +1,39 @@
+//! Tables, as kubectl prints them.
+
+use std::iter;
+
+use crate::terminal::escaped;
+
+/// Columns, as kubectl prints them: padded to the widest cell, three spaces between.
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| escaped(cell)));
+    let rows: Vec<[String; N]> = iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let mut out = String::new();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&format!("{cell:<width$}   "));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A value for a cell: on one line, and not the width of a screen.
+pub(crate) fn cell(text: &str) -> String {
+    let mut short: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL).collect();
+    if text.chars().count() > CELL {
+        short.push('…');
+    }
+    short
+}
+
+/// Characters.
+const CELL: usize = 48;

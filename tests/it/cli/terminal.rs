@@ -1,0 +1,61 @@
+use super::*;
+
+/// Clears the screen, ends the line and forges another.
+const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\r\nerror: b";
+
+fn hostile_object(api_version: &str) -> Vec<u8> {
+    let hostile = Value::from(HOSTILE);
+    let object = serde_json::json!({
+        "apiVersion": api_version,
+        "kind": "Materialize",
+        "metadata": {
+            "name": hostile,
+            "namespace": hostile,
+            "labels": { "materialize.cloud/controller-version": hostile },
+            "annotations": { "materialize.cloud/force-rollout": hostile },
+        },
+        "spec": {
+            "environmentdImageRef": hostile,
+            "backendSecretName": hostile,
+            "requestRollout": hostile,
+            "podLabels": { HOSTILE: hostile },
+            HOSTILE: hostile,
+        },
+    });
+    object.to_string().into_bytes()
+}
+
+#[test]
+fn no_object_steers_the_terminal_of_a_person() {
+    let good = hostile_object("materialize.cloud/v1alpha1");
+    let unknown = hostile_object(&format!("materialize.cloud/{HOSTILE}"));
+    let other = good.iter().map(|byte| char::from(*byte)).collect::<String>();
+    let other = other.replace("\"environmentdImageRef\":\"a", "\"environmentdImageRef\":\"b");
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join("other.json");
+    std::fs::write(&file, other).unwrap();
+    let file = file.to_str().unwrap();
+    let versions =
+        ["--controller-version", "2.17.0", "--default-version", "--enforcement", "audit"];
+    for args in [
+        &["convert", "--to", "v1alpha2", "--explain"][..],
+        &["convert", "--to", HOSTILE],
+        &["hash", "--explain"],
+        &["hash", "diff", file, "-"],
+        &["mutate"],
+        &[&["mutate"], &versions[..3]].concat(),
+        &["validate"],
+        &[&["validate"], &versions[..]].concat(),
+        &["kinds", "check", "-"],
+        &["kinds", "show", HOSTILE],
+    ] {
+        for object in [&good, &unknown, &HOSTILE.as_bytes().to_vec()] {
+            let answer = with_stdin(args, object);
+            let said = answer.stdout + &answer.stderr;
+            assert!(!said.is_empty(), "{args:?}");
+            let obeyed = |c: char| c.is_control() && c != '\n';
+            assert!(!said.contains(obeyed), "{args:?}: {said:?}");
+            assert!(!said.contains("\nerror: b"), "{args:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The documents say what is there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use super::tree::{PACKAGES, files, nothing, path, read, sources};
+
+#[test]
+fn every_metric_is_documented() {
+    let files = sources("crates/server/src").into_iter();
+    let files = files.filter(|file| file.contains("/metrics"));
+    let source: String = files.map(|file| read(&file)).collect();
+    // The names are the literals of several words; labels have one.
+    let names: Vec<&str> =
+        source.split('"').skip(1).step_by(2).filter(|text| is_name(text, 2)).collect();
+    assert!(names.len() > 10, "{names:?}");
+    let readme = read("README.md");
+    let table = readme.split("### Metrics").nth(1).unwrap();
+    let table = table.split("\n### ").next().unwrap();
+    let missing: Vec<String> = names
+        .iter()
+        .filter(|name| !table.contains(&format!("\n| `{name}` |")))
+        .map(|name| format!("README.md, Metrics: {name} is missing"))
+        .collect();
+    nothing(&missing);
+    for row in table.split("\n| `").skip(1) {
+        let name = row.split('`').next().unwrap();
+        assert!(names.contains(&name), "{name} is no metric");
+    }
+}
+
+/// Whether it is a name of so many words, or more.
+fn is_name(text: &str, words: usize) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    text.chars().all(plain) && text.split('_').filter(|word| !word.is_empty()).count() >= words
+}
+
+fn help(command: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(command)
+        .arg("--help")
+        .env_clear()
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_variable_is_documented() {
+    let all = help(&[]);
+    let commands = all.split("Commands:\n").nth(1).unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let commands: Vec<&str> = commands
+        .filter(|line| !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.contains(&"serve"), "{commands:?}");
+    let readme = read("README.md");
+    let mut wrong = BTreeSet::new();
+    let mut known = BTreeSet::new();
+    for command in commands {
+        let mut flag = String::new();
+        for line in help(&[command]).lines() {
+            if let Some(at) = line.find("--").filter(|_| line.trim().starts_with('-')) {
+                let end = line[at..].find(' ').map_or(line.len(), |end| at + end);
+                line[at..end].clone_into(&mut flag);
+            }
+            for rest in line.split("[env: ").skip(1) {
+                let name = rest.split(['=', ']']).next().unwrap();
+                known.insert(name.to_owned());
+                if !readme.contains(&format!("| `{name}` | `{flag}` |")) {
+                    wrong.insert(format!("README.md, Environment: | `{name}` | `{flag}` |"));
+                }
+            }
+        }
+    }
+    nothing(&wrong.into_iter().collect::<Vec<_>>());
+    for row in readme.split("\n| `POINTSMAN_").skip(1) {
+        let name = format!("POINTSMAN_{}", row.split('`').next().unwrap());
+        assert!(known.contains(&name), "no flag reads {name}");
+    }
+}
+
+#[test]
+fn tests_that_are_named_exist() {
+    let mut sources = String::new();
+    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
+        sources.push_str(&read(file));
+    }
+    let mut wrong = Vec::new();
+    let mut named = 0;
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        for (index, line) in read(document).lines().enumerate() {
+            for name in line.split('`').skip(1).step_by(2) {
+                // Metrics and labels are named as well, and are literals, too.
+                if !is_name(name, 4) {
+                    continue;
+                }
+                named += 1;
+                let function = sources.contains(&format!("fn {name}("));
+                let scenario = sources.contains(&format!("\"{name}\""));
+                if !function && !scenario {
+                    wrong.push(format!("{document}:{}: no test {name}", index + 1));
+                }
+            }
+        }
+    }
+    nothing(&wrong);
+    assert!(named > 30, "only {named} tests are named");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for file in files("").iter().filter(|file| file.ends_with(".md")) {
+        let folder = path(file);
+        let folder = folder.parent().unwrap();
+        for (index, line) in read(file).lines().enumerate() {
+            for link in line.split("](").skip(1) {
+                let link = link.split(')').next().unwrap();
+                let (to, anchor) = link.split_once('#').unwrap_or((link, ""));
+                if to.starts_with("http") {
+                    continue;
+                }
+                let target = if to.is_empty() { path(file) } else { folder.join(to) };
+                if !target.exists() {
+                    wrong.push(format!("{file}:{}: {link}", index + 1));
+                } else if !anchor.is_empty() {
+                    let text = fs::read_to_string(target).unwrap();
+                    let heads = text.lines().filter(|line| line.starts_with('#'));
+                    if !heads.map(anchor_of).any(|head| head == anchor) {
+                        wrong.push(format!("{file}:{}: no heading {link}", index + 1));
+                    }
+                }
+            }
+        }
+    }
+    nothing(&wrong);
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor_of(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    text.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+/// What people search for at night has to be what they were told.
+#[test]
+fn messages_that_are_explained_are_said() {
+    const MESSAGES: [&str; 11] = [
+        "a client certificate is required for admission reviews",
+        "certificate files cannot be used, the last good certificate goes on",
+        "certificate reloaded",
+        "decision panicked",
+        "is not served here; known are",
+        "is promoting this object: wait until the rollout is completed",
+        "review failed",
+        "staged_taken_as_completed",
+        "the server holds as many requests as it can, try again",
+        "the server is shutting down, try again",
+        "with what the other version cannot say",
+    ];
+    let page = read("docs/running.md");
+    let code: String =
+        PACKAGES.iter().flat_map(|package| sources(package)).map(|file| read(&file)).collect();
+    for message in MESSAGES {
+        assert!(page.contains(message), "docs/running.md: {message}");
+        assert!(code.contains(message), "nothing says {message}");
+    }
+}

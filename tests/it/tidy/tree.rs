@@ -1,0 +1,62 @@
+//! The files of the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The sources of the three packages, from the bottom up.
+pub(super) const PACKAGES: [&str; 3] = ["crates/core/src", "crates/server/src", "src"];
+
+/// Folders that are no part of the project.
+const OUTSIDE: [&str; 7] =
+    [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];
+
+pub(super) fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+pub(super) fn read(file: &str) -> String {
+    fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// All files below a folder, by their paths in the repository.
+pub(super) fn files(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let inside = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        let kind = entry.file_type().unwrap();
+        if kind.is_file() {
+            found.push(inside);
+        } else if kind.is_dir() && !OUTSIDE.contains(&name.as_str()) {
+            found.extend(files(&inside));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The Rust files below a folder, tests aside.
+pub(super) fn sources(folder: &str) -> Vec<String> {
+    let is_test = |file: &str| file.ends_with("/tests.rs") || file.contains("/tests/");
+    files(folder).into_iter().filter(|file| file.ends_with(".rs") && !is_test(file)).collect()
+}
+
+/// The lines of code of all packages, each with its place, such as `src/cli.rs:12`. Comments may name anything.
+pub(super) fn lines(packages: &[&str]) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for file in packages.iter().flat_map(|package| sources(package)) {
+        for (index, line) in read(&file).lines().enumerate() {
+            if !line.trim_start().starts_with("//") {
+                all.push((format!("{file}:{}", index + 1), line.to_owned()));
+            }
+        }
+    }
+    all
+}
+
+/// All that is wrong, at once.
+#[track_caller]
+pub(super) fn nothing(wrong: &[String]) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
