@@ -5,8 +5,10 @@ use std::panic;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use pointsman_server::LogQueue;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::{commands::Usage, terminal::in_colour};
 
@@ -31,13 +33,17 @@ pub(crate) enum LogFormat {
     Text,
 }
 
-/// Sets up logging for the process.
-pub(crate) fn init(args: &LogArgs) -> anyhow::Result<()> {
+/// Sets up logging for the process: to stderr, or into a queue that somebody else writes to stderr.
+pub(crate) fn init(args: &LogArgs, queue: Option<LogQueue>) -> anyhow::Result<()> {
     let filter = match &args.log_level {
         Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let writer = match queue {
+        Some(queue) => BoxMakeWriter::new(move || queue.clone()),
+        None => BoxMakeWriter::new(io::stderr),
+    };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     match args.log_format {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
         LogFormat::Text => builder.with_ansi(in_colour()).try_init(),

@@ -5,6 +5,7 @@
 
 mod cli;
 mod docs;
+mod memory;
 mod readme;
 mod serve;
 mod tidy;

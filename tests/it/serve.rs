@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -112,7 +113,7 @@ fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
 }
 
 /// `serve --dev` on ports of its own; killed when dropped.
-struct Dev {
+pub(crate) struct Dev {
     child: Child,
     stderr: BufReader<ChildStderr>,
     said: String,
@@ -120,7 +121,7 @@ struct Dev {
 
 impl Dev {
     /// Starts, and reads up to the end of what it has to say.
-    fn start(dir: &Path, args: &[&str]) -> Self {
+    pub(crate) fn start(dir: &Path, args: &[&str]) -> Self {
         Self::spawn(pointsman(dir, &Self::ARGS).args(args))
     }
 
@@ -144,9 +145,23 @@ impl Dev {
     }
 
     fn signal(&self) {
+        self.kill("-TERM");
+    }
+
+    fn kill(&self, signal: &str) {
         let killed =
-            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it serves a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        let addr = self.said.split_once("pointsman serves https://").unwrap().1;
+        format!("https://{}{path}", addr.split_once(' ').unwrap().0)
     }
 
     /// The commands it printed.
@@ -159,7 +174,7 @@ impl Dev {
             .collect()
     }
 
-    fn terminate(self) -> (Option<i32>, String) {
+    pub(crate) fn terminate(self) -> (Option<i32>, String) {
         self.signal();
         self.ended()
     }
@@ -261,7 +276,8 @@ fn the_second_signal_aborts() {
     assert!(rest.contains("pointsman: aborted by a second signal"), "{rest}");
 }
 
-/// More connections than file descriptors: accept fails until some are given back, and nothing else does.
+/// More connections than file descriptors, on both ports: some are kept back, so that others get through and files can
+/// be read.
 #[test]
 fn server_survives_file_descriptor_exhaustion() {
     let dir = TempDir::new().unwrap();
@@ -270,26 +286,91 @@ fn server_survives_file_descriptor_exhaustion() {
     limited
         .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
         .args(Dev::ARGS);
-    let mut dev = Dev::spawn(&mut limited);
-    let addr = dev.said.split_once("pointsman serves https://").unwrap().1;
-    let addr: SocketAddr = addr.split_once(' ').unwrap().0.parse().unwrap();
-    let crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(addr).unwrap()).collect();
-    dev.says("failed to accept");
+    let dev = Dev::spawn(&mut limited);
+    assert!(dev.said.contains("fewer connections than configured"), "{}", dev.said);
+    let [_, livez, metrics] = <[String; 3]>::try_from(dev.commands()).unwrap();
+    let addr: SocketAddr = dev.url("").trim_start_matches("https://").parse().unwrap();
+    let admin = livez.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let admin: SocketAddr = admin.parse().unwrap();
+    let connect = |addr| (0..60).map(|_| TcpStream::connect(addr).unwrap()).collect::<Vec<_>>();
+    let crowd = [connect(addr), connect(admin)];
+    let curl = format!(
+        "curl --silent --max-time 5 --cacert certs/dev/ca.crt --output /dev/null --write-out '%{{http_code}}' {}",
+        dev.url("/convert")
+    );
+    let run = |command: &str| {
+        let mut shell = Command::new("sh");
+        let Output { stdout, .. } =
+            shell.current_dir(dir.path()).args(["-c", command]).output().unwrap();
+        String::from_utf8(stdout).unwrap()
+    };
+    assert_eq!(run(&curl), "405");
+    assert!(run(&livez).contains("readyz check passed"));
+    assert!(run(&metrics).contains("certificate_reloads_total{result=\"error\"} 0"));
     drop(crowd);
-    let url = format!("https://{addr}/convert");
-    let curl = [
-        "--silent",
-        "--max-time",
-        "20",
-        "--cacert",
-        "certs/dev/ca.crt",
-        "--output",
-        "/dev/null",
-        "--write-out",
-        "%{http_code}",
-    ];
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0));
+    assert!(!rest.contains("failed to"), "{rest}");
+}
+
+#[test]
+fn the_soft_limit_of_file_descriptors_is_raised() {
+    let dir = TempDir::new().unwrap();
+    let mut limited = Command::new("sh");
+    limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());
+    limited
+        .args(["-c", "ulimit -Sn 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
+        .args(Dev::ARGS)
+        .args(["--max-connections", "300"]);
+    let dev = Dev::spawn(&mut limited);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", dev.id())).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let soft: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
+    assert_eq!(soft, 300 + 64 + 32);
+    assert_eq!(dev.terminate().0, Some(0));
+}
+
+/// Nobody reads stderr, and more is written to it than a pipe holds: everything goes on, and SIGTERM ends it.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let dir = TempDir::new().unwrap();
+    let mut dev = Dev::start(dir.path(), &["--log-level", "trace", "--lame-duck", "100ms"]);
+    let url = dev.url("/convert");
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do curl -s --max-time 10 --cacert certs/dev/ca.crt -o /dev/null \
+                  -w '%{http_code}\n' \"$0/[1-100]\" | sort | uniq -c; done";
     let Output { stdout, .. } =
-        Command::new("curl").current_dir(dir.path()).args(curl).arg(url).output().unwrap();
-    assert_eq!(String::from_utf8(stdout).unwrap(), "405");
+        Command::new("sh").current_dir(dir.path()).args(["-c", script, &url]).output().unwrap();
+    let answered = String::from_utf8(stdout).unwrap();
+    let counts: Vec<_> = answered.lines().map(str::trim).collect();
+    assert_eq!(counts, ["100 404"; 12], "{answered}");
+    let metrics = dev.commands().pop().unwrap();
+    let Output { stdout, .. } = Command::new("sh").args(["-c", &metrics]).output().unwrap();
+    let metrics = String::from_utf8(stdout).unwrap();
+    let lost = metrics.lines().find_map(|line| line.strip_prefix("log_lines_lost_total ")).unwrap();
+    assert_ne!(lost, "0");
+
+    let begun = Instant::now();
+    dev.signal();
+    assert_eq!(dev.child.wait().unwrap().code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_is_odd_about_a_start_is_said_and_sighup_ends_nothing() {
+    let dir = TempDir::new().unwrap();
+    let ports = ["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
+    let mut dev = Dev::spawn(pointsman(dir.path(), &["serve", "--dev"]).args(ports));
+    assert!(dev.said.contains("--dev is open to others than this machine"), "{}", dev.said);
+    assert!(!dev.said.contains("every user can read"), "{}", dev.said);
+    dev.kill("-HUP");
+    dev.says("SIGHUP");
+    let (code, rest) = dev.terminate();
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("SIGTERM"), "{rest}");
+
+    let key = dir.path().join("certs/dev/tls.key");
+    fs::set_permissions(key, fs::Permissions::from_mode(0o644)).unwrap();
+    let dev = Dev::start(dir.path(), &[]);
+    assert!(dev.said.contains("every user can read the private key"), "{}", dev.said);
     assert_eq!(dev.terminate().0, Some(0));
 }

@@ -9,13 +9,12 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::connection::{self, Protocol};
+use super::connection::{self, IdleTimeouts, Protocol};
 use super::lifecycle::{Lifecycle, Phase};
-use super::listener::accept;
-use super::metrics::Metrics;
+use super::metrics::{ADMIN, Metrics};
+use super::places::{Entered, Places};
 
 /// The admin listener.
 #[derive(Debug)]
@@ -23,33 +22,35 @@ pub(super) struct Admin {
     pub(super) socket: TcpListener,
     pub(super) lifecycle: Lifecycle,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) max_connections: usize,
 }
 
 impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Places::new(self.max_connections, 0, self.metrics.connections.evicted(ADMIN));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-                return;
-            };
-            let (stream, _) = accept(&self.socket).await;
+            let Entered { stream, place, .. } = places.accept(&self.socket).await;
             let lifecycle = self.lifecycle.clone();
             let metrics = Arc::clone(&self.metrics);
             let undying = undying.clone();
             connections.spawn(async move {
-                let _place = place;
                 connection::serve(
                     TokioIo::new(stream),
                     Protocol::Http1,
                     &undying,
+                    &place,
                     IDLE,
-                    move |request| {
+                    move |request, mut under_way| {
+                        under_way.arrived();
                         let response = answer(&request, lifecycle.phase(), &metrics);
-                        async move { response }
+                        async move {
+                            drop(under_way);
+                            response
+                        }
                     },
                 )
                 .await;
@@ -120,8 +121,10 @@ fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// A kubelet and a few scrapers.
-const CONNECTIONS: usize = 64;
+/// A kubelet and a few scrapers. Probes must get through whoever else is here: all that are idle can be missed.
+pub(super) const ADMIN_CONNECTIONS: usize = 64;
 
-/// Longer than the usual scrape interval, so that a scraper keeps its connection.
-const IDLE: Duration = Duration::from_secs(90);
+/// A kubelet waits a second for the answer to a probe by default; nobody who has a question waits for ten to put it.
+/// Kept ones stay longer than the usual scrape interval, so that a scraper keeps its connection.
+const IDLE: IdleTimeouts =
+    IdleTimeouts { unproven: Duration::from_secs(10), kept: Duration::from_secs(90) };

@@ -1,73 +1,11 @@
 //! Request bodies: read whole, under a limit for each and a budget for all.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use pointsman_core::webhook::Endpoint;
-
-/// The largest request bodies, in bytes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct BodyLimits {
-    /// For `/mutate` and `/validate`.
-    pub admission: u64,
-    /// For `/convert`.
-    pub convert: u64,
-}
-
-impl BodyLimits {
-    /// One limit for conversions; admission keeps its default where that is smaller.
-    #[must_use]
-    pub fn up_to(convert: u64) -> Self {
-        Self { admission: ADMISSION.min(convert), convert }
-    }
-
-    pub(super) fn of(self, endpoint: Endpoint) -> u64 {
-        match endpoint {
-            Endpoint::Convert => self.convert,
-            Endpoint::Mutate | Endpoint::Validate => self.admission,
-        }
-    }
-
-    pub(super) fn largest(self) -> u64 {
-        self.admission.max(self.convert)
-    }
-}
-
-impl Default for BodyLimits {
-    fn default() -> Self {
-        Self { admission: ADMISSION, convert: CONVERT }
-    }
-}
-
-/// The request bytes that may be held at one time, over all connections.
-///
-/// Nobody waits for a place: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
-/// the API servers, where it costs us nothing, and no two requests can wait for each other.
-#[derive(Debug)]
-pub(super) struct Budget(Arc<Semaphore>);
-
-impl Budget {
-    pub(super) fn new(bytes: u64) -> Self {
-        let permits = usize::try_from(bytes / KIB).unwrap_or(Semaphore::MAX_PERMITS);
-        Self(Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS))))
-    }
-
-    fn reserve(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
-        let permits = u32::try_from(bytes.div_ceil(KIB)).ok()?;
-        Arc::clone(&self.0).try_acquire_many_owned(permits).ok()
-    }
-}
-
-/// A body, and its share of the budget for as long as it is held.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) bytes: Bytes,
-    pub(super) share: OwnedSemaphorePermit,
-}
+use super::budget::{Claim, DECISION, REQUEST};
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -80,39 +18,44 @@ pub(super) enum Unread {
     TooLarge,
 }
 
-/// Reads a body. A declared length is reserved before the first byte is read, so that a body once begun is not refused
-/// half-way; an undeclared one (chunked: no API server sends that) is reserved as it grows, so that a small one does
-/// not hold what the largest would need.
-pub(super) async fn read(body: &mut Incoming, limit: u64, budget: &Budget) -> Result<Held, Unread> {
+/// Reads a body. What has arrived is what is held: an announcement alone must not shut others out. Read whole, it holds
+/// what deciding it takes.
+pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Bytes, Unread> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(Unread::TooLarge);
     }
-    // What has arrived is what is held: an announcement alone must not shut others out.
-    let mut reserved = declared.unwrap_or(CHUNK).min(CHUNK).min(limit);
-    let mut share = budget.reserve(reserved).ok_or(Unread::Budget)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(reserved).unwrap_or(0));
-    while let Some(frame) = body.frame().await {
+    let most = declared.unwrap_or(limit);
+    let mut bytes = Vec::new();
+    loop {
+        let frame = tokio::select! {
+            frame = body.frame() => frame,
+            () = claim.needed_elsewhere() => return Err(Unread::Budget),
+        };
+        let Some(frame) = frame else {
+            break;
+        };
         let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else {
             continue; // trailers
         };
-        bytes.extend_from_slice(&data);
-        let length = bytes.len() as u64;
+        let length = (bytes.len() + data.len()) as u64;
         if length > limit {
             return Err(Unread::TooLarge);
         }
-        if length > reserved {
-            // Doubling, as the buffer itself does.
-            let most = declared.unwrap_or(limit).min(limit);
-            let wanted = (length * 2).min(most).max(length);
-            // Permits are whole: each must be asked for once only.
-            let whole = |bytes: u64| bytes.div_ceil(KIB) * KIB;
-            let more = whole(wanted) - whole(reserved);
-            share.merge(budget.reserve(more).ok_or(Unread::Budget)?);
-            reserved = wanted;
+        if length > bytes.capacity() as u64 {
+            let capacity = (length * 2).max(FIRST).min(most).max(length);
+            hold(claim, capacity)?;
+            let more = capacity - bytes.len() as u64;
+            bytes.reserve_exact(usize::try_from(more).map_err(|_| Unread::TooLarge)?);
         }
+        bytes.extend_from_slice(&data);
     }
-    Ok(Held { bytes: bytes.into(), share })
+    hold(claim, (bytes.len() as u64).saturating_mul(DECISION).max(bytes.capacity() as u64))?;
+    Ok(bytes.into())
+}
+
+fn hold(claim: &Claim, bytes: u64) -> Result<(), Unread> {
+    claim.resize(REQUEST.saturating_add(bytes)).then_some(()).ok_or(Unread::Budget)
 }
 
 /// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything
@@ -132,20 +75,8 @@ pub(super) async fn discard(body: &mut Incoming) {
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
 
-/// 8 MiB: an AdmissionReview carries an object and its old self. etcd takes requests of 1.5 MiB, the API server bodies
-/// of 3 MiB; twice 3 MiB and less than 1 MiB of everything else is 7 (controller-runtime
-/// pkg/webhook/admission/http.go, `maxRequestSize`), rounded up.
-const ADMISSION: u64 = 8 << 20;
-
-/// 64 MiB: a ConversionReview is one object in practice but may be a whole page of a list, 500 objects of the usual
-/// 10 to 100 KiB. Far above what was ever seen, and a bound on what one request can cost us.
-const CONVERT: u64 = 64 << 20;
-
-/// The grain of the budget.
-const KIB: u64 = 1024;
-
-/// What a body of unknown length is given to begin with.
-const CHUNK: u64 = 64 * KIB;
+/// What a body is given to begin with, where it is not declared to be smaller.
+const FIRST: u64 = 4 << 10;
 
 /// Twice the largest body that we would have taken.
 const DISCARD_BYTES: usize = 128 << 20;

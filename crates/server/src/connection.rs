@@ -17,6 +17,17 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::lifecycle::{Lifecycle, Phase};
+use super::places::Place;
+use super::requests::{Requests, UnderWay};
+
+/// How long a connection may stay without a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleTimeouts {
+    /// One that has not sent a whole request yet.
+    pub(super) unproven: Duration,
+    /// One that has.
+    pub(super) kept: Duration,
+}
 
 /// Which HTTP a connection speaks. Known from ALPN, never guessed from the first bytes: a client that sends none would
 /// be waited for without bound (hyper-util's `auto` does).
@@ -26,42 +37,52 @@ pub(super) enum Protocol {
     Http2,
 }
 
+impl Protocol {
+    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between two
+    /// answers (each says `Connection: close` by then): closing a connection that a client is about to use loses its
+    /// request, so that one is kept until nobody asks any more.
+    fn leaves_at(self) -> Phase {
+        match self {
+            Self::Http1 => Phase::Closing,
+            Self::Http2 => Phase::Draining,
+        }
+    }
+}
+
 /// Serves one connection to its end.
 pub(super) async fn serve<I, S, F>(
     io: I,
     protocol: Protocol,
     lifecycle: &Lifecycle,
-    idle_timeout: Duration,
+    place: &Place,
+    idle: IdleTimeouts,
     answer: S,
 ) where
     I: Read + Write + Unpin + Send + 'static,
-    S: Fn(Request<Incoming>) -> F,
+    S: Fn(Request<Incoming>, UnderWay) -> F,
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
-    let (requests, seen) = watch::channel(Requests::default());
+    let seen = place.requests.subscribe();
     let service = service_fn(|request| {
-        let under_way = UnderWay::begin(&requests);
-        let answer = answer(request);
-        async move {
-            let response = answer.await;
-            drop(under_way);
-            Ok::<_, Infallible>(response)
-        }
+        let answer = answer(request, Requests::begin(&place.requests));
+        async move { Ok::<_, Infallible>(answer.await) }
     });
+    let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
             http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
-            drive(http.serve_connection(io, service), seen, lifecycle, idle_timeout).await
+            drive(http.serve_connection(io, service), seen, leave, idle).await
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
             http.timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
+                .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            drive(http.serve_connection(io, service), seen, lifecycle, idle_timeout).await
+            drive(http.serve_connection(io, service), seen, leave, idle).await
         }
     };
     if let Err(error) = result {
@@ -70,7 +91,7 @@ pub(super) async fn serve<I, S, F>(
     }
 }
 
-/// Drives a connection until it ends, has been idle for too long, or is done draining.
+/// Drives a connection until it ends, has been idle for too long, has to make room, or is done draining.
 ///
 /// Idle is the time without a request under way. It covers a connection between two requests, one that has never sent
 /// anything (Go's transport may open one and then use another, and keeps it for later like any other), a head that
@@ -78,64 +99,50 @@ pub(super) async fn serve<I, S, F>(
 async fn drive<C>(
     connection: C,
     mut requests: watch::Receiver<Requests>,
-    lifecycle: &Lifecycle,
-    idle_timeout: Duration,
+    leave: impl Future<Output = ()>,
+    idle: IdleTimeouts,
 ) -> Result<(), C::Error>
 where
     C: GracefulConnection,
 {
     let mut connection = pin!(connection);
-    let mut drain = pin!(lifecycle.reached(Phase::Draining));
-    let mut draining = false;
+    let mut leave = pin!(leave);
+    let mut leaving = false;
     let mut told = false;
     loop {
-        let Requests { under_way, any } = *requests.borrow_and_update();
+        let Requests { under_way, any, proven, leave: asked, evicted, .. } =
+            *requests.borrow_and_update();
+        if evicted {
+            return Ok(());
+        }
         // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
-        // API server connects in order to send. It is given a moment, and 503 then tells it to try again.
-        if draining && any && !told {
+        // API server connects in order to send. It is given a moment, and an answer.
+        if (leaving || asked) && any && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }
-        let limit = if draining && !any { NEWCOMER } else { idle_timeout };
+        let limit = match proven {
+            _ if leaving && !any => NEWCOMER,
+            true => idle.kept,
+            false => idle.unproven,
+        };
         tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = &mut drain, if !draining => draining = true,
-            // The sender is part of the connection.
+            () = &mut leave, if !leaving => leaving = true,
+            // The sender is part of the place.
             _ = requests.changed() => {}
             () = sleep(limit), if under_way == 0 => return Ok(()),
         }
     }
 }
 
-/// The requests of one connection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Requests {
-    under_way: usize,
-    any: bool,
-}
-
-/// A request under way, until it is dropped.
-struct UnderWay(watch::Sender<Requests>);
-
-impl UnderWay {
-    fn begin(requests: &watch::Sender<Requests>) -> Self {
-        requests.send_modify(|requests| {
-            *requests = Requests { under_way: requests.under_way + 1, any: true }
-        });
-        Self(requests.clone())
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.send_modify(|requests| requests.under_way -= 1);
-    }
-}
-
 /// 64 KiB: how much of a connection hyper reads ahead, and the longest head. With its default of 400 KiB, large bodies
 /// made small requests wait six times longer (measured: 45 ms against 7 ms at the 99th percentile).
 const BUFFER: usize = 64 * 1024;
+
+/// The same 64 KiB for HTTP/2, which counts 32 bytes more for each field (RFC 9113, 6.5.2).
+const HEADERS: u32 = 64 * 1024;
 
 /// As many streams as Go's own HTTP/2 server allows: a loopback client has one connection for all its calls.
 const STREAMS: u32 = 250;

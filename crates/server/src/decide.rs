@@ -6,10 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hyper::body::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::body::Held;
+use super::budget::{Claim, Stage};
 use pointsman_core::webhook::{BadReview, Endpoint, Reply};
 
 /// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
@@ -26,25 +25,27 @@ impl Decide {
         Self(Arc::new(decide))
     }
 
-    /// Decides one request. The share of the byte budget is held until that is done, even where the client has left, and
-    /// then goes with the reply, which is about as large.
+    /// Decides one request. What it holds is held until that is done, even where the client has left.
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
-        held: Held,
+        bytes: Bytes,
+        claim: &Arc<Claim>,
         deadline: Instant,
-    ) -> Result<(Reply, OwnedSemaphorePermit), Undecided> {
-        let Held { bytes, share } = held;
+    ) -> Result<Reply, Undecided> {
+        claim.enter(Stage::Deciding);
         if bytes.len() <= INLINE {
-            return Ok((self.contained(endpoint, bytes)?, share));
+            return self.contained(endpoint, bytes);
         }
-        let this = self.clone();
+        let (this, claim) = (self.clone(), Arc::clone(claim));
         let decided = tokio::task::spawn_blocking(move || {
             // Nobody waits for an answer any more: do not begin.
             if Instant::now() >= deadline {
                 return Err(Undecided::Expired);
             }
-            Ok((this.contained(endpoint, bytes)?, share))
+            let decided = this.contained(endpoint, bytes);
+            drop(claim);
+            decided
         });
         // A panic is contained in there: what is left is a runtime that shuts down.
         decided.await.unwrap_or(Err(Undecided::Stopped))

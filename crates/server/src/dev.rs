@@ -1,5 +1,6 @@
 //! A throw-away authority and certificate for `serve --dev`. Not for a cluster: nothing renews it.
 
+use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,10 +12,11 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 
-use super::pair::{CertPaths, load_pair};
+use super::key_pair::{CertPaths, load_pair};
 
 /// A certificate for `localhost`, `127.0.0.1` and `::1`, and the authority to trust.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct DevPair {
     /// The authority's certificate: `curl --cacert`, `caBundle`. Its key was never written down.
     pub ca: PathBuf,
@@ -30,7 +32,7 @@ pub enum DevError {
     #[error("failed to make a throw-away certificate")]
     Generate {
         /// Why.
-        source: rcgen::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// A file cannot be written.
     #[error("failed to write {}", path.display())]
@@ -52,11 +54,11 @@ pub fn prepare(dir: &Path) -> Result<DevPair, DevError> {
     let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let tomorrow = (now + DAY).as_secs();
-    if ca.exists() && load_pair(&paths).is_ok_and(|pair| pair.not_after > tomorrow) {
+    if ca.exists() && load_pair(&paths).is_ok_and(|pair| pair.leaf.not_after > tomorrow) {
         return Ok(DevPair { ca, paths });
     }
 
-    let made = generate(now).map_err(|source| DevError::Generate { source })?;
+    let made = generate(now).map_err(|source| DevError::Generate { source: source.into() })?;
     fs::create_dir_all(dir).map_err(|source| DevError::Write { path: dir.to_owned(), source })?;
     // Whatever repository this is in: keys are not committed.
     write(&dir.join(".gitignore"), "*\n", 0o644)?;

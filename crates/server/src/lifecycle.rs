@@ -1,65 +1,10 @@
-//! When a server is ready, and how it stops: asked once it drains, asked twice it aborts.
+//! The stages of a server's life, and which one it is in.
 
-use std::future;
-use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-
-/// Asks a server to stop: the first time to drain, the second time at once.
-#[derive(Debug)]
-pub struct Trigger(watch::Sender<u32>);
-
-impl Trigger {
-    /// Asks, once more.
-    pub fn stop(&self) {
-        self.0.send_modify(|requests| *requests = requests.saturating_add(1));
-    }
-}
-
-/// How often a server was asked to stop.
-#[derive(Clone, Debug)]
-pub struct Shutdown(watch::Receiver<u32>);
-
-impl Shutdown {
-    /// A pair to stop a server by hand.
-    #[must_use]
-    pub fn channel() -> (Trigger, Self) {
-        let (sender, receiver) = watch::channel(0);
-        (Trigger(sender), Self(receiver))
-    }
-
-    /// Stops at SIGTERM and SIGINT. Signals are caught from this call on.
-    ///
-    /// # Errors
-    /// Where a signal handler cannot be installed.
-    pub fn on_signals() -> io::Result<Self> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let (trigger, shutdown) = Self::channel();
-        tokio::spawn(async move {
-            loop {
-                let name = tokio::select! {
-                    _ = terminate.recv() => "SIGTERM",
-                    _ = interrupt.recv() => "SIGINT",
-                };
-                tracing::info!(signal = name, "asked to stop");
-                trigger.stop();
-            }
-        });
-        Ok(shutdown)
-    }
-
-    /// Waits until stopping was asked for `times` times; for ever where nobody can ask any more.
-    pub(super) async fn requested(&self, times: u32) {
-        let mut requests = self.0.clone();
-        let gone = requests.wait_for(|requests| *requests >= times).await.is_err();
-        if gone {
-            future::pending::<()>().await;
-        }
-    }
-}
+use tokio::time::Instant;
 
 /// The stages of a server's life, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -70,30 +15,54 @@ pub(super) enum Phase {
     Ready,
     /// Serving, but no longer ready: callers are being sent elsewhere.
     LameDuck,
-    /// Finishing what is under way; nothing new.
+    /// Serving those who have not heard of it, one request for each connection.
     Draining,
+    /// Finishing what is under way; nothing new.
+    Closing,
 }
 
 /// The phase a server is in, shared by all that depend on it.
 #[derive(Clone, Debug)]
-pub(super) struct Lifecycle(Arc<watch::Sender<Phase>>);
+pub(super) struct Lifecycle(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    phase: watch::Sender<Phase>,
+    last_request: Mutex<Option<Instant>>,
+}
 
 impl Lifecycle {
     pub(super) fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Phase::Starting)))
+        let phase = watch::Sender::new(Phase::Starting);
+        Self(Arc::new(Shared { phase, last_request: Mutex::default() }))
     }
 
     pub(super) fn enter(&self, phase: Phase) {
-        self.0.send_replace(phase);
+        self.0.phase.send_replace(phase);
     }
 
     pub(super) fn phase(&self) -> Phase {
-        *self.0.borrow()
+        *self.0.phase.borrow()
+    }
+
+    /// Somebody asked something.
+    pub(super) fn asked(&self) {
+        *self.last_request() = Some(Instant::now());
+    }
+
+    /// Whether nobody has asked anything for so long.
+    pub(super) fn quiet(&self, time: Duration) -> bool {
+        self.last_request().is_none_or(|last| last.elapsed() >= time)
+    }
+
+    /// Nothing in here panics half-way.
+    fn last_request(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.last_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `phase`, or a later one, is reached.
     pub(super) async fn reached(&self, phase: Phase) {
-        let mut receiver = self.0.subscribe();
+        let mut receiver = self.0.phase.subscribe();
         // The sender lives as long as `self`: this cannot fail.
         let _ = receiver.wait_for(|current| *current >= phase).await;
     }

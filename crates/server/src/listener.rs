@@ -1,6 +1,5 @@
-//! Accepting connections: survive what goes wrong, a deadline for the handshake, a limit for their number.
+//! The webhook listener: a deadline for the handshake, a limit for the number of connections, and none cut off.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +8,19 @@ use arc_swap::ArcSwap;
 use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use super::connection::{self, Protocol};
+use super::client::{Certified, Peer, is_allowed};
+use super::connection::{self, IdleTimeouts, Protocol};
 use super::lifecycle::{Lifecycle, Phase};
-use super::log;
-use super::metrics::Metrics;
-use super::routes::{Peer, Routes};
+use super::log::Log;
+use super::metrics::{Metrics, WEBHOOKS};
+use super::places::{Entered, Places};
+use super::routes::Routes;
+use super::serving::Serving;
 use super::tls::HTTP2;
 
 /// The webhook listener.
@@ -26,33 +28,39 @@ use super::tls::HTTP2;
 pub(super) struct Listener {
     pub(super) socket: TcpListener,
     /// Read at each handshake: a reload is seen by the next one.
-    pub(super) config: Arc<ArcSwap<ServerConfig>>,
+    pub(super) serving: Arc<ArcSwap<Serving>>,
+    /// The common names of clients that are let in; any where there are none.
+    pub(super) client_names: Arc<[String]>,
     pub(super) routes: Arc<Routes>,
     pub(super) lifecycle: Lifecycle,
+    pub(super) log: Log,
     pub(super) metrics: Arc<Metrics>,
     pub(super) max_connections: usize,
     pub(super) idle_timeout: Duration,
 }
 
 impl Listener {
-    /// Accepts until the server drains, then waits for the connections there are. Dropping the future cuts them off.
+    /// Accepts until the server closes, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
-        let places =
-            Arc::new(Semaphore::new(self.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let places = Places::new(
+            self.max_connections,
+            IDLE_OF_A_PEER,
+            self.metrics.connections.evicted(WEBHOOKS),
+        );
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = self.lifecycle.reached(Phase::Draining) => break,
-                accepted = self.accept(&places) => accepted,
+                () = self.lifecycle.reached(Phase::Closing) => break,
+                accepted = places.accept(&self.socket) => accepted,
             };
             self.spawn(accepted, &mut connections);
             while connections.try_join_next().is_some() {}
         }
-        // What the kernel has accepted would be reset with the socket: those clients are told to try again instead.
+        // What the kernel has accepted would be reset with the socket: those clients are answered.
         while let Some(accepted) = tokio::select! {
             biased;
-            accepted = self.accept(&places) => Some(accepted),
+            accepted = places.accept(&self.socket) => Some(accepted),
             () = tokio::task::yield_now() => None,
         } {
             self.spawn(accepted, &mut connections);
@@ -61,95 +69,59 @@ impl Listener {
         while connections.join_next().await.is_some() {}
     }
 
-    async fn accept(
-        &self,
-        places: &Arc<Semaphore>,
-    ) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-        // The semaphore is never closed: the loop ends at its first turn.
-        let place = loop {
-            if let Ok(place) = Arc::clone(places).acquire_owned().await {
-                break place;
-            }
-        };
-        let (stream, addr) = accept(&self.socket).await;
-        (stream, addr, place)
-    }
-
-    fn spawn(
-        &self,
-        (stream, addr, place): (TcpStream, SocketAddr, OwnedSemaphorePermit),
-        connections: &mut JoinSet<()>,
-    ) {
-        let config = Arc::clone(&self.config);
+    fn spawn(&self, entered: Entered, connections: &mut JoinSet<()>) {
+        let Entered { stream, addr, place } = entered;
+        let serving = self.serving.load_full();
+        let client_names = Arc::clone(&self.client_names);
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();
+        let log = self.log.clone();
         let metrics = Arc::clone(&self.metrics);
-        let idle_timeout = self.idle_timeout;
+        let idle = IdleTimeouts { unproven: self.idle_timeout, kept: self.idle_timeout };
         connections.spawn(async move {
-            let _open = Open::new(metrics.clone());
-            let _place = place;
-            let acceptor = TlsAcceptor::from(config.load_full());
-            let tls = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                Ok(Ok(tls)) => tls,
-                Ok(Err(error)) => {
-                    metrics.handshake_failures.inc();
-                    log::handshake(addr, &error);
-                    return;
-                }
-                Err(_) => {
-                    metrics.handshake_failures.inc();
-                    tracing::debug!(peer = %addr, "handshake took too long");
-                    return;
-                }
+            let _open = Open::new(Arc::clone(&metrics));
+            let handshake = tokio::select! {
+                handshake = handshake(stream, addr, Arc::clone(&serving.config), &log, &metrics) => handshake,
+                () = place.evicted() => None,
+            };
+            let Some(tls) = handshake else {
+                return;
             };
             let session = tls.get_ref().1;
-            let peer = Peer { addr, certified: session.peer_certificates().is_some() };
+            let leaf = session.peer_certificates().and_then(<[_]>::first);
+            let certified = leaf.map(|leaf| Certified {
+                allowed: is_allowed(leaf, &client_names),
+                authorities: serving.authorities,
+            });
+            let peer = Peer { addr, certified };
             let protocol = match session.alpn_protocol() {
                 Some(HTTP2) => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            connection::serve(
-                TokioIo::new(tls),
-                protocol,
-                &lifecycle,
-                idle_timeout,
-                move |request| {
-                    let routes = Arc::clone(&routes);
-                    async move { routes.answer(request, peer).await }
-                },
-            )
-            .await;
+            let answer = move |request, under_way| {
+                let routes = Arc::clone(&routes);
+                async move { routes.answer(request, peer, under_way).await }
+            };
+            connection::serve(TokioIo::new(tls), protocol, &lifecycle, &place, idle, answer).await;
         });
     }
 }
 
-/// Accepts one connection, whatever it takes.
-pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
-    let mut failing = false;
-    loop {
-        match socket.accept().await {
-            Ok((stream, addr)) => {
-                // Answers are one small write each: waiting for more to send only adds latency.
-                let _ = stream.set_nodelay(true);
-                return (stream, addr);
-            }
-            // The client gave up in the queue.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
-                ) => {}
-            // Out of descriptors or memory: the connection stays queued and accept would fail again at once. Existing
-            // ones end and give theirs back.
-            Err(error) => {
-                if !failing {
-                    tracing::warn!(%error, "failed to accept, trying again until it works");
-                }
-                failing = true;
-                sleep(ACCEPT_AGAIN).await;
-            }
-        }
+/// A connection's TLS, if it comes about.
+async fn handshake(
+    stream: TcpStream,
+    addr: SocketAddr,
+    config: Arc<ServerConfig>,
+    log: &Log,
+    metrics: &Metrics,
+) -> Option<TlsStream<TcpStream>> {
+    match timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await {
+        Ok(Ok(tls)) => return Some(tls),
+        Ok(Err(error)) => log.handshake(addr, &error),
+        Err(_) => tracing::debug!(peer = %addr, "handshake took too long"),
     }
+    metrics.connections.handshake_failures.inc();
+    None
 }
 
 /// A connection in the gauge.
@@ -157,18 +129,20 @@ struct Open(Arc<Metrics>);
 
 impl Open {
     fn new(metrics: Arc<Metrics>) -> Self {
-        metrics.connections.inc();
+        metrics.connections.open.inc();
         Self(metrics)
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.connections.dec();
+        self.0.connections.open.dec();
     }
 }
 
 /// Go's own TLS handshake timeout: an API server has given up by then (net/http `DefaultTransport`).
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// Far more than kube-apiservers keep: Go's transport holds at most 25 idle connections per host (client-go sets
+/// `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address.
+const IDLE_OF_A_PEER: usize = 200;

@@ -3,84 +3,107 @@
 use std::fmt::Write;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::labels::outcome_name;
+use super::line_limits::{Line, LineLimits};
 use super::refusal::Refusal;
 use pointsman_core::webhook::{Outcome, Reply};
 
-/// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
-pub(super) fn reply(webhook: &'static str, peer: SocketAddr, reply: &Reply, took: Duration) {
-    let uid = printable(&reply.uid);
-    let outcome = outcome_name(reply.outcome);
-    // Not `message`: a JSON line has that already, for what happened.
-    let reason = reply.message.as_deref().map(printable).unwrap_or_default();
-    match reply.outcome {
-        Outcome::Fail => {
-            tracing::warn!(webhook, uid, outcome, reason, %peer, ?took, "review failed")
-        }
-        Outcome::Deny => {
-            tracing::info!(webhook, uid, outcome, reason, %peer, ?took, "review denied")
-        }
-        Outcome::Allow | Outcome::Convert | Outcome::Patch => {
-            tracing::debug!(webhook, uid, outcome, %peer, ?took, "review answered");
-        }
-    }
-    for notice in &reply.notices {
-        tracing::info!(
-            webhook,
-            uid,
-            event = notice.event,
-            object = printable(&notice.object),
-            "notice"
-        );
-    }
-}
+/// The log of one server.
+#[derive(Clone, Debug)]
+pub(super) struct Log(Arc<LineLimits>);
 
-/// A request that got no review. Overload is counted, not written down line by line: that would add to it.
-pub(super) fn refusal(webhook: &'static str, peer: SocketAddr, refusal: &Refusal, took: Duration) {
-    let code = refusal.status().as_u16();
-    match refusal {
-        Refusal::Panic { message } => {
-            let reason = printable(message);
-            tracing::error!(webhook, code, reason, %peer, ?took, "decision panicked");
+impl Log {
+    pub(super) fn new(limits: Arc<LineLimits>) -> Self {
+        Self(limits)
+    }
+
+    /// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
+    pub(super) fn reply(
+        &self,
+        webhook: &'static str,
+        peer: SocketAddr,
+        reply: &Reply,
+        took: Duration,
+    ) {
+        let outcome = outcome_name(reply.outcome);
+        // Not `message`: a JSON line has that already, for what happened.
+        let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
+        let uid = || printable(&reply.uid);
+        match reply.outcome {
+            Outcome::Fail if self.0.allow(Line::Failed) => {
+                tracing::warn!(webhook, uid = uid(), outcome, reason = reason(), %peer, ?took, "review failed");
+            }
+            Outcome::Deny if self.0.allow(Line::Denied) => {
+                tracing::info!(webhook, uid = uid(), outcome, reason = reason(), %peer, ?took, "review denied");
+            }
+            Outcome::Fail | Outcome::Deny => {}
+            Outcome::Allow | Outcome::Convert | Outcome::Patch => {
+                tracing::debug!(webhook, uid = uid(), outcome, %peer, ?took, "review answered");
+            }
         }
-        Refusal::Draining
-        | Refusal::Method
-        | Refusal::NoSuchPath
-        | Refusal::Overload
-        | Refusal::Starting => {
-            tracing::debug!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
-        }
-        Refusal::BadReview(_)
-        | Refusal::BrokenBody
-        | Refusal::Expired
-        | Refusal::MediaType
-        | Refusal::SlowBody
-        | Refusal::TooLarge { .. }
-        | Refusal::Unauthorized => {
-            tracing::warn!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
+        for notice in reply.notices.iter().filter(|_| self.0.allow(Line::Notice)) {
+            tracing::info!(
+                webhook,
+                uid = uid(),
+                event = notice.event,
+                object = printable(&notice.object),
+                "notice"
+            );
         }
     }
-}
 
-/// A failed handshake. Anybody who knocks can cause one, a TCP probe for instance; a client that refuses *us* is worth a
-/// line, since that is what an API server with the wrong `caBundle` looks like from here.
-pub(super) fn handshake(peer: SocketAddr, error: &io::Error) {
-    match error.get_ref().and_then(|error| error.downcast_ref()) {
-        Some(rustls::Error::AlertReceived(alert)) => {
-            tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
+    /// A request that got no review. Overload is counted, not written down line by line: that would add to it.
+    pub(super) fn refusal(
+        &self,
+        webhook: &'static str,
+        peer: SocketAddr,
+        refusal: &Refusal,
+        took: Duration,
+    ) {
+        let code = refusal.status().as_u16();
+        match refusal {
+            Refusal::Panic { message } if self.0.allow(Line::Panicked) => {
+                let reason = printable(message);
+                tracing::error!(webhook, code, reason, %peer, ?took, "decision panicked");
+            }
+            Refusal::Panic { .. } => {}
+            Refusal::Draining
+            | Refusal::Method
+            | Refusal::NoSuchPath
+            | Refusal::OldAuthorities
+            | Refusal::Overload
+            | Refusal::Starting => {
+                tracing::debug!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
+            }
+            Refusal::BadReview(_)
+            | Refusal::BrokenBody
+            | Refusal::Expired
+            | Refusal::Forbidden
+            | Refusal::MediaType
+            | Refusal::SlowBody
+            | Refusal::TooLarge { .. }
+            | Refusal::Unauthorized => {
+                if self.0.allow(Line::Refused) {
+                    tracing::warn!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
+                }
+            }
         }
-        _ => tracing::debug!(%peer, %error, "handshake failed"),
     }
-}
 
-pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Allow => "allow",
-        Outcome::Convert => "convert",
-        Outcome::Deny => "deny",
-        Outcome::Fail => "fail",
-        Outcome::Patch => "patch",
+    /// A failed handshake. Anybody who knocks can cause one, a TCP probe for instance; a client that refuses *us* is
+    /// worth a line, since that is what an API server with the wrong `caBundle` looks like from here.
+    pub(super) fn handshake(&self, peer: SocketAddr, error: &io::Error) {
+        match error.get_ref().and_then(|error| error.downcast_ref()) {
+            Some(rustls::Error::AlertReceived(alert)) => {
+                if self.0.allow(Line::Handshake) {
+                    tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
+                }
+            }
+            _ => tracing::debug!(%peer, %error, "handshake failed"),
+        }
     }
 }
 

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::body::BodyLimits;
-use super::pair::CertPaths;
+use super::body_limits::BodyLimits;
+use super::key_pair::CertPaths;
+use super::log_queue::LogQueue;
+use super::memory::Memory;
 
 /// How to serve. [`Options::new`] fills in the defaults.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The webhooks' address. An unspecified IPv6 address (`[::]`) means every address of the host, IPv4 included,
     /// and falls back to `0.0.0.0` where the host has no IPv6.
@@ -21,12 +24,16 @@ pub struct Options {
     /// does: an API server converts anonymously (its conversion client is built without a kubeconfig,
     /// apiextensions-apiserver conversion/webhook_converter.go). Default: none.
     pub client_ca_file: Option<PathBuf>,
+    /// The common names of clients that `/mutate` and `/validate` are for, where `client_ca_file` is set; one of another
+    /// name gets 403. Default: none, which means any.
+    pub client_names: Vec<String>,
     /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
-    /// The bytes of request bodies held at one time, over all connections; more is refused with 503 and `Retry-After`.
-    /// Default 128 MiB, twice the largest body: one large conversion never keeps another out. Raised to the largest
-    /// of `body_limits` where it is smaller, or such a body could never be served.
-    pub body_budget: u64,
+    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, 6 times a body while
+    /// it is decided, answers until they are written. More is refused with 503 and `Retry-After`. A quarter is for
+    /// requests of at most 256 KiB. No body is taken that could not be decided within the rest: an eighth of the
+    /// budget. Default 512 MiB, in which the largest body finds room; see [`Memory`](super::Memory).
+    pub memory_budget: u64,
     /// The connections held at one time; more wait in the kernel's queue. Default 2048: an API server uses one HTTP/1.1
     /// connection per concurrent call, at most 600 at its default `--max-requests-inflight` and
     /// `--max-mutating-requests-inflight` (400 and 200), and a control plane has three.
@@ -38,6 +45,14 @@ pub struct Options {
     /// How long a request may take to arrive and be decided; a shorter `?timeout=` of the caller's prevails. Default
     /// 30 s, the longest an API server waits (conversion: always; admission: the upper bound of `timeoutSeconds`).
     pub request_deadline: Duration,
+    /// How long a client may take to read its answer before its connection is closed. Default 10 s: an API server reads
+    /// at once, and has given up after 30 s in all.
+    pub write_timeout: Duration,
+    /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
+    /// there is too little. Default 2 s: API servers are on the same network, and 64 MiB take half a second at 1 Gbit/s.
+    pub patience: Duration,
+    /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
+    pub log_queue: Option<LogQueue>,
     /// How often certificates are looked at when no event says that they changed. Default 10 s, as in
     /// controller-runtime's certwatcher.
     pub reload_interval: Duration,
@@ -58,11 +73,15 @@ impl Options {
             admin_listen,
             cert,
             client_ca_file: None,
+            client_names: Vec::new(),
             body_limits: BodyLimits::default(),
-            body_budget: 128 * 1024 * 1024,
-            max_connections: 2048,
+            memory_budget: Memory::default().budget,
+            max_connections: Memory::default().connections,
             idle_timeout: Duration::from_secs(125),
             request_deadline: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(10),
+            patience: Duration::from_secs(2),
+            log_queue: None,
             reload_interval: Duration::from_secs(10),
             lame_duck: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(20),

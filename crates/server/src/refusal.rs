@@ -1,7 +1,5 @@
 //! Requests that are answered without a review: the status codes, and a `v1 Status` to show to the user.
 
-use http_body_util::Full;
-use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
@@ -24,6 +22,12 @@ pub(super) enum Refusal {
     MediaType,
     #[error("no such path: use /convert, /mutate or /validate")]
     NoSuchPath,
+    #[error(
+        "the client certificate is not one of those that admission reviews are taken from (see --client-allowed-names)"
+    )]
+    Forbidden,
+    #[error("the authorities of client certificates have changed, connect again")]
+    OldAuthorities,
     #[error("the server holds as many requests as it can, try again")]
     Overload,
     #[error("internal error: the decision failed unexpectedly, see the server's log")]
@@ -42,7 +46,10 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::BadReview(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
-            Self::Draining | Self::Overload | Self::Starting => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::Expired => StatusCode::GATEWAY_TIMEOUT,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -59,10 +66,15 @@ impl Refusal {
         matches!(self, Self::BrokenBody | Self::SlowBody)
     }
 
-    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+    /// Whether the connection ends with the answer.
+    pub(super) fn closes(&self) -> bool {
+        self.gives_up_on_body() || matches!(self, Self::OldAuthorities)
+    }
+
+    pub(super) fn response(&self) -> Response<Vec<u8>> {
         let status = self.status();
         let body = webhook::refusal(status.as_u16(), &self.to_string());
-        let mut response = Response::new(Full::from(body));
+        let mut response = Response::new(body);
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

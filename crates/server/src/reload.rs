@@ -1,19 +1,25 @@
 //! When to look at the certificate files again, and what to do with what is found.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use rustls::ServerConfig;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
-use super::hints::Hints;
+use super::certificate_error::CertificateError;
+use super::certificate_files::{CertificateFiles, FileReader, Found};
+use super::expiry::{ExpiryWarnings, HOUR};
+use super::file_events::FileEvents;
+use super::key_pair::{CertPaths, ServingPair};
 use super::metrics::Metrics;
-use super::pair::{CertPaths, PairError, ServingPair, load_pair};
-use super::tls::{ClientCa, load_client_ca, server_config};
-use super::{Options, ServeError};
+use super::options::Options;
+use super::serve_error::ServeError;
+use super::serving::Serving;
+use super::tls::{ClientCa, server_config};
 
 /// The certificate that is served, and the files it came from.
 ///
@@ -26,89 +32,117 @@ pub(super) struct Reloader {
     client_ca_file: Option<PathBuf>,
     pair: ServingPair,
     client_ca: Option<ClientCa>,
-    config: Arc<ArcSwap<ServerConfig>>,
+    serving: Arc<ArcSwap<Serving>>,
     metrics: Arc<Metrics>,
-    hints: Hints,
+    reader: FileReader,
+    events: FileEvents,
     interval: Duration,
-    /// What was complained of last: said once, not every few seconds.
-    complaint: Option<String>,
+    expiry: ExpiryWarnings,
+    /// What was complained of last, and when: said once an hour, not every few seconds.
+    complaint: Option<(String, Instant)>,
 }
 
 impl Reloader {
-    /// The first look. What is wrong now is fatal, since there is nothing to go on with.
+    /// The first look. What is wrong now is fatal, since there is nothing to go on with; but a time that is over or has
+    /// not come may heal by itself, when the certificate is renewed or the clock is set.
     pub(super) fn load(options: &Options, metrics: Arc<Metrics>) -> Result<Self, ServeError> {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
-        // Before the first look: what changes after it is hinted at.
-        let files = [Some(&paths.cert), Some(&paths.key), client_ca_file.as_ref()];
-        let hints = Hints::of(files.into_iter().flatten().map(PathBuf::as_path));
-        let pair = load_pair(&paths).map_err(|source| ServeError::Pair { source })?;
-        let client_ca = client_ca_file
-            .as_deref()
-            .map(load_client_ca)
-            .transpose()
-            .map_err(|source| ServeError::ClientCa { source })?;
+        let mut files = CertificateFiles::new(paths.clone(), client_ca_file.clone());
+        let Found { pair, client_ca, events } = files.look();
+        let pair = pair.map_err(|source| ServeError::Pair { source })?;
+        let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
+        pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
+        if open_to_everybody(&paths.key) {
+            // A kubelet's default: a hint, not a warning.
+            tracing::info!(path = %paths.key.display(), "every user can read the private key (see defaultMode of the volume)");
+        }
+        if let Err(reason) = pair.leaf.judge_time(now()) {
+            tracing::warn!(error = %unfit(reason), "no client will take the certificate");
+        }
+        let client_ca = client_ca.transpose().map_err(|source| ServeError::ClientCa { source })?;
         let config =
             server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
                 .map_err(|source| ServeError::Pair { source })?;
-        let hints = hints.unwrap_or_else(|error| {
-            tracing::warn!(%error, interval = ?options.reload_interval, "failed to watch the certificates, polling only");
-            Hints::none()
-        });
-        metrics.serving(pair.not_after);
+        metrics.certificates.serving(pair.leaf.not_after);
+        metrics.certificates.looked(now());
         tracing::info!(
             fingerprint = pair.fingerprint,
-            expires = pair.expires,
+            expires = pair.leaf.expires,
             "certificate loaded"
         );
-        Ok(Self {
+        let mut this = Self {
             paths,
             client_ca_file,
             pair,
             client_ca,
-            config: Arc::new(ArcSwap::from_pointee(config)),
+            serving: Arc::new(ArcSwap::from_pointee(Serving {
+                config: Arc::new(config),
+                authorities: 0,
+            })),
             metrics,
-            hints,
+            reader: FileReader::start(files).map_err(|source| ServeError::Thread { source })?,
+            events: FileEvents::none(),
             interval: options.reload_interval,
+            expiry: ExpiryWarnings::default(),
             complaint: None,
-        })
+        };
+        this.listen(events);
+        this.expiry.look(&this.pair.leaf, now());
+        Ok(this)
     }
 
     /// What handshakes use; follows every reload.
-    pub(super) fn config(&self) -> Arc<ArcSwap<ServerConfig>> {
-        Arc::clone(&self.config)
+    pub(super) fn serving(&self) -> Arc<ArcSwap<Serving>> {
+        Arc::clone(&self.serving)
     }
 
     /// Looks again and again, until dropped.
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
-                () = self.hints.next() => {}
+                () = self.events.next() => {}
                 () = sleep(self.interval) => {}
             }
-            // Files on a network share may take their time.
-            self = match tokio::task::spawn_blocking(move || self.looked()).await {
-                Ok(this) => this,
-                Err(error) => {
-                    tracing::error!(%error, "certificate reloading ended");
-                    return;
+            let mut look = self.reader.look();
+            let found = loop {
+                // Files on a network share may take their time, or for ever.
+                match timeout(DEADLINE, &mut look).await {
+                    Ok(Ok(found)) => break found,
+                    Ok(Err(_)) => {
+                        tracing::error!("certificate reloading ended");
+                        return;
+                    }
+                    Err(_) => {
+                        self.complain(&[format!("they could not be read within {DEADLINE:?}")]);
+                        self.expiry.look(&self.pair.leaf, now());
+                    }
                 }
             };
+            self.metrics.certificates.looked(now());
+            self.take_over(found);
+            self.expiry.look(&self.pair.leaf, now());
         }
     }
 
-    fn looked(mut self) -> Self {
-        self.reload_once();
-        self
+    fn listen(&mut self, events: Option<notify::Result<FileEvents>>) {
+        match events {
+            Some(Ok(events)) => self.events = events,
+            Some(Err(error)) => {
+                tracing::warn!(%error, interval = ?self.interval, "failed to watch the certificates, polling only");
+            }
+            None => {}
+        }
     }
 
-    fn reload_once(&mut self) {
+    fn take_over(&mut self, Found { pair, client_ca, events }: Found) {
+        self.listen(events);
         let mut errors = Vec::new();
-        let pair = load_pair(&self.paths).unwrap_or_else(|error| {
+        let pair = pair.and_then(|pair| self.judged(pair)).unwrap_or_else(|error| {
             errors.push(chain(&error));
             self.pair.clone()
         });
-        let client_ca = match self.client_ca_file.as_deref().map(load_client_ca) {
+        let client_ca = match client_ca {
             Some(Ok(client_ca)) => Some(client_ca),
             Some(Err(error)) => {
                 errors.push(chain(&error));
@@ -123,12 +157,15 @@ impl Reloader {
                 self.client_ca_file.as_deref().zip(client_ca.as_ref()),
             ) {
                 Ok(config) => {
-                    self.config.store(Arc::new(config));
-                    self.metrics.serving(pair.not_after);
-                    self.metrics.reloaded();
+                    let changed = u64::from(client_ca != self.client_ca);
+                    let authorities = self.serving.load().authorities + changed;
+                    let serving = Serving { config: Arc::new(config), authorities };
+                    self.serving.store(Arc::new(serving));
+                    self.metrics.certificates.serving(pair.leaf.not_after);
+                    self.metrics.certificates.reloaded();
                     tracing::info!(
                         fingerprint = pair.fingerprint,
-                        expires = pair.expires,
+                        expires = pair.leaf.expires,
                         "certificate reloaded"
                     );
                     self.pair = pair;
@@ -140,26 +177,46 @@ impl Reloader {
         self.complain(&errors);
     }
 
+    /// What is served already is served on, whatever the time: there is nothing better.
+    fn judged(&self, pair: ServingPair) -> Result<ServingPair, CertificateError> {
+        if pair != self.pair {
+            pair.leaf.judge_succession(&self.pair.leaf, now()).map_err(|reason| {
+                CertificateError::Unfit { path: self.paths.cert.clone(), reason }
+            })?;
+        }
+        Ok(pair)
+    }
+
     fn complain(&mut self, errors: &[String]) {
         if errors.is_empty() {
             self.complaint = None;
             return;
         }
-        self.metrics.reload_refused();
+        self.metrics.certificates.reload_refused();
         let complaint = errors.join("; ");
-        if self.complaint.as_ref() != Some(&complaint) {
+        let said = self.complaint.as_ref();
+        if !said.is_some_and(|(said, at)| *said == complaint && at.elapsed() < HOUR) {
             tracing::warn!(
                 error = complaint,
                 serving = self.pair.fingerprint,
-                expires = self.pair.expires,
+                expires = self.pair.leaf.expires,
                 "certificate files cannot be used, the last good certificate goes on"
             );
-            self.complaint = Some(complaint);
+            self.complaint = Some((complaint, Instant::now()));
         }
     }
 }
 
-fn chain(error: &PairError) -> String {
+fn open_to_everybody(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
+}
+
+fn now() -> u64 {
+    // A clock before 1970 is judged as 1970: nothing is valid yet.
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+fn chain(error: &CertificateError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -169,3 +226,6 @@ fn chain(error: &PairError) -> String {
     }
     text
 }
+
+/// Local files take microseconds. Longer than this is worth a line and a count, again and again.
+const DEADLINE: Duration = Duration::from_secs(5);

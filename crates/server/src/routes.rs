@@ -1,25 +1,30 @@
 //! From a request to an answer: method, path, headers, body, decision.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{self, BodyLimits, Budget, Unread};
+use super::body::{self, Unread};
+use super::body_limits::BodyLimits;
+use super::budget::{Budget, Claim, REQUEST, Stage};
+use super::client::Peer;
 use super::decide::{Decide, Undecided};
+use super::labels::webhook_name;
 use super::lifecycle::{Lifecycle, Phase};
-use super::log;
-use super::metrics::{Metrics, webhook_name};
+use super::log::Log;
+use super::metrics::Metrics;
 use super::options::Options;
+use super::quantity::parse_duration;
 use super::refusal::Refusal;
-use super::units::parse_duration;
+use super::requests::{Requests, UnderWay};
+use super::serving::Serving;
 use pointsman_core::webhook::{Endpoint, Reply};
 
 /// What all requests share.
@@ -29,7 +34,9 @@ pub(super) struct Routes {
     limits: BodyLimits,
     budget: Budget,
     lifecycle: Lifecycle,
+    log: Log,
     metrics: Arc<Metrics>,
+    serving: Arc<ArcSwap<Serving>>,
     client_certificates: ClientCertificates,
     request_deadline: Duration,
 }
@@ -43,28 +50,24 @@ enum ClientCertificates {
     Ignored,
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer {
-    pub(super) addr: SocketAddr,
-    /// Whether it showed a certificate, which the handshake then verified.
-    pub(super) certified: bool,
-}
-
 impl Routes {
     pub(super) fn new(
         options: &Options,
         decide: Decide,
+        budget: Budget,
         lifecycle: Lifecycle,
+        log: Log,
         metrics: Arc<Metrics>,
+        serving: Arc<ArcSwap<Serving>>,
     ) -> Self {
-        let limits = options.body_limits;
         Self {
             decide,
-            limits,
-            budget: Budget::new(options.body_budget.max(limits.largest())),
+            limits: options.body_limits.within(Budget::largest_body(options.memory_budget)),
+            budget,
             lifecycle,
+            log,
             metrics,
+            serving,
             client_certificates: match options.client_ca_file {
                 Some(_) => ClientCertificates::Demanded,
                 None => ClientCertificates::Ignored,
@@ -78,28 +81,36 @@ impl Routes {
         &self,
         request: Request<Incoming>,
         peer: Peer,
+        under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
-        let started = Instant::now();
-        let (head, mut body) = request.into_parts();
+        self.lifecycle.asked();
+        let claim = Arc::new(self.budget.claim(&under_way.requests));
+        let mut call = Call { peer, started: Instant::now(), under_way, claim };
+        let (mut head, mut body) = request.into_parts();
         let endpoint = endpoint(head.uri.path());
         let webhook = webhook_name(endpoint);
-        let in_flight = self.metrics.in_flight(webhook);
+        let in_flight = self.metrics.requests.in_flight(webhook);
 
+        // A client that expects a 100 first has not begun to send.
+        let sends = !head.headers.contains_key(EXPECT);
         let mut close = false;
-        let mut response = match self.review(endpoint, &head, &mut body, peer, started).await {
-            Ok((reply, share)) => {
-                self.metrics.decided(webhook, &reply);
-                log::reply(webhook, peer.addr, &reply, started.elapsed());
-                json(reply.body, share)
+        let mut response = match self.review(endpoint, &mut head, &mut body, &mut call).await {
+            Ok(reply) => {
+                self.metrics.decisions.decided(webhook, &reply);
+                self.log.reply(webhook, peer.addr, &reply, call.started.elapsed());
+                json(reply.body)
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Panic { .. }) {
-                    self.metrics.panicked(webhook);
+                    self.metrics.requests.panicked(webhook);
                 }
-                log::refusal(webhook, peer.addr, &refusal, started.elapsed());
-                close = refusal.gives_up_on_body();
-                // A client that expects a 100 first has not begun to send.
-                if !close && !head.headers.contains_key(EXPECT) {
+                self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
+                call.claim.record(REQUEST);
+                close = refusal.closes();
+                if close {
+                    call.under_way.requests.send_modify(Requests::leave);
+                }
+                if !refusal.gives_up_on_body() && sends {
                     body::discard(&mut body).await;
                 }
                 refusal.response()
@@ -110,40 +121,43 @@ impl Routes {
         {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.metrics.answered(webhook, response.status().as_u16(), started.elapsed().as_secs_f64());
+        let seconds = call.started.elapsed().as_secs_f64();
+        self.metrics.requests.answered(webhook, response.status().as_u16(), seconds);
         drop(in_flight);
-        response
+        response.map(|body| Answer::begin(body, call.claim))
     }
 
     async fn review(
         &self,
         endpoint: Option<Endpoint>,
-        head: &Parts,
+        head: &mut Parts,
         body: &mut Incoming,
-        peer: Peer,
-        started: Instant,
-    ) -> Result<(Reply, OwnedSemaphorePermit), Refusal> {
+        call: &mut Call,
+    ) -> Result<Reply, Refusal> {
+        let Call { peer, started, under_way, claim } = call;
+        if !claim.resize(REQUEST) {
+            return Err(Refusal::Overload);
+        }
         let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
         if head.method != Method::POST {
             return Err(Refusal::Method);
         }
-        match self.lifecycle.phase() {
-            Phase::Starting => return Err(Refusal::Starting),
-            Phase::Ready | Phase::LameDuck => {}
-            Phase::Draining => return Err(Refusal::Draining),
+        if self.lifecycle.phase() == Phase::Starting {
+            return Err(Refusal::Starting);
         }
-        let anonymous = self.client_certificates == ClientCertificates::Demanded && !peer.certified;
-        if anonymous && endpoint != Endpoint::Convert {
-            return Err(Refusal::Unauthorized);
+        if endpoint != Endpoint::Convert {
+            self.authorize(*peer)?;
         }
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType);
         }
+        // Up to 64 KiB that nobody looks at again.
+        head.headers = HeaderMap::new();
 
-        let deadline = started + self.allowed(head.uri.query());
+        let deadline = *started + self.allowed(head.uri.query());
         let limit = self.limits.of(endpoint);
-        let held = match timeout_at(deadline, body::read(body, limit, &self.budget)).await {
-            Ok(Ok(held)) => held,
+        let bytes = match timeout_at(deadline, body::read(body, limit, claim)).await {
+            Ok(Ok(bytes)) => bytes,
             Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
             Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
             Ok(Err(Unread::Broken(error))) => {
@@ -152,12 +166,26 @@ impl Routes {
             }
             Err(_) => return Err(Refusal::SlowBody),
         };
-        self.decide.decide(endpoint, held, deadline).await.map_err(|undecided| match undecided {
+        under_way.arrived();
+        let decided = self.decide.decide(endpoint, bytes, claim, deadline).await;
+        decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,
             Undecided::Panicked { message } => Refusal::Panic { message },
             Undecided::Stopped => Refusal::Draining,
         })
+    }
+
+    /// Whether a caller may ask for admission.
+    fn authorize(&self, peer: Peer) -> Result<(), Refusal> {
+        if self.client_certificates == ClientCertificates::Ignored {
+            return Ok(());
+        }
+        let certified = peer.certified.ok_or(Refusal::Unauthorized)?;
+        if certified.authorities != self.serving.load().authorities {
+            return Err(Refusal::OldAuthorities);
+        }
+        if certified.allowed { Ok(()) } else { Err(Refusal::Forbidden) }
     }
 
     /// How long a request may take: an API server says how long it will wait, in Go's spelling (`?timeout=30s`). What
@@ -194,18 +222,34 @@ fn is_json(headers: &HeaderMap) -> bool {
     plain && essence.eq_ignore_ascii_case("application/json")
 }
 
-/// A review. Its share of the budget is held until its bytes are sent: an answer that nobody fetches is memory, too.
-fn json(body: Vec<u8>, share: OwnedSemaphorePermit) -> Response<Full<Bytes>> {
-    let body = Bytes::from_owner(Answer { body, _share: share });
-    let mut response = Response::new(Full::new(body));
+/// A review.
+fn json(body: Vec<u8>) -> Response<Vec<u8>> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// Bytes that are paid for as long as they are there.
+/// A request, beside its bytes.
+#[derive(Debug)]
+struct Call {
+    peer: Peer,
+    started: Instant,
+    under_way: UnderWay,
+    claim: Arc<Claim>,
+}
+
+/// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.
 struct Answer {
     body: Vec<u8>,
-    _share: OwnedSemaphorePermit,
+    _claim: Arc<Claim>,
+}
+
+impl Answer {
+    fn begin(body: Vec<u8>, claim: Arc<Claim>) -> Full<Bytes> {
+        claim.record(REQUEST.saturating_add(body.capacity() as u64));
+        claim.enter(Stage::Writing);
+        Full::new(Bytes::from_owner(Self { body, _claim: claim }))
+    }
 }
 
 impl AsRef<[u8]> for Answer {

@@ -11,9 +11,10 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 
-use super::pair::{
-    CertPaths, PairError, ServingPair, beneath, certificates, directory, read, real,
-};
+use super::certificate_error::CertificateError;
+use super::key_pair::{CertPaths, ServingPair};
+use super::pem::{certificates, read};
+use super::volume::{beneath, directory, real};
 
 /// The authorities of client certificates.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,20 +23,21 @@ pub(super) struct ClientCa(Vec<CertificateDer<'static>>);
 /// Reads the authorities of client certificates.
 ///
 /// # Errors
-/// [`PairError`], each with the path.
-pub(super) fn load_client_ca(path: &Path) -> Result<ClientCa, PairError> {
+/// [`CertificateError`], each with the path.
+pub(super) fn load_client_ca(path: &Path) -> Result<ClientCa, CertificateError> {
     let now = beneath(&real(directory(path)), path);
     let authorities = ClientCa(certificates(path, &read(path, &now)?)?);
     roots(path, &authorities)?;
     Ok(authorities)
 }
 
-fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore, PairError> {
+fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore, CertificateError> {
     let mut roots = RootCertStore::empty();
     for authority in authorities {
-        roots
-            .add(authority.clone())
-            .map_err(|source| PairError::Refused { path: path.to_owned(), source })?;
+        roots.add(authority.clone()).map_err(|source| CertificateError::Refused {
+            path: path.to_owned(),
+            source: source.into(),
+        })?;
     }
     Ok(roots)
 }
@@ -46,16 +48,19 @@ fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore,
 /// for it (its client has no session cache), and a resumed session would outlive a change of the authorities.
 ///
 /// # Errors
-/// [`PairError::Refused`] and [`PairError::Verifier`].
+/// [`CertificateError::Refused`] and [`CertificateError::Verifier`].
 pub(super) fn server_config(
     paths: &CertPaths,
     pair: &ServingPair,
     client_ca: Option<(&Path, &ClientCa)>,
-) -> Result<ServerConfig, PairError> {
+) -> Result<ServerConfig, CertificateError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&TLS13, &TLS12])
-        .map_err(|source| PairError::Refused { path: paths.cert.clone(), source })?;
+        .map_err(|source| CertificateError::Refused {
+            path: paths.cert.clone(),
+            source: source.into(),
+        })?;
     let builder = match client_ca {
         Some((path, authorities)) => {
             builder.with_client_cert_verifier(verifier(path, authorities, provider)?)
@@ -77,11 +82,14 @@ fn verifier(
     path: &Path,
     authorities: &ClientCa,
     provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, PairError> {
+) -> Result<Arc<dyn ClientCertVerifier>, CertificateError> {
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
         .allow_unauthenticated()
         .build()
-        .map_err(|source| PairError::Verifier { path: path.to_owned(), source })
+        .map_err(|source| CertificateError::Verifier {
+            path: path.to_owned(),
+            source: source.into(),
+        })
 }
 
 /// The ALPN name of HTTP/2.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use pointsman_server::units::{parse_duration, parse_size};
+use pointsman_server::quantity::parse_duration;
 
+use super::limits::LimitArgs;
 use crate::commands::admission::AdmissionArgs;
 
 #[derive(Args, Debug)]
@@ -54,6 +55,17 @@ pub(crate) struct ServeArgs {
         help_heading = "Certificates"
     )]
     pub(crate) client_ca_file: Option<PathBuf>,
+    /// Common names of client certificates that /mutate and /validate are for; without it, any that --client-ca-file
+    /// vouches for.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_CLIENT_ALLOWED_NAMES",
+        requires = "client_ca_file",
+        help_heading = "Certificates"
+    )]
+    pub(crate) client_allowed_names: Vec<String>,
 
     /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
     /// labels and annotations from the answer and restores the rest, so it is not sent.
@@ -63,10 +75,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
 
-    /// Largest request body, such as 64Mi. Admission reviews keep their own limit of 8Mi where this is larger.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64Mi", env = "POINTSMAN_MAX_BODY",
-          help_heading = "Limits")]
-    pub(crate) max_body: u64,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// After a first signal: how long to serve on while /readyz says 503, so that callers are sent elsewhere first.
     /// [default: 5s, with --dev 0]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, env = "POINTSMAN_LAME_DUCK",
@@ -91,7 +101,7 @@ Examples:
       --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
 
 Signals:
-  The first SIGTERM or SIGINT drains, the second aborts.
+  The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.
 
 Exit codes:
   0 after draining, 1 when serving failed or requests were cut off, 2 when the flags are wrong.";

@@ -10,26 +10,40 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman_core::webhook::{Metadata, Webhook};
 use pointsman_server::dev::{self, DevPair};
-use pointsman_server::{BodyLimits, CertPaths, Decide, Options, ServeError, Server, Shutdown};
+use pointsman_server::{CertPaths, Decide, LogQueue, Options, ServeError, Server, Shutdown};
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::ServeArgs;
 use crate::commands::{kinds_dir, usage::Usage};
 
 /// Serves until a signal asks to stop.
-pub(crate) fn run(args: ServeArgs) -> anyhow::Result<()> {
-    let (options, dev) = options(&args)?;
+pub(crate) fn run(args: ServeArgs, log_queue: Option<LogQueue>) -> anyhow::Result<()> {
+    let (mut options, dev) = options(&args)?;
+    options.log_queue.clone_from(&log_queue);
     let webhook = webhook(&args)?;
+    if dev.is_some() {
+        for addr in [options.listen, options.admin_listen] {
+            if !addr.ip().is_loopback() {
+                tracing::warn!(%addr, "--dev is open to others than this machine, with a certificate that nobody renews");
+            }
+        }
+    }
+    let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals().context("failed to catch signals")?;
         let decide = Decide::new(move |endpoint, body| webhook.handle(endpoint, &body));
         let bound = Server::bind(options, decide).await.map_err(advise)?;
         let (addr, admin) = (bound.local_addr()?, bound.admin_addr()?);
-        tracing::info!(%addr, %admin, version = env!("CARGO_PKG_VERSION"), "listening");
+        let version = env!("CARGO_PKG_VERSION");
+        tracing::info!(%addr, %admin, memory_budget, max_connections, version, "listening");
         if let Some(dev) = dev {
-            // A closed stderr is no reason not to serve.
-            let _ = write!(io::stderr(), "{}", what_next(&dev, addr, admin));
+            let next = what_next(&dev, addr, admin);
+            // Behind the lines before it; a closed stderr is no reason not to serve.
+            let _ = match log_queue {
+                Some(mut queue) => queue.write_all(next.as_bytes()),
+                None => io::stderr().write_all(next.as_bytes()),
+            };
         }
         Ok(bound.run(shutdown).await?)
     });
@@ -71,7 +85,8 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
         paths,
     );
     options.client_ca_file.clone_from(&args.client_ca_file);
-    options.body_limits = BodyLimits::up_to(args.max_body);
+    options.client_names.clone_from(&args.client_allowed_names);
+    args.limits.apply(&mut options);
     options.shutdown_grace = args.shutdown_grace;
     options.lame_duck = match args.lame_duck {
         Some(pause) => pause,

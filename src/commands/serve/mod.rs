@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod limits;
 
 pub(crate) use args::ServeArgs;
 pub(crate) use command::run;

@@ -1,6 +1,6 @@
 //! What a request gets, over HTTP/1.1 (Services) and HTTP/2 (loopback URLs).
 
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
 use pointsman_core::webhook::{BadReview, Conversions, Notice, Outcome, Reply};
 use pointsman_server::{BodyLimits, Decide};
@@ -253,4 +253,29 @@ async fn the_admin_port_answers_probes() {
     assert_eq!(server.admin("/").await.status, 404);
     let metrics = server.admin("/metrics").await;
     assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4"));
+}
+
+#[tokio::test]
+async fn heads_may_be_as_large_in_either_protocol() {
+    let server = TestServer::echo().await;
+    let headers = |count: usize| (0..count).map(|number| (format!("x-{number}"), "x".repeat(4000)));
+    for client in &mut both(&server).await {
+        let mut request = client.request(Method::POST, "/convert", "{}");
+        for (name, value) in headers(14) {
+            request
+                .headers_mut()
+                .insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+        }
+        assert_eq!(client.send(request).await.unwrap().status, 200);
+    }
+    for client in &mut both(&server).await {
+        let mut request = client.request(Method::POST, "/convert", "{}");
+        for (name, value) in headers(50) {
+            request
+                .headers_mut()
+                .insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+        }
+        let refused = client.send(request).await.map_or(true, |answer| answer.status == 431);
+        assert!(refused, "200 KB");
+    }
 }

@@ -3,8 +3,10 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod admin;
 mod connections;
 mod http;
+mod neighbours;
 mod overload;
 mod reload;
 mod shutdown;

@@ -1,10 +1,12 @@
 //! More than there is room for: told to come back, or kept waiting, and never in the way of the others.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pointsman_server::BodyLimits;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 use crate::support::eventually;
 use crate::support::gate::{Gate, waiting};
@@ -12,12 +14,15 @@ use crate::support::server::{TestServer, echo};
 
 const MIB: u64 = 1 << 20;
 
+/// A budget in which one body of up to 1 MiB can be decided at a time, beside small ones.
+const ONE_LARGE: u64 = 9 * MIB;
+
 #[tokio::test]
 async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
-        options.body_budget = MIB;
+        options.memory_budget = ONE_LARGE;
     })
     .await;
     let (mut first, mut second, mut small) =
@@ -45,7 +50,7 @@ async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
-        options.body_budget = MIB;
+        options.memory_budget = ONE_LARGE;
     })
     .await;
     let (mut first, mut second) = (server.http1().await, server.http1().await);
@@ -61,13 +66,18 @@ async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
 async fn the_budget_always_holds_the_largest_body() {
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(MIB);
-        options.body_budget = 1;
+        options.memory_budget = ONE_LARGE;
     })
     .await;
     let mut client = server.http1().await;
     for _ in 0..3 {
         assert_eq!(client.post("/convert", waiting(1024)).await.unwrap().status, 200);
     }
+    // What could never be decided is not read.
+    let server = TestServer::start(echo(), |options| options.memory_budget = MIB).await;
+    let mut client = server.http1().await;
+    assert_eq!(client.post("/convert", waiting(120)).await.unwrap().status, 200);
+    client.post("/convert", waiting(1024)).await.unwrap().refused(413);
 }
 
 /// The runtime of this test has one thread: a large decision on it would stop everything.
@@ -91,7 +101,7 @@ async fn a_share_is_held_for_as_long_as_the_decision_takes() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
-        options.body_budget = MIB;
+        options.memory_budget = ONE_LARGE;
     })
     .await;
     let (mut first, mut second) = (server.http1().await, server.http1().await);
@@ -107,7 +117,11 @@ async fn a_share_is_held_for_as_long_as_the_decision_takes() {
 #[tokio::test]
 async fn connections_beyond_the_limit_wait_their_turn() {
     let server = TestServer::start(echo(), |options| options.max_connections = 2).await;
-    let (mut first, second) = (server.http1().await, server.http1().await);
+    let (mut first, mut second) = (server.http1().await, server.http1().await);
+    // Those that never asked would make room.
+    for client in [&mut first, &mut second] {
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    }
     let dial = server.dial();
     let mut third = tokio::spawn(async move { dial.connect().await.unwrap() });
     let early = tokio::time::timeout(Duration::from_millis(300), &mut third).await;
@@ -128,7 +142,7 @@ fn head(length: usize) -> String {
 async fn a_body_that_is_only_announced_shuts_out_nobody() {
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(MIB);
-        options.body_budget = MIB;
+        options.memory_budget = ONE_LARGE;
     })
     .await;
     let mut announcing = Vec::new();
@@ -150,10 +164,12 @@ async fn a_body_that_is_only_announced_shuts_out_nobody() {
 #[tokio::test]
 async fn an_answer_that_nobody_fetches_is_paid_for() {
     // Far more than the buffers between two sockets hold.
-    const LARGE: usize = 48 << 20;
+    const LARGE: usize = 24 << 20;
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(64 * MIB);
-        options.body_budget = 64 * MIB;
+        options.memory_budget = 200 * MIB;
+        options.patience = Duration::from_secs(60);
+        options.write_timeout = Duration::from_secs(60);
     })
     .await;
     let mut tls = server.dial().handshake().await.unwrap();
@@ -167,7 +183,7 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
     .await;
 
     let mut other = server.http1().await;
-    let large = vec![b' '; 32 << 20];
+    let large = vec![b' '; 24 << 20];
     other.post("/convert", large.clone()).await.unwrap().refused(503);
     let mut fetched = vec![0; LARGE];
     tls.read_exact(&mut fetched).await.unwrap();
@@ -182,4 +198,116 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
         }
     })
     .await;
+}
+
+/// Silent before the handshake, silent after it, and with a body that never ends.
+#[tokio::test]
+async fn connections_that_never_ask_keep_nobody_out() {
+    let server = TestServer::start(echo(), |options| options.max_connections = 8).await;
+    let mut kept = server.http1().await;
+    assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
+    let mut hostile = Vec::new();
+    for _ in 0..16 {
+        hostile.push(TcpStream::connect(server.addr).await.unwrap());
+        server.dial().handshake().await.unwrap();
+    }
+    let mut idle = Vec::new();
+    for _ in 0..16 {
+        let mut tls = server.dial().handshake().await.unwrap();
+        tls.write_all(head(100).as_bytes()).await.unwrap();
+        tls.write_all(b"{").await.unwrap();
+        tls.flush().await.unwrap();
+        idle.push(tls);
+    }
+    let begun = Instant::now();
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
+    assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let evicted = server.metric("connections_evicted_total{listener=\"webhooks\"}").await;
+    assert!(evicted > Some(16.0), "{evicted:?}");
+}
+
+const HELD: &str = "memory_held_bytes";
+
+async fn nothing_is_held(server: &TestServer) {
+    eventually("nothing is held", || async {
+        (server.metric(HELD).await == Some(0.0)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn streams_that_only_announce_a_body_shut_out_nobody() {
+    let server = TestServer::start(echo(), |options| options.memory_budget = 48 * MIB).await;
+    let mut streams = JoinSet::new();
+    for _ in 0..9 {
+        let client = server.http2().await;
+        for _ in 0..250 {
+            let mut client = client.stream();
+            streams.spawn(async move { client.announce("/convert", MIB).await });
+        }
+    }
+    eventually("all of them are held", || async {
+        (server.metric(HELD).await > Some(2000.0 * 8192.0)).then_some(())
+    })
+    .await;
+    let mut client = server.http1().await;
+    assert_eq!(client.post("/convert", waiting(60)).await.unwrap().status, 200);
+    drop(streams);
+    nothing_is_held(&server).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_is_given_up() {
+    let server = TestServer::start(echo(), |options| {
+        options.write_timeout = Duration::from_millis(300);
+    })
+    .await;
+    // HTTP/1.1, where the buffers between two sockets fill up, and HTTP/2, where the client allows nothing to be sent.
+    let mut tls = server.dial().handshake().await.unwrap();
+    let large = 24 << 20;
+    tls.write_all(head(large).as_bytes()).await.unwrap();
+    tls.write_all(&vec![b' '; large]).await.unwrap();
+    tls.flush().await.unwrap();
+    let mut unread = server.dial().http2().window(0).connect().await.unwrap();
+    let unread = tokio::spawn(async move { unread.post("/convert", waiting(100)).await });
+    let decided = "webhook_outcomes_total{outcome=\"allow\",webhook=\"convert\"}";
+    eventually("both are decided", || async {
+        (server.metric(decided).await == Some(2.0)).then_some(())
+    })
+    .await;
+    nothing_is_held(&server).await;
+    assert!(unread.await.unwrap().is_err());
+    drop(tls);
+    // A client that reads is served all the same.
+    assert_eq!(server.http2().await.post("/convert", waiting(1000)).await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn memory_that_is_held_for_nothing_is_given_to_those_who_need_it() {
+    let server = TestServer::start(echo(), |options| {
+        options.memory_budget = ONE_LARGE;
+        options.patience = Duration::from_millis(200);
+    })
+    .await;
+    let mut stalled = Vec::new();
+    for _ in 0..8 {
+        let mut tls = server.dial().handshake().await.unwrap();
+        tls.write_all(head(1 << 20).as_bytes()).await.unwrap();
+        tls.write_all(&vec![b' '; 1_000_000]).await.unwrap();
+        tls.flush().await.unwrap();
+        stalled.push(tls);
+    }
+    let begun = Instant::now();
+    eventually("a large body is decided", || {
+        let dial = server.dial();
+        async move {
+            let mut client = dial.connect().await.ok()?;
+            let answer = client.post("/convert", waiting(1024)).await.ok()?;
+            (answer.status == 200).then_some(())
+        }
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(server.metric("memory_reclaimed_total").await > Some(0.0));
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pointsman_server::{CertPaths, Options};
+use pointsman_server::{CertPaths, CertificateError, Options, ServeError, Server, Unfit};
+use rcgen::{BasicConstraints, IsCa, SanType, date_time_ymd};
 use tokio::task::JoinSet;
 
 use crate::support::certs::{Authority, Pair};
@@ -197,4 +198,104 @@ async fn expiry_metric_follows_the_served_certificate() {
         (server.metric(EXPIRY).await == Some(2_524_608_000.0)).then_some(())
     })
     .await;
+}
+
+const LAST_LOOK: &str = "certificate_last_look_timestamp_seconds";
+
+#[tokio::test]
+async fn what_no_client_would_take_is_not_served() {
+    let mut server = TestServer::echo().await;
+    let authority = Authority::new();
+    let good = server.pair.clone();
+    for (what, pair) in [
+        ("expired", authority.issue_until(2000)),
+        ("not valid yet", authority.issue_as(|leaf| leaf.not_before = date_time_ymd(2098, 1, 1))),
+        ("for clients", authority.issue_client()),
+        ("nameless", authority.issue_as(|leaf| leaf.subject_alt_names.clear())),
+        (
+            "an authority",
+            authority.issue_as(|leaf| leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)),
+        ),
+        (
+            "somebody else's",
+            authority.issue_as(|leaf| {
+                leaf.subject_alt_names = vec![SanType::DnsName("other".try_into().unwrap())];
+            }),
+        ),
+    ] {
+        refuses(&mut server, what, &[("tls.crt", &pair.cert), ("tls.key", &pair.key)]).await;
+        assert_eq!(server.http1().await.served, good.der, "{what}");
+    }
+    let next = server.authority.issue_as(|leaf| {
+        leaf.subject_alt_names.push(SanType::DnsName("another".try_into().unwrap()));
+    });
+    server.volume.swap(&next);
+    serves(&server, &next).await;
+}
+
+/// Swaps and waits until it was looked at and refused.
+async fn refuses(server: &mut TestServer, what: &str, files: &[(&str, &str)]) {
+    let before = server.metric(ERRORS).await.unwrap();
+    server.volume.swap_files(files);
+    eventually(what, || async { (server.metric(ERRORS).await > Some(before + 1.0)).then_some(()) })
+        .await;
+}
+
+#[tokio::test]
+async fn files_that_are_no_certificates_stop_nothing() {
+    let mut server = TestServer::echo().await;
+    let pair = server.authority.issue();
+    let large = format!("{}{}", pair.cert, "#".repeat(1 << 20));
+    refuses(&mut server, "a large file", &[("tls.crt", &large), ("tls.key", &pair.key)]).await;
+    let encrypted = pair.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    refuses(&mut server, "encrypted", &[("tls.crt", &pair.cert), ("tls.key", &encrypted)]).await;
+
+    // Whoever opens a pipe waits until somebody writes to it.
+    let before = server.metric(ERRORS).await.unwrap();
+    let pipe = server.volume.file("..data/tls.crt");
+    fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    eventually("a pipe is refused, again and again", || async {
+        (server.metric(ERRORS).await > Some(before + 3.0)).then_some(())
+    })
+    .await;
+    assert!(server.metric(LAST_LOOK).await > Some(1_700_000_000.0));
+    server.volume.swap(&pair);
+    serves(&server, &pair).await;
+}
+
+#[tokio::test]
+async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not() {
+    let authority = Authority::new();
+    let bind = |pair: Pair| async move {
+        let volume = Volume::new(&pair);
+        let any = "127.0.0.1:0".parse().unwrap();
+        Server::bind(Options::new(any, any, volume.cert_paths()), echo()).await.map(drop)
+    };
+    bind(authority.issue_until(2000)).await.unwrap();
+    let error = bind(authority.issue_client()).await.unwrap_err();
+    let ServeError::Pair { source: CertificateError::Unfit { reason, .. } } = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(reason, Unfit::NotForServers);
+}
+
+/// The poll finds the new directory, and from then on events do.
+#[tokio::test]
+async fn a_directory_that_is_replaced_is_watched_again() {
+    let interval = Duration::from_secs(6);
+    let mut server = TestServer::start(echo(), |options| options.reload_interval = interval).await;
+    let first = server.authority.issue();
+    let (path, aside) = (server.volume.path().to_owned(), tempfile::tempdir().unwrap());
+    fs::rename(&path, aside.path().join("old")).unwrap();
+    fs::create_dir(&path).unwrap();
+    server.volume.swap(&first);
+    serves(&server, &first).await;
+    let begun = Instant::now();
+    for _ in 0..3 {
+        let pair = server.authority.issue();
+        server.volume.swap(&pair);
+        serves(&server, &pair).await;
+    }
+    assert!(begun.elapsed() < interval, "only polled: {:?}", begun.elapsed());
 }

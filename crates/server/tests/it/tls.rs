@@ -1,8 +1,11 @@
 //! Who is served, with which certificate, and who is not.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
-use pointsman_server::{CertPaths, Decide, Options, PairError, ServeError, Server};
+use pointsman_server::{CertPaths, CertificateError, Decide, Options, ServeError, Server};
+
+use rcgen::{DistinguishedName, DnType, ExtendedKeyUsagePurpose};
 
 use crate::support::certs::{Authority, Pair};
 use crate::support::eventually;
@@ -54,6 +57,65 @@ async fn client_certificates_are_required_for_admission() {
 }
 
 #[tokio::test]
+async fn only_clients_with_a_name_that_is_allowed_are_let_in() {
+    let clients = Authority::new();
+    let dir = tempfile::tempdir().unwrap();
+    let ca = dir.path().join("client-ca.crt");
+    fs::write(&ca, &clients.pem).unwrap();
+    let server = TestServer::start(echo(), |options| {
+        options.client_ca_file = Some(ca);
+        options.client_names = vec!["kube-apiserver".to_owned(), "other".to_owned()];
+    })
+    .await;
+    let named = |name: &str| {
+        clients.issue_as(|client| {
+            client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            client.distinguished_name = DistinguishedName::new();
+            client.distinguished_name.push(DnType::CommonName, name);
+        })
+    };
+    let mut known = server.dial().with(named("kube-apiserver")).connect().await.unwrap();
+    assert_eq!(known.post("/validate", "{}").await.unwrap().status, 200);
+    let mut stranger = server.dial().with(named("kubelet")).connect().await.unwrap();
+    let message = stranger.post("/validate", "{}").await.unwrap().refused(403);
+    assert!(message.contains("--client-allowed-names"), "{message}");
+    assert_eq!(stranger.post("/convert", "{}").await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_client_is_verified_again_when_the_authorities_change() {
+    let (old, new) = (Authority::new(), Authority::new());
+    let dir = tempfile::tempdir().unwrap();
+    let ca = dir.path().join("client-ca.crt");
+    fs::write(&ca, &old.pem).unwrap();
+    let server =
+        TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
+    let dial = server.dial().with(old.issue_client());
+    for dial in [dial.clone(), dial.http2()] {
+        fs::write(&ca, &old.pem).unwrap();
+        let mut client = eventually("it is let in", || async {
+            let mut client = dial.connect().await.ok()?;
+            (client.post("/validate", "{}").await.ok()?.status == 200).then_some(client)
+        })
+        .await;
+        fs::write(&ca, &new.pem).unwrap();
+        let begun = Instant::now();
+        let answer = loop {
+            let answer = client.post("/validate", "{}").await.unwrap();
+            if answer.status != 200 {
+                break answer;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "it is still let in");
+        };
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        answer.refused(503);
+        // The connection ends with that.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        client.post("/convert", "{}").await.unwrap_err();
+    }
+}
+
+#[tokio::test]
 async fn client_certificates_are_optional_without_a_ca() {
     let server = TestServer::echo().await;
     assert_eq!(server.http1().await.post("/validate", "{}").await.unwrap().status, 200);
@@ -76,14 +138,14 @@ async fn bad_certificate_at_start_is_fatal() {
 
     volume.swap_files(&[("tls.crt", &one.cert), ("tls.key", &other.key)]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: PairError::Mismatch { cert, key } } = error else {
+    let ServeError::Pair { source: CertificateError::Mismatch { cert, key } } = error else {
         panic!("{error:?}")
     };
     assert_eq!((cert, key), (volume.file("tls.crt"), volume.file("tls.key")));
 
     volume.swap_files(&[]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: PairError::Read { path, .. } } = error else {
+    let ServeError::Pair { source: CertificateError::Read { path, .. } } = error else {
         panic!("{error:?}")
     };
     assert_eq!(path, volume.file("tls.crt"));

@@ -39,10 +39,19 @@ impl Authority {
     }
 
     fn sign(&self, usage: ExtendedKeyUsagePurpose, year: i32) -> Pair {
+        self.issue_as(|params| {
+            params.extended_key_usages = vec![usage];
+            params.not_after = date_time_ymd(year, 1, 1);
+        })
+    }
+
+    /// Whatever `change` makes of a certificate for the server.
+    pub(crate) fn issue_as(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
         let mut params =
             CertificateParams::new(["localhost", "127.0.0.1"].map(str::to_owned)).unwrap();
-        params.extended_key_usages = vec![usage];
-        params.not_after = date_time_ymd(year, 1, 1);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.not_after = date_time_ymd(2099, 1, 1);
+        change(&mut params);
         let key = KeyPair::generate().unwrap();
         let cert = params.signed_by(&key, &self.issuer).unwrap();
         Pair { cert: cert.pem(), key: key.serialize_pem(), der: cert.der().clone() }

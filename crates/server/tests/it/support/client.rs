@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Frame};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::client::conn::{http1, http2};
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{HeaderMap, Method, Request, Version};
@@ -33,16 +33,30 @@ pub(crate) struct Dial {
     alpn: Vec<&'static str>,
     pair: Option<Pair>,
     versions: Vec<&'static SupportedProtocolVersion>,
+    window: Option<u32>,
 }
 
 impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
-        Self { addr, trust: authority.der.clone(), alpn: vec!["http/1.1"], pair: None, versions }
+        Self {
+            addr,
+            trust: authority.der.clone(),
+            alpn: vec!["http/1.1"],
+            pair: None,
+            versions,
+            window: None,
+        }
     }
 
     pub(crate) fn http2(mut self) -> Self {
         self.alpn = vec!["h2", "http/1.1"];
+        self
+    }
+
+    /// With so many bytes of an answer that the server may send before it is asked for more, in HTTP/2.
+    pub(crate) fn window(mut self, bytes: u32) -> Self {
+        self.window = Some(bytes);
         self
     }
 
@@ -92,8 +106,9 @@ impl Dial {
         let http2 = session.alpn_protocol() == Some(b"h2");
         let io = TokioIo::new(stream);
         let sender = if http2 {
-            let (sender, connection) =
-                http2::handshake(TokioExecutor::new(), io).await.map_err(io::Error::other)?;
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            builder.initial_stream_window_size(self.window);
+            let (sender, connection) = builder.handshake(io).await.map_err(io::Error::other)?;
             tokio::spawn(connection);
             Sender::Http2(sender)
         } else {
@@ -131,6 +146,12 @@ impl Client {
     pub(crate) async fn post_chunked(&mut self, path: &str, body: &[u8]) -> hyper::Result<Answer> {
         let chunks = Chunks(body.chunks(10_000).map(Bytes::copy_from_slice).collect()).boxed();
         self.send(self.request(Method::POST, path, Bytes::new()).map(|_| chunks)).await
+    }
+
+    /// Announces a body of which nothing ever comes.
+    pub(crate) async fn announce(&mut self, path: &str, length: u64) -> hyper::Result<Answer> {
+        let body = Announced(length).boxed();
+        self.send(self.request(Method::POST, path, Bytes::new()).map(|_| body)).await
     }
 
     /// A JSON request, to be changed before it is sent.
@@ -195,6 +216,25 @@ impl Body for Chunks {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.0.pop_front().map(|chunk| Ok(Frame::data(chunk))))
+    }
+}
+
+/// A body of so many bytes, none of which comes.
+struct Announced(u64);
+
+impl Body for Announced {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0)
     }
 }
 

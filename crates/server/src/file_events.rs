@@ -1,4 +1,4 @@
-//! Hints that files may have changed: events of their directories, never of the files themselves.
+//! Events of the directories that hold some files, never of the files themselves.
 
 use std::collections::BTreeSet;
 use std::future;
@@ -10,24 +10,26 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::pair::directory;
+use super::volume::directory;
 
-/// Hints that files may have changed. They may fail to come, which is why nobody relies on them alone.
+/// Events that say that files may have changed. They may fail to come, which is why nobody relies on them alone.
 #[derive(Debug)]
-pub(super) struct Hints {
+pub(super) struct FileEvents {
     /// What keeps the events coming.
     _watcher: Option<RecommendedWatcher>,
     receiver: mpsc::Receiver<()>,
 }
 
-impl Hints {
-    /// Hints on the directories of some files, from this call on.
-    pub(super) fn of<'a>(files: impl Iterator<Item = &'a Path>) -> notify::Result<Self> {
-        // One place: a burst of events is one hint (a kubelet's swap makes about seven).
+impl FileEvents {
+    /// Watches the directories of some files, from this call on.
+    pub(super) fn of_directories<'a>(
+        files: impl Iterator<Item = &'a Path>,
+    ) -> notify::Result<Self> {
+        // One place: a burst of events counts once (a kubelet's swap makes about seven).
         let (sender, receiver) = mpsc::channel(1);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| is_change(event.kind)) {
-                // Full means that a hint is waiting already.
+                // Full means that one is waiting already.
                 let _ = sender.try_send(());
             }
         })?;
@@ -38,12 +40,12 @@ impl Hints {
         Ok(Self { _watcher: Some(watcher), receiver })
     }
 
-    /// No hints at all.
+    /// No events at all.
     pub(super) fn none() -> Self {
         Self { _watcher: None, receiver: mpsc::channel(1).1 }
     }
 
-    /// Waits for a hint, and for the burst that it is part of.
+    /// Waits for an event, and for the burst that it is part of.
     pub(super) async fn next(&mut self) {
         if self.receiver.recv().await.is_none() {
             future::pending::<()>().await;
@@ -53,7 +55,7 @@ impl Hints {
     }
 }
 
-/// Reading is no change: our own reading would hint at more of it for ever.
+/// Reading is no change: our own reading would ask for more of it for ever.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),

@@ -1,11 +1,11 @@
-//! Durations and sizes as Kubernetes writes them.
+//! Durations as Go writes them, and quantities of bytes as Kubernetes writes them.
 
 use std::time::Duration;
 
 /// A text that is no duration or size.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnitError {
+pub enum QuantityError {
     /// Neither `0` nor numbers with units.
     #[error("not a duration: use forms such as 500ms, 20s, 1m30s")]
     Duration,
@@ -18,8 +18,8 @@ pub enum UnitError {
 /// Negative durations do not exist here.
 ///
 /// # Errors
-/// [`UnitError::Duration`].
-pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+/// [`QuantityError::Duration`].
+pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
@@ -27,7 +27,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let mut rest = text;
     loop {
         let digits =
-            rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(UnitError::Duration)?;
+            rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(QuantityError::Duration)?;
         let (number, tail) = rest.split_at(digits);
         let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
         let (unit, after) = tail.split_at(unit_len);
@@ -38,12 +38,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
             "ms" => 1e-3,
             "us" | "µs" | "μs" => 1e-6,
             "ns" => 1e-9,
-            _ => return Err(UnitError::Duration),
+            _ => return Err(QuantityError::Duration),
         };
-        let number: f64 = number.parse().map_err(|_| UnitError::Duration)?;
+        let number: f64 = number.parse().map_err(|_| QuantityError::Duration)?;
         let part =
-            Duration::try_from_secs_f64(number * seconds).map_err(|_| UnitError::Duration)?;
-        total = total.checked_add(part).ok_or(UnitError::Duration)?;
+            Duration::try_from_secs_f64(number * seconds).map_err(|_| QuantityError::Duration)?;
+        total = total.checked_add(part).ok_or(QuantityError::Duration)?;
         if after.is_empty() {
             return Ok(total);
         }
@@ -54,8 +54,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
 /// Parses a size in bytes in the spelling of Kubernetes quantities (`64Mi`, `8M`, `1048576`).
 ///
 /// # Errors
-/// [`UnitError::Size`].
-pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+/// [`QuantityError::Size`].
+pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let factor: u64 = match suffix {
@@ -66,10 +66,10 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
         "Ki" => 1 << 10,
         "Mi" => 1 << 20,
         "Gi" => 1 << 30,
-        _ => return Err(UnitError::Size),
+        _ => return Err(QuantityError::Size),
     };
-    let number: u64 = number.parse().map_err(|_| UnitError::Size)?;
-    number.checked_mul(factor).ok_or(UnitError::Size)
+    let number: u64 = number.parse().map_err(|_| QuantityError::Size)?;
+    number.checked_mul(factor).ok_or(QuantityError::Size)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for text in ["", "30", "s", "-1s", "1x", "1s2", "1..2s", "99999999999999999999h"] {
-            assert_eq!(parse_duration(text), Err(UnitError::Duration), "{text}");
+            assert_eq!(parse_duration(text), Err(QuantityError::Duration), "{text}");
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "Mi", "-1", "1.5Mi", "1mi", "99999999999Gi"] {
-            assert_eq!(parse_size(text), Err(UnitError::Size), "{text}");
+            assert_eq!(parse_size(text), Err(QuantityError::Size), "{text}");
         }
     }
 }

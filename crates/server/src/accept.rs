@@ -1,0 +1,39 @@
+//! Accepting connections: survive what goes wrong.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+
+/// Accepts one connection, whatever it takes.
+pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
+    let mut failing = false;
+    loop {
+        match socket.accept().await {
+            Ok((stream, addr)) => {
+                // Answers are one small write each: waiting for more to send only adds latency.
+                let _ = stream.set_nodelay(true);
+                return (stream, addr);
+            }
+            // The client gave up in the queue.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+                ) => {}
+            // Out of descriptors or memory: the connection stays queued and accept would fail again at once. Existing
+            // ones end and give theirs back.
+            Err(error) => {
+                if !failing {
+                    tracing::warn!(%error, "failed to accept, trying again until it works");
+                }
+                failing = true;
+                sleep(ACCEPT_AGAIN).await;
+            }
+        }
+    }
+}
+
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);

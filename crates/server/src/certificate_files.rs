@@ -1,0 +1,98 @@
+//! The certificate files, read by a thread of their own: a mount that hangs holds up nobody else, and is noticed.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::certificate_error::CertificateError;
+use super::file_events::FileEvents;
+use super::key_pair::{CertPaths, ServingPair, load_pair};
+use super::tls::{ClientCa, load_client_ca};
+use super::volume::directory;
+
+/// Which files there are, and which directories are watched for them.
+#[derive(Debug)]
+pub(super) struct CertificateFiles {
+    paths: CertPaths,
+    client_ca_file: Option<PathBuf>,
+    /// Device and inode: a directory that is made anew has the same name, and no watch.
+    watched: Vec<Option<(u64, u64)>>,
+}
+
+/// What one look at them found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) pair: Result<ServingPair, CertificateError>,
+    /// `None` where there is no file of authorities.
+    pub(super) client_ca: Option<Result<ClientCa, CertificateError>>,
+    /// Where the directories are others than before.
+    pub(super) events: Option<notify::Result<FileEvents>>,
+}
+
+impl CertificateFiles {
+    pub(super) fn new(paths: CertPaths, client_ca_file: Option<PathBuf>) -> Self {
+        Self { paths, client_ca_file, watched: Vec::new() }
+    }
+
+    /// Reads them, however long that takes.
+    pub(super) fn look(&mut self) -> Found {
+        // Before the files are read: what changes after that makes an event.
+        let events = self.watch();
+        Found {
+            pair: load_pair(&self.paths),
+            client_ca: self.client_ca_file.as_deref().map(load_client_ca),
+            events,
+        }
+    }
+
+    fn watch(&mut self) -> Option<notify::Result<FileEvents>> {
+        let files = [Some(&self.paths.cert), Some(&self.paths.key), self.client_ca_file.as_ref()];
+        let files: Vec<&Path> = files.into_iter().flatten().map(PathBuf::as_path).collect();
+        let now: Vec<_> = files.iter().map(|file| identity(directory(file))).collect();
+        if now == self.watched || now.contains(&None) {
+            return None;
+        }
+        self.watched = now;
+        Some(FileEvents::of_directories(files.into_iter()))
+    }
+}
+
+fn identity(directory: &Path) -> Option<(u64, u64)> {
+    fs::metadata(directory).ok().map(|directory| (directory.dev(), directory.ino()))
+}
+
+/// The thread that looks, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct FileReader(mpsc::Sender<oneshot::Sender<Found>>);
+
+impl FileReader {
+    /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait for
+    /// them.
+    ///
+    /// # Errors
+    /// Where a thread cannot be started.
+    pub(super) fn start(mut files: CertificateFiles) -> io::Result<Self> {
+        let (sender, looks) = mpsc::channel::<oneshot::Sender<Found>>();
+        let looking = move || {
+            while let Ok(look) = looks.recv() {
+                // Nobody waits any more where the server has ended.
+                let _ = look.send(files.look());
+            }
+        };
+        thread::Builder::new().name("certificates".to_owned()).spawn(looking)?;
+        Ok(Self(sender))
+    }
+
+    /// Asks for a look.
+    pub(super) fn look(&self) -> oneshot::Receiver<Found> {
+        let (found, look) = oneshot::channel();
+        // Where the thread is gone, `found` is dropped and the receiver says so.
+        let _ = self.0.send(found);
+        look
+    }
+}

@@ -1,0 +1,131 @@
+//! A certificate and its key on disk: read as of one moment, and checked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::InconsistentKeys;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::sign::CertifiedKey;
+use sha2::{Digest, Sha256};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+use super::certificate_error::CertificateError;
+use super::leaf::Leaf;
+use super::pem::{certificates, malformed, read};
+use super::volume::{beneath, directory, real};
+
+/// Where the certificate to serve and its key are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CertPaths {
+    /// PEM: the leaf first, then what leads to the authority.
+    pub cert: PathBuf,
+    /// PEM: PKCS#8, PKCS#1 or SEC 1.
+    pub key: PathBuf,
+}
+
+impl CertPaths {
+    /// The files as they are at this moment.
+    ///
+    /// A kubelet swaps a mounted volume by renaming one link, `..data` (Kubernetes pkg/volume/util/atomic_writer.go).
+    /// Following that link once, for both files, keeps the certificate of one moment from being paired with the key of
+    /// another. Without it, the directory itself may be such a link.
+    fn resolve(&self) -> Self {
+        let cert_dir = directory(&self.cert);
+        let cert_real = real(cert_dir);
+        let key_dir = directory(&self.key);
+        let key_real = if key_dir == cert_dir { cert_real.clone() } else { real(key_dir) };
+        Self { cert: beneath(&cert_real, &self.cert), key: beneath(&key_real, &self.key) }
+    }
+}
+
+/// A certificate that can be served, and what there is to say about it.
+#[derive(Clone, Debug)]
+pub(super) struct ServingPair {
+    pub(super) key: Arc<CertifiedKey>,
+    /// SHA-256 of the leaf, in hex.
+    pub(super) fingerprint: String,
+    pub(super) leaf: Leaf,
+}
+
+impl PartialEq for ServingPair {
+    /// The whole chain, since an intermediate may be renewed alone. Not the key: that it belongs to the leaf was
+    /// checked, so that another key means another leaf.
+    fn eq(&self, other: &Self) -> bool {
+        self.key.cert == other.key.cert
+    }
+}
+
+/// Reads a pair and checks that it can be served.
+///
+/// # Errors
+/// [`CertificateError`], each with the path as it was given.
+pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingPair, CertificateError> {
+    let mut now = paths.resolve();
+    for _ in 0..SWAPS {
+        let error = match read_pair(paths, &now) {
+            Ok(pair) => return Ok(pair),
+            Err(error) => error,
+        };
+        // A swap may have removed what we were reading: then there is something newer to read.
+        let before = std::mem::replace(&mut now, paths.resolve());
+        if now == before {
+            return Err(error);
+        }
+    }
+    read_pair(paths, &now)
+}
+
+fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, CertificateError> {
+    let chain = certificates(&paths.cert, &read(&paths.cert, &now.cert)?)?;
+    let text = read(&paths.key, &now.key)?;
+    let key = match PrivateKeyDer::from_pem_slice(&text) {
+        Ok(key) => key,
+        Err(_) if is_encrypted(&text) => {
+            return Err(CertificateError::EncryptedKey { path: paths.key.clone() });
+        }
+        Err(pem::Error::NoItemsFound) => {
+            return Err(CertificateError::NoKey { path: paths.key.clone() });
+        }
+        Err(error) => return Err(malformed(&paths.key, &error)),
+    };
+    let malformed_at = |position, source: x509_cert::der::Error| CertificateError::Certificate {
+        path: paths.cert.clone(),
+        position,
+        source: source.into(),
+    };
+    // All of them: a chain that breaks off half-way would only be noticed by the clients.
+    let mut parsed = Vec::with_capacity(chain.len());
+    for (index, certificate) in chain.iter().enumerate() {
+        let certificate = Certificate::from_der(certificate);
+        parsed.push(certificate.map_err(|source| malformed_at(index + 1, source))?);
+    }
+    let (Some(leaf), Some(leaf_der)) = (parsed.first(), chain.first()) else {
+        return Err(CertificateError::NoCertificate { path: paths.cert.clone() });
+    };
+    let leaf = Leaf::read(leaf).map_err(|source| malformed_at(1, source))?;
+    let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
+    let key =
+        CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| {
+            match source {
+                rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                    CertificateError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
+                }
+                source => {
+                    CertificateError::Refused { path: paths.cert.clone(), source: source.into() }
+                }
+            }
+        })?;
+    Ok(ServingPair { key: Arc::new(key), fingerprint, leaf })
+}
+
+/// PKCS#8 with a passphrase, and the older form of OpenSSL (RFC 7468, 11; RFC 1421, 4.6.1.1).
+fn is_encrypted(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
+}
+
+/// How many swaps in a row are followed within one look.
+const SWAPS: usize = 3;

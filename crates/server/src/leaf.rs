@@ -1,0 +1,172 @@
+//! What a certificate is for, and whether an API server would take it: judged before it is served, because whoever it is
+//! served to would refuse it, and the one that it replaces may be good.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use x509_cert::Certificate;
+use x509_cert::der::Error;
+use x509_cert::der::asn1::ObjectIdentifier;
+use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, SubjectAltName};
+
+/// What matters of a leaf certificate. Times are in seconds since the epoch.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Leaf {
+    pub(super) not_before: u64,
+    pub(super) not_after: u64,
+    /// The last second in which it is good, for people.
+    pub(super) expires: String,
+    names: BTreeSet<String>,
+    authority: bool,
+    for_servers: bool,
+}
+
+/// Why a certificate must not be served.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// It is for signing other certificates.
+    #[error("is an authority, serve one that it issued")]
+    Authority,
+    /// Its time is over.
+    #[error("expired at {at}")]
+    Expired {
+        /// When.
+        at: String,
+    },
+    /// API servers take names from the subject alternative names only.
+    #[error("has no DNS name and no IP address among its subject alternative names")]
+    Nameless,
+    /// Its extended key usage names others, but not server authentication.
+    #[error("is not for server authentication")]
+    NotForServers,
+    /// Its time has not come, or the clock is wrong.
+    #[error("is not valid yet")]
+    NotYetValid,
+    /// Callers look for one of the names that were served so far.
+    #[error("has none of the names that are served: {served}")]
+    OtherNames {
+        /// Those names.
+        served: String,
+    },
+}
+
+impl Leaf {
+    /// Reads what a certificate says of itself.
+    ///
+    /// # Errors
+    /// Where an extension is malformed.
+    pub(super) fn read(certificate: &Certificate) -> Result<Self, Error> {
+        let certificate = certificate.tbs_certificate();
+        let validity = certificate.validity();
+        let basic = certificate.get_extension::<BasicConstraints>()?;
+        // None means any use (Go's crypto/x509 reads it so, too).
+        let usages = certificate.get_extension::<ExtendedKeyUsage>()?;
+        let for_servers = usages.is_none_or(|(_, ExtendedKeyUsage(usages))| {
+            usages.iter().any(|usage| [SERVER_AUTH, ANY_USE].contains(usage))
+        });
+        let names = certificate.get_extension::<SubjectAltName>()?;
+        let names = names.iter().flat_map(|(_, SubjectAltName(names))| names).filter_map(name);
+        Ok(Self {
+            not_before: validity.not_before.to_unix_duration().as_secs(),
+            not_after: validity.not_after.to_unix_duration().as_secs(),
+            expires: validity.not_after.to_string(),
+            names: names.collect(),
+            authority: basic.is_some_and(|(_, basic)| basic.ca),
+            for_servers,
+        })
+    }
+
+    /// Whether it is of the right kind, whatever the time.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(super) fn judge_kind(&self) -> Result<(), Unfit> {
+        match self {
+            Self { authority: true, .. } => Err(Unfit::Authority),
+            Self { for_servers: false, .. } => Err(Unfit::NotForServers),
+            Self { names, .. } if names.is_empty() => Err(Unfit::Nameless),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is valid at `now`.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(super) fn judge_time(&self, now: u64) -> Result<(), Unfit> {
+        match now {
+            _ if now < self.not_before => Err(Unfit::NotYetValid),
+            _ if now > self.not_after => Err(Unfit::Expired { at: self.expires.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it can take the place of another one at `now`. One name in common is enough: names may be added, and old
+    /// ones given up.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn judge_succession(&self, served: &Self, now: u64) -> Result<(), Unfit> {
+        self.judge_kind()?;
+        self.judge_time(now)?;
+        if self.names.is_disjoint(&served.names) {
+            let served: Vec<_> = served.names.iter().map(String::as_str).collect();
+            return Err(Unfit::OtherNames { served: served.join(", ") });
+        }
+        Ok(())
+    }
+}
+
+fn name(name: &GeneralName) -> Option<String> {
+    match name {
+        GeneralName::DnsName(name) => Some(name.to_string().to_ascii_lowercase()),
+        GeneralName::IpAddress(address) => {
+            let bytes = address.as_bytes();
+            let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+            let sixteen = <[u8; 16]>::try_from(bytes).map(IpAddr::from);
+            four.or(sixteen).ok().map(|address| address.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// id-kp-serverAuth and anyExtendedKeyUsage (RFC 5280, 4.2.1.12).
+const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
+const ANY_USE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Leaf {
+        /// One that has no names.
+        pub(crate) fn valid(not_before: u64, not_after: u64) -> Self {
+            let expires = format!("at {not_after}");
+            let names = BTreeSet::new();
+            Self { not_before, not_after, expires, names, authority: false, for_servers: true }
+        }
+    }
+
+    fn leaf(names: &[&str]) -> Leaf {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Leaf { names, ..Leaf::valid(100, 200) }
+    }
+
+    #[test]
+    fn only_what_an_api_server_would_take_succeeds() {
+        let served = leaf(&["a.svc", "b.svc"]);
+        let judge = |leaf: &Leaf, now| leaf.judge_succession(&served, now);
+        assert_eq!(judge(&leaf(&["b.svc", "c.svc"]), 100), Ok(()));
+        assert_eq!(judge(&leaf(&["a.svc"]), 99), Err(Unfit::NotYetValid));
+        assert_eq!(judge(&leaf(&["a.svc"]), 201), Err(Unfit::Expired { at: "at 200".to_owned() }));
+        assert_eq!(judge(&leaf(&[]), 150), Err(Unfit::Nameless));
+        let others = Err(Unfit::OtherNames { served: "a.svc, b.svc".to_owned() });
+        assert_eq!(judge(&leaf(&["c.svc"]), 150), others);
+        let authority = Leaf { authority: true, ..leaf(&["a.svc"]) };
+        assert_eq!(judge(&authority, 150), Err(Unfit::Authority));
+        let client = Leaf { for_servers: false, ..leaf(&["a.svc"]) };
+        assert_eq!(judge(&client, 150), Err(Unfit::NotForServers));
+    }
+}

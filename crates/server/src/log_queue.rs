@@ -1,0 +1,152 @@
+//! Log lines on their way to whoever reads them: written by a thread of their own, and left out where that one cannot
+//! write. Nobody who serves ever waits for a log.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use prometheus::IntCounter;
+
+use super::metrics::LogMetrics;
+
+/// A queue of log lines. What is written to it is one line for each call of `write`, and never blocks.
+///
+/// Where the queue is full, lines are lost; how many says `log_lines_lost_total`, and a line as soon as there is room.
+#[derive(Clone, Debug)]
+pub struct LogQueue {
+    entries: SyncSender<Entry>,
+    lost: IntCounter,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Line(Vec<u8>),
+    /// Everything before this is written.
+    Flush(SyncSender<()>),
+}
+
+impl LogQueue {
+    /// Starts the thread that writes to `sink`.
+    ///
+    /// # Errors
+    /// Where the thread cannot be started.
+    pub fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
+        let lost = LogMetrics::lost_lines().map_err(io::Error::other)?;
+        let (entries, queue) = sync_channel(LINES);
+        let said = lost.clone();
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_all(sink, &queue, &said))?;
+        Ok(Self { entries, lost })
+    }
+
+    /// Waits until what is in the queue is written, but no longer than `most`.
+    pub fn flush(&self, most: Duration) {
+        let (written, wait) = sync_channel(1);
+        let began = std::time::Instant::now();
+        let mut entry = Entry::Flush(written);
+        // A full queue may be one that moves, or one that does not.
+        while let Err(TrySendError::Full(back)) = self.entries.try_send(entry) {
+            if began.elapsed() > most {
+                return;
+            }
+            entry = back;
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Out of time or not, there is nothing more to do.
+        let _: Result<(), RecvTimeoutError> =
+            wait.recv_timeout(most.saturating_sub(began.elapsed()));
+    }
+
+    /// For the metrics of a server.
+    pub(super) fn lost(&self) -> IntCounter {
+        self.lost.clone()
+    }
+}
+
+impl Write for LogQueue {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
+            self.lost.inc();
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_all(mut sink: impl Write, queue: &Receiver<Entry>, lost: &IntCounter) {
+    let mut said = 0;
+    while let Ok(entry) = queue.recv() {
+        match entry {
+            // A closed stderr is no reason not to serve.
+            Entry::Line(line) => drop(sink.write_all(&line)),
+            // Nobody waits any more.
+            Entry::Flush(written) => drop(written.try_send(())),
+        }
+        let now = lost.get();
+        if now > said {
+            // Through the queue like any other, in the form that lines have here.
+            tracing::warn!(lines = now - said, "log lines lost, their reader does not keep up");
+            said = now;
+        }
+    }
+}
+
+/// 1024 lines of a few hundred bytes: a burst, at less than a megabyte.
+const LINES: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Condvar, Mutex, PoisonError};
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A reader that reads nothing until it is let go.
+    #[derive(Clone, Default)]
+    struct Stuck(Arc<(Mutex<State>, Condvar)>);
+
+    #[derive(Default)]
+    struct State {
+        moving: bool,
+        written: Vec<u8>,
+    }
+
+    impl Write for Stuck {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            let (state, changed) = &*self.0;
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = changed.wait_while(state, |state| !state.moving).unwrap();
+            state.written.extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stops_stops_nobody() {
+        let reader = Stuck::default();
+        let mut queue = LogQueue::start(reader.clone()).unwrap();
+        let begun = Instant::now();
+        for _ in 0..5000 {
+            queue.write_all(b"line\n").unwrap();
+        }
+        queue.flush(Duration::from_millis(50));
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        let lost = queue.lost.get();
+        assert!((5000 - 1024 - 1..5000).contains(&lost), "{lost}");
+
+        reader.0.0.lock().unwrap().moving = true;
+        reader.0.1.notify_all();
+        queue.flush(Duration::from_secs(10));
+        let written = reader.0.0.lock().unwrap().written.len() as u64;
+        assert_eq!(written, (5000 - lost) * 5, "what was not lost is written");
+    }
+}

@@ -1,0 +1,68 @@
+//! Decisions: what became of the reviews.
+
+use pointsman_core::webhook::Reply;
+use prometheus::{Error, IntCounterVec};
+
+use super::registry::Register;
+use crate::labels::outcome_name;
+
+/// The metrics of what was decided.
+#[derive(Debug)]
+pub(crate) struct DecisionMetrics {
+    outcomes: IntCounterVec,
+    conversions: IntCounterVec,
+    notices: IntCounterVec,
+    verdicts: IntCounterVec,
+    flips: IntCounterVec,
+}
+
+impl DecisionMetrics {
+    pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            outcomes: new.counters(
+                "webhook_outcomes_total",
+                "Reviews answered, by what was decided: allow, convert, deny, fail or patch.",
+                &["webhook", "outcome"],
+            )?,
+            conversions: new.counters(
+                "conversions_total",
+                "Objects converted.",
+                &["kind", "from", "to"],
+            )?,
+            notices: new.counters(
+                "conversion_notices_total",
+                "Events worth knowing that did not change an answer.",
+                &["event"],
+            )?,
+            verdicts: new.counters(
+                "admission_verdicts_total",
+                "What admission rules led to: deny, warn, or would_deny where they are not enforced.",
+                &["kind", "rule", "effect"],
+            )?,
+            flips: new.counters(
+                "controller_version_flips_total",
+                "Objects that changed their controller version: entered, left, enter_refused or leave_refused.",
+                &["outcome"],
+            )?,
+        })
+    }
+
+    pub(crate) fn decided(&self, webhook: &'static str, reply: &Reply) {
+        self.outcomes.with_label_values(&[webhook, outcome_name(reply.outcome)]).inc();
+        for done in &reply.conversions {
+            // Names from kind definitions, never from the objects.
+            self.conversions
+                .with_label_values(&[&*done.kind, &*done.from, &*done.to])
+                .inc_by(done.objects);
+        }
+        for verdict in &reply.verdicts {
+            self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();
+        }
+        if let Some(flip) = reply.flip {
+            self.flips.with_label_values(&[flip.name()]).inc();
+        }
+        for notice in &reply.notices {
+            self.notices.with_label_values(&[notice.event]).inc();
+        }
+    }
+}

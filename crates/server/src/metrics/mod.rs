@@ -1,0 +1,14 @@
+//! Every metric, in a registry of its own for each server. No label ever holds what a client chose.
+
+mod certificates;
+mod connections;
+mod decisions;
+mod logs;
+mod memory;
+mod registry;
+mod requests;
+mod server;
+
+pub(crate) use self::connections::{ADMIN, WEBHOOKS};
+pub(crate) use self::logs::LogMetrics;
+pub(crate) use self::server::Metrics;

@@ -1,0 +1,48 @@
+//! The metrics of one server, together.
+
+use prometheus::{Error, IntCounter, Registry, TextEncoder};
+
+use super::certificates::CertificateMetrics;
+use super::connections::ConnectionMetrics;
+use super::decisions::DecisionMetrics;
+use super::logs::LogMetrics;
+use super::memory::MemoryMetrics;
+use super::registry::Register;
+use super::requests::RequestMetrics;
+
+/// The metrics of one server.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) certificates: CertificateMetrics,
+    pub(crate) connections: ConnectionMetrics,
+    pub(crate) decisions: DecisionMetrics,
+    pub(crate) logs: LogMetrics,
+    pub(crate) memory: MemoryMetrics,
+    pub(crate) requests: RequestMetrics,
+}
+
+impl Metrics {
+    /// `lost_lines` counts what found no room in the queue of log lines, where there is one.
+    pub(crate) fn new(lost_lines: Option<IntCounter>) -> Result<Self, Error> {
+        let registry = Registry::new();
+        let new = Register(&registry);
+        let version =
+            new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
+        version.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        Ok(Self {
+            certificates: CertificateMetrics::new(&new)?,
+            connections: ConnectionMetrics::new(&new)?,
+            decisions: DecisionMetrics::new(&new)?,
+            logs: LogMetrics::new(&new, lost_lines)?,
+            memory: MemoryMetrics::new(&new)?,
+            requests: RequestMetrics::new(&new)?,
+            registry: registry.clone(),
+        })
+    }
+
+    /// Everything, in Prometheus' text format.
+    pub(crate) fn text(&self) -> Result<String, Error> {
+        TextEncoder::new().encode_to_string(&self.registry.gather())
+    }
+}

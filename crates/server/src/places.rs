@@ -1,0 +1,293 @@
+//! The places of a listener: one for each connection, so many and no more. When all are taken, a connection that can be
+//! missed makes room for the next.
+//!
+//! A kube-apiserver sends a whole request within milliseconds of connecting, and keeps few connections that it does not
+//! use. So these can be missed, in this order, and nobody else:
+//!
+//! 1. a connection that has not sent a whole request yet, or has been sending one for longer than [`PATIENCE`]: the
+//!    oldest one of the address that has most of them;
+//! 2. a connection without a request, where its address has more of them than [`Places::new`] says: the one that has
+//!    been idle for longest.
+//!
+//! With 4 places: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The next
+//! to come takes the place of the older one of `10.0.0.9`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use prometheus::IntCounter;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout};
+
+use super::accept::accept;
+use super::requests::Requests;
+
+/// The places of one listener.
+#[derive(Clone, Debug)]
+pub(super) struct Places(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    most: usize,
+    idle_of_a_peer: usize,
+    /// How many had to go.
+    evicted: IntCounter,
+    taken: Mutex<Taken>,
+    /// Who was accepted and has no place yet.
+    lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
+    /// Someone left.
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    next: u64,
+    /// By age, the oldest first.
+    connections: BTreeMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    peer: IpAddr,
+    requests: watch::Sender<Requests>,
+}
+
+impl Places {
+    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` counts
+    /// those that had to go.
+    pub(super) fn new(most: usize, idle_of_a_peer: usize, evicted: IntCounter) -> Self {
+        Self(Arc::new(Shared {
+            most: most.max(1),
+            idle_of_a_peer,
+            evicted,
+            taken: Mutex::default(),
+            lobby: Mutex::default(),
+            freed: Notify::new(),
+        }))
+    }
+
+    /// Accepts a connection and gives it a place, once there is one or somebody can be missed.
+    ///
+    /// Nothing is lost where the future is dropped: who was accepted already waits for the next call.
+    pub(super) async fn accept(&self, socket: &TcpListener) -> Entered {
+        loop {
+            if self.has_room() {
+                if self.0.lobby().is_none() {
+                    let accepted = accept(socket).await;
+                    *self.0.lobby() = Some(accepted);
+                }
+                // Time has passed: whoever could be missed may have become busy.
+                if let Some(entered) = self.enter() {
+                    return entered;
+                }
+            }
+            // Time alone may turn a connection into one that can be missed.
+            let _ = timeout(LOOK_AGAIN, self.0.freed.notified()).await;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let taken = self.0.taken();
+        taken.connections.len() < self.0.most
+            || taken.somebody_is_leaving()
+            || taken.victim(self.0.idle_of_a_peer, Instant::now()).is_some()
+    }
+
+    fn enter(&self) -> Option<Entered> {
+        let mut lobby = self.0.lobby();
+        let peer = lobby.as_ref()?.1.ip();
+        let place = self.take(peer)?;
+        let (stream, addr) = lobby.take()?;
+        Some(Entered { stream, addr, place })
+    }
+
+    /// A place for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
+    /// the place is there when it has gone.
+    fn take(&self, peer: IpAddr) -> Option<Place> {
+        let mut taken = self.0.taken();
+        if taken.connections.len() >= self.0.most {
+            if !taken.somebody_is_leaving()
+                && let Some(victim) = taken.victim(self.0.idle_of_a_peer, Instant::now())
+                && let Some(connection) = taken.connections.get(&victim)
+            {
+                connection.requests.send_modify(Requests::evict);
+                self.0.evicted.inc();
+                tracing::debug!(peer = %connection.peer, "connection closed to make room");
+            }
+            return None;
+        }
+        let requests = watch::Sender::new(Requests::default());
+        let id = taken.next;
+        taken.next += 1;
+        let connection = Connection { peer: network(peer), requests: requests.clone() };
+        taken.connections.insert(id, connection);
+        drop(taken);
+        Some(Place { id, shared: Arc::clone(&self.0), requests })
+    }
+}
+
+/// A connection that has its place.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) stream: TcpStream,
+    pub(super) addr: SocketAddr,
+    pub(super) place: Place,
+}
+
+impl Shared {
+    /// Nothing in here panics half-way.
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lobby(&self) -> MutexGuard<'_, Option<(TcpStream, SocketAddr)>> {
+        self.lobby.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    fn somebody_is_leaving(&self) -> bool {
+        self.connections.values().any(|connection| connection.requests.borrow().evicted)
+    }
+
+    fn victim(&self, idle_of_a_peer: usize, now: Instant) -> Option<u64> {
+        let mut unproven: HashMap<IpAddr, (usize, u64)> = HashMap::new();
+        let mut idle: HashMap<IpAddr, (usize, Instant, u64)> = HashMap::new();
+        for (id, Connection { peer, requests }) in &self.connections {
+            let requests = *requests.borrow();
+            if requests.evicted {
+                continue;
+            }
+            if requests.can_be_missed(now, PATIENCE) {
+                unproven.entry(*peer).or_insert((0, *id)).0 += 1;
+            } else if let Some(since) = requests.idle_since() {
+                let (count, longest, oldest) = idle.entry(*peer).or_insert((0, since, *id));
+                *count += 1;
+                if since < *longest {
+                    (*longest, *oldest) = (since, *id);
+                }
+            }
+        }
+        // Of two addresses with as many, the one whose connection is older.
+        let most = |(count, id): &(usize, u64)| (*count, u64::MAX - id);
+        if let Some((_, id)) = unproven.into_values().max_by_key(most) {
+            return Some(id);
+        }
+        let (count, _, id) = idle.into_values().max_by_key(|(count, _, _)| *count)?;
+        (count > idle_of_a_peer).then_some(id)
+    }
+}
+
+/// A place that is taken, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    id: u64,
+    shared: Arc<Shared>,
+    /// What is under way on the connection.
+    pub(super) requests: watch::Sender<Requests>,
+}
+
+impl Place {
+    /// Waits until the place is needed for somebody else.
+    pub(super) async fn evicted(&self) {
+        // The sender is part of `self`: this cannot fail.
+        let _ = self.requests.subscribe().wait_for(|requests| requests.evicted).await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.taken().connections.remove(&self.id);
+        self.shared.freed.notify_one();
+    }
+}
+
+/// What one peer is: an IPv4 address, or a network of IPv6 (whoever has one address of a /64 has all of them).
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+    }
+}
+
+/// How long a request may take to arrive before its connection can be missed. A body of 64 MiB takes half a second at
+/// 1 Gbit/s.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const BAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 9));
+
+    fn ask(place: &Place) {
+        let mut request = Requests::begin(&place.requests);
+        request.arrived();
+    }
+
+    fn is_evicted(place: &Place) -> bool {
+        place.requests.borrow().evicted
+    }
+
+    fn places(most: usize, idle_of_a_peer: usize) -> Places {
+        Places::new(most, idle_of_a_peer, IntCounter::new("evicted", "Evicted.").unwrap())
+    }
+
+    #[test]
+    fn the_oldest_that_never_asked_makes_room() {
+        let places = places(4, 10);
+        let [kept, first, second, fresh] =
+            [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
+        ask(&kept);
+        assert!(places.take(GOOD).is_none() && places.take(GOOD).is_none(), "one at a time");
+        assert_eq!([&kept, &first, &second, &fresh].map(is_evicted), [false, true, false, false]);
+        assert!(places.has_room());
+        drop(first);
+        assert!(places.take(GOOD).is_some());
+        assert_eq!(places.0.evicted.get(), 1);
+    }
+
+    #[test]
+    fn those_who_asked_stay_and_the_next_one_waits() {
+        let places = places(2, 10);
+        let [one, other] = [GOOD, GOOD].map(|peer| places.take(peer).unwrap());
+        ask(&one);
+        ask(&other);
+        assert!(!places.has_room() && places.take(GOOD).is_none());
+        assert_eq!([&one, &other].map(is_evicted), [false, false]);
+        drop(one);
+        assert!(places.take(GOOD).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_keeps_more_than_its_share_loses_the_longest_idle() {
+        let places = places(3, 1);
+        let [busy, one, other] = [BAD; 3].map(|peer| places.take(peer).unwrap());
+        ask(&other);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        ask(&one);
+        ask(&busy);
+        let mut deciding = Requests::begin(&busy.requests);
+        deciding.arrived();
+        assert!(places.take(GOOD).is_none());
+        assert_eq!([&busy, &one, &other].map(is_evicted), [false, false, true]);
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_peer() {
+        let [one, same, other, four, mapped] =
+            ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "10.0.0.1", "::ffff:10.0.0.1"]
+                .map(|text| network(text.parse().unwrap()));
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+        assert_eq!(four, mapped);
+    }
+}

@@ -1,0 +1,192 @@
+//! Binding a server, running it, and draining it at the end.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::admin::{ADMIN_CONNECTIONS, Admin};
+use super::budget::Budget;
+use super::decide::Decide;
+use super::descriptors::Descriptors;
+use super::lifecycle::{Lifecycle, Phase};
+use super::line_limits::LineLimits;
+use super::listener::Listener;
+use super::log::Log;
+use super::log_queue::LogQueue;
+use super::metrics::Metrics;
+use super::options::Options;
+use super::reload::Reloader;
+use super::routes::Routes;
+use super::serve_error::ServeError;
+use super::shutdown::Shutdown;
+
+/// A server that does not exist yet: see [`Server::bind`].
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both listeners. Nothing is accepted before [`Bound::run`]; the kernel queues
+    /// what comes earlier.
+    ///
+    /// # Errors
+    /// [`ServeError::Pair`] or [`ServeError::ClientCa`] where a file cannot be used, [`ServeError::Bind`] where an
+    /// address cannot.
+    pub async fn bind(options: Options, decide: Decide) -> Result<Bound, ServeError> {
+        let metrics = Arc::new(
+            Metrics::new(options.log_queue.as_ref().map(LogQueue::lost))
+                .map_err(|source| ServeError::Metrics { source: source.into() })?,
+        );
+        let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
+        let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
+        let listener = listen(options.listen).await?;
+        let admin = listen(options.admin_listen).await?;
+        Ok(Bound { options, decide, metrics, reloader, descriptors, listener, admin })
+    }
+}
+
+/// A server that has its certificate and its sockets.
+#[derive(Debug)]
+pub struct Bound {
+    options: Options,
+    decide: Decide,
+    metrics: Arc<Metrics>,
+    reloader: Reloader,
+    descriptors: Descriptors,
+    listener: TcpListener,
+    admin: TcpListener,
+}
+
+impl Bound {
+    /// Where the webhooks are served; the port that was chosen where the options said 0.
+    ///
+    /// # Errors
+    /// Whatever `getsockname` says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Where `/metrics`, `/livez` and `/readyz` are served, over plain HTTP.
+    ///
+    /// # Errors
+    /// Whatever `getsockname` says.
+    pub fn admin_addr(&self) -> io::Result<SocketAddr> {
+        self.admin.local_addr()
+    }
+
+    /// Serves until `shutdown` asks to stop. The first request drains: `/readyz` says 503 and answers carry
+    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY, and as soon as nobody has asked anything
+    /// for a second, or after half of [`Options::shutdown_grace`], nothing more is accepted. What is under way is
+    /// answered within that grace. The second request aborts.
+    ///
+    /// # Errors
+    /// [`ServeError::Grace`] where requests were cut off, [`ServeError::Aborted`] after a second request to stop.
+    pub async fn run(self, shutdown: Shutdown) -> Result<(), ServeError> {
+        let abort = shutdown.clone();
+        tokio::select! {
+            biased;
+            () = abort.requested(2) => Err(ServeError::Aborted),
+            result = self.serve(shutdown) => result,
+        }
+    }
+
+    async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
+        let Self { options, decide, metrics, reloader, descriptors, listener, admin } = self;
+        let lifecycle = Lifecycle::new();
+        let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
+        let log = Log::new(Arc::clone(&limits));
+        let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
+        let accepting = Listener {
+            socket: listener,
+            serving: reloader.serving(),
+            client_names: options.client_names.clone().into(),
+            routes: Arc::new(Routes::new(
+                &options,
+                decide,
+                budget.clone(),
+                lifecycle.clone(),
+                log.clone(),
+                Arc::clone(&metrics),
+                reloader.serving(),
+            )),
+            lifecycle: lifecycle.clone(),
+            log,
+            metrics: Arc::clone(&metrics),
+            max_connections: descriptors.webhooks,
+            idle_timeout: options.idle_timeout,
+        };
+
+        // Dropping the sets ends their tasks, however this function is left.
+        let mut background = JoinSet::new();
+        background.spawn(reloader.run());
+        let admin = Admin {
+            socket: admin,
+            lifecycle: lifecycle.clone(),
+            metrics,
+            max_connections: descriptors.admin,
+        };
+        background.spawn(async move { limits.report().await });
+        background.spawn(budget.write_deadline(options.write_timeout));
+        background.spawn(admin.run());
+        let mut serving = JoinSet::new();
+        serving.spawn(accepting.run());
+        lifecycle.enter(Phase::Ready);
+        tokio::select! {
+            biased;
+            () = shutdown.requested(1) => drain(&options, &lifecycle, serving).await,
+            Some(ended) = serving.join_next() => ended.map_err(|source| ServeError::Listener { source: source.into() }),
+        }
+    }
+}
+
+async fn drain(
+    options: &Options,
+    lifecycle: &Lifecycle,
+    mut serving: JoinSet<()>,
+) -> Result<(), ServeError> {
+    let Options { lame_duck, shutdown_grace: grace, .. } = *options;
+    if !lame_duck.is_zero() {
+        tracing::info!(pause = ?lame_duck, "not ready any more, still serving while endpoints are updated");
+        lifecycle.enter(Phase::LameDuck);
+        tokio::time::sleep(lame_duck).await;
+    }
+    tracing::info!(?grace, "draining");
+    lifecycle.enter(Phase::Draining);
+    let end = Instant::now() + grace;
+    // A balancer may hear of it late: whoever is still sent here is answered.
+    let half = Instant::now() + grace / 2;
+    while !lifecycle.quiet(QUIET) && Instant::now() < half {
+        sleep_until((Instant::now() + LOOK_AGAIN).min(half)).await;
+    }
+    lifecycle.enter(Phase::Closing);
+    match timeout_at(end, serving.join_next()).await {
+        Ok(Some(Err(source))) => Err(ServeError::Listener { source: source.into() }),
+        Ok(_) => Ok(()),
+        Err(_) => Err(ServeError::Grace { grace }),
+    }
+}
+
+async fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
+    let error = match TcpListener::bind(addr).await {
+        Ok(listener) => return Ok(listener),
+        Err(error) => error,
+    };
+    // A host without IPv6 reports EAFNOSUPPORT or EADDRNOTAVAIL, depending on how it was switched off.
+    let taken = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
+    if addr.is_ipv6() && addr.ip().is_unspecified() && !taken {
+        let every_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, addr.port()));
+        if let Ok(listener) = TcpListener::bind(every_ipv4).await {
+            return Ok(listener);
+        }
+    }
+    Err(ServeError::Bind { addr, source: error })
+}
+
+/// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.
+const QUIET: Duration = Duration::from_secs(1);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -1,0 +1,77 @@
+//! The memory of `serve` under load, against the formula in README.md.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::serve::Dev;
+
+/// What fits into 128 MiB, as the formula has it: `(32 + 0.09375 × 341 + 48) × 8 / 7`.
+const LIMIT_MIB: u64 = 128;
+const FLAGS: [&str; 4] = ["--memory-budget", "48Mi", "--max-connections", "341"];
+
+/// A review of so many objects, each with so many labels.
+fn review(objects: usize, labels: usize) -> String {
+    let example = fs::read_to_string("manifests/examples/review.json").unwrap();
+    let mut review: Value = serde_json::from_str(&example).unwrap();
+    let mut object = review["request"]["objects"][0].clone();
+    let labels = (0..labels).map(|number| (format!("label-{number}"), json!("x"))).collect();
+    object["spec"]["podLabels"] = Value::Object(labels);
+    review["request"]["objects"] = Value::Array(vec![object; objects]);
+    review.to_string()
+}
+
+/// The most that was ever resident, in MiB.
+fn peak(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+/// More at a time than there is room for: bodies of nearly the largest size, and the single objects that API servers
+/// send beside them.
+#[test]
+fn memory_stays_within_the_formula() {
+    let dir = TempDir::new().unwrap();
+    let dev = Dev::start(dir.path(), &FLAGS);
+    let url = dev.url("/convert");
+    for (name, body) in [
+        ("list.json", review(3400, 0)),
+        ("labels.json", review(2, 100_000)),
+        ("object.json", review(1, 1000)),
+    ] {
+        assert!(body.len() < 6 << 20, "{name}: {}", body.len());
+        fs::write(dir.path().join(name), body).unwrap();
+    }
+    let callers: Vec<_> = ["list.json", "labels.json", "object.json"]
+        .into_iter()
+        .flat_map(|name| [name; 4])
+        .map(|name| {
+            let script = format!(
+                "for i in 1 2 3; do curl -s --max-time 60 --cacert certs/dev/ca.crt -o /dev/null -w '%{{http_code}}\n' \
+                 -H 'Content-Type: application/json' --data-binary @{name} {url}; done"
+            );
+            let mut caller = Command::new("sh");
+            caller.current_dir(dir.path()).args(["-c", &script]).stdout(Stdio::piped());
+            (name, caller.spawn().unwrap())
+        })
+        .map(|(name, child)| thread::spawn(move || (name, child.wait_with_output().unwrap())))
+        .collect();
+    let mut converted = 0;
+    for caller in callers {
+        let (name, output) = caller.join().unwrap();
+        for code in String::from_utf8(output.stdout).unwrap().lines() {
+            assert!(matches!(code, "200" | "503"), "{name}: {code}");
+            // There is a share for these, whatever else is going on.
+            assert!(name != "object.json" || code == "200", "{name}: {code}");
+            converted += usize::from(code == "200");
+        }
+    }
+    assert!(converted > 12, "{converted}");
+    let peak = peak(dev.id());
+    assert!(peak <= LIMIT_MIB, "{peak} MiB");
+    assert_eq!(dev.terminate().0, Some(0));
+}
