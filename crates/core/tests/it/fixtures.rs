@@ -1,7 +1,7 @@
 //! The fixtures, there and back, and what was decided about each.
 
 use crate::kinds::{WEBHOOK, convert, data};
-use crate::value::{Value, difference};
+use crate::value::{Value, Written, difference};
 
 const ALL: [&str; 18] = [
     "F01", "F02", "F03", "F04", "F05", "F06", "F07", "F07b", "F08", "F09", "F10", "F10b", "F11",

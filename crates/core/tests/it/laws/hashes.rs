@@ -3,11 +3,11 @@
 use uuid::Uuid;
 
 use super::objects::{complete, is_complete, pruned};
-use super::random::Random;
 use super::schema::fill;
 use super::{Trip, convert, on_every_trip};
 use crate::kinds::WEBHOOK;
 use crate::value::{Value, way};
+use pointsman_core::laws::Random;
 
 fn preimage(object: &Value) -> Result<String, String> {
     let preimage = WEBHOOK.preimage(&object.to_text()).map_err(|error| error.to_string())?;
@@ -124,7 +124,7 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
             return Ok(());
         }
         let mut random = Random::new(seed ^ 0x5EE5);
-        let edited = super::objects::edited(&mut random, trip.schema_from(), object);
+        let edited = super::objects::edited(&mut random, trip, trip.from, object);
         let except = [
             "balancerdExternalCertificateSpec",
             "balancerdReplicas",

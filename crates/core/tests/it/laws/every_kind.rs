@@ -1,0 +1,54 @@
+//! Every law of the library, over every kind of the tests.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{LAWS, Options, check};
+
+use super::known::KNOWN;
+use super::number;
+use super::objects::WORDS;
+use crate::kinds::{self, WEBHOOK};
+
+/// Judges a kind by one law: how many objects it judged, or how it is broken.
+fn judged(kind: &Kind, law: &str, seed: u64, cases: u64) -> Result<u64, String> {
+    let mut options = Options { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true };
+    let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
+    Ok(report.cases.values().sum())
+}
+
+#[test]
+fn every_kind_keeps_every_law() {
+    let (seed, cases) = (number("POINTSMAN_SEED", 0), number("POINTSMAN_CASES", 150));
+    let mut wrong = Vec::new();
+    for kind in WEBHOOK.kinds() {
+        for law in LAWS {
+            let known =
+                KNOWN.iter().any(|known| known.law == law.name && known.kind == kind.name());
+            if !known && let Err(broken) = judged(kind, law.name, seed, (cases / 10).max(1)) {
+                wrong.push(format!("{}: {broken}", kind.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} laws\n\n{}\n", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn what_is_known_is_still_broken() {
+    for known in KNOWN {
+        let judged = judged(kinds::kind(known.kind), known.law, known.seed, 1);
+        let (kind, law) = (known.kind, known.law);
+        assert!(judged.is_err(), "{kind} keeps {law} now: take it off the list in known.rs");
+    }
+}
+
+/// A law that judges nothing holds for nothing.
+#[test]
+fn every_law_has_cases() {
+    for law in LAWS {
+        let of = |kind: &Kind| match judged(kind, law.name, 0, 12) {
+            Ok(cases) => cases,
+            Err(_) => 1,
+        };
+        let cases: u64 = WEBHOOK.kinds().iter().map(of).sum();
+        assert!(cases > 20, "{}: {cases} cases", law.name);
+    }
+}
