@@ -184,7 +184,8 @@ impl Source<'_> {
     /// Whether what is there of an object is valid, and something that makes it a whole one is missing.
     #[must_use]
     pub fn is_sparse(&self, object: &Value) -> bool {
-        invalid(&self.relaxed, object, "").is_none()
+        object.get("metadata").is_none_or(Value::is_object)
+            && invalid(&self.relaxed, object, "").is_none()
             && !self.has_required(object)
             && decode(&mut object.clone()).is_ok()
     }

@@ -169,16 +169,15 @@ pub(super) fn identical(what: &str, expected: &Value, found: &Value) -> Result<(
     }
 }
 
-/// An object without what we keep in its annotations.
+/// An object without what we keep in its annotations, and without annotations where none are left.
 #[must_use]
 pub fn without_ours(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(Value::Object(annotations)) = object.at_mut(&way("metadata.annotations")) else {
         return object;
     };
-    let before = annotations.len();
     annotations.retain(|name, _| !name.starts_with(OURS));
-    if annotations.is_empty() && before > 0 {
+    if annotations.is_empty() {
         object.take("metadata.annotations");
     }
     object

@@ -44,11 +44,10 @@ fn what_is_known_is_still_broken() {
 #[test]
 fn every_law_has_cases() {
     for law in LAWS {
-        let of = |kind: &Kind| match judged(kind, law.name, 0, 12) {
-            Ok(cases) => cases,
-            Err(_) => 1,
+        let kinds = WEBHOOK.kinds().iter();
+        let judges = |kind: &&Kind| {
+            (0..40).any(|seed| judged(kind, law.name, seed, 1) != Ok(0))
         };
-        let cases: u64 = WEBHOOK.kinds().iter().map(of).sum();
-        assert!(cases > 20, "{}: {cases} cases", law.name);
+        assert!(kinds.filter(judges).count() > 0, "{} judges nothing", law.name);
     }
 }

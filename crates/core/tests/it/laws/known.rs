@@ -10,7 +10,7 @@ pub(super) struct Known {
 }
 
 /// By what is wrong.
-pub(super) const KNOWN: [Known; 12] = [
+pub(super) const KNOWN: [Known; 11] = [
     // A string becomes a number that the API server cannot decode, and a LIST fails for everybody.
     Known { law: "heavy-readers-never-pay", kind: "mailbox", seed: 10 },
     // What does not fit the annotation's budget fails the reader, not the writer.
@@ -29,5 +29,9 @@ pub(super) const KNOWN: [Known; 12] = [
     Known { law: "stale", kind: "mailbox", seed: 3 },
     Known { law: "stale", kind: "materialize", seed: 1 },
     Known { law: "stale", kind: "proxy", seed: 0 },
-    Known { law: "edits-win", kind: "proxy", seed: 0 },
 ];
+
+/// A number that the API server cannot decode is believed where it is forged. `problem` is what is wrong with an answer.
+pub(super) fn is_known_forgery(problem: &str) -> bool {
+    problem.ends_with("has a wrong type: 1E400")
+}
