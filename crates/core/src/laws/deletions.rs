@@ -5,7 +5,7 @@ use super::apiserver::{answered, fill, invalid};
 use super::coverage::Coverage;
 use super::objects::{is_contents, least_items};
 use super::random::Random;
-use super::trip::{Breach, Trip, without_ours};
+use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
 use crate::webhook::Change;
 
@@ -110,7 +110,11 @@ pub(super) fn items_keep_what_is_theirs(
     }
     let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
     let found = back.seen(&written).map_err(told)?;
-    trip.same("the items at home", &expected, &found).map_err(told)?;
+    let at = |object: &Value| object.at(list).cloned().unwrap_or(Value::Null);
+    identical("the items at home", &at(&expected), &at(&found)).map_err(|mut breach| {
+        let inside = breach.at.take().unwrap_or_default();
+        told(breach.at([list.as_slice(), &inside].concat()))
+    })?;
     Ok(true)
 }
 

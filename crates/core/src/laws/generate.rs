@@ -102,7 +102,8 @@ fn any_valid(
     fullness: Fullness,
     words: &Words,
 ) -> Value {
-    if flag(schema, "nullable") && random.percent(12) {
+    // Whether null is one of the options of a nullable field has to be said among them.
+    if flag(schema, "nullable") && schema.get("enum").is_none() && random.percent(12) {
         return Value::Null;
     }
     if let Some(options) = schema.get("enum").and_then(Schema::as_array) {

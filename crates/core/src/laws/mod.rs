@@ -19,6 +19,7 @@ mod generate;
 mod hostile;
 mod objects;
 mod random;
+pub mod random_kinds;
 mod round_trips;
 pub mod schema;
 mod shrink;

@@ -160,7 +160,6 @@ mod tests {
             ("{type: string}", "1", Some(Rule::Type)),
             ("{type: string}", "null", Some(Rule::Type)),
             ("{type: string, nullable: true}", "null", None),
-            ("{type: string, nullable: true, enum: [a]}", "null", None),
             ("{type: integer}", "1.0", None),
             ("{type: integer}", "1e2", None),
             ("{type: integer}", "1.5", Some(Rule::Type)),

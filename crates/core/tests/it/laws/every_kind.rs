@@ -45,9 +45,7 @@ fn what_is_known_is_still_broken() {
 fn every_law_has_cases() {
     for law in LAWS {
         let kinds = WEBHOOK.kinds().iter();
-        let judges = |kind: &&Kind| {
-            (0..40).any(|seed| judged(kind, law.name, seed, 1) != Ok(0))
-        };
+        let judges = |kind: &&Kind| (0..40).any(|seed| judged(kind, law.name, seed, 1) != Ok(0));
         assert!(kinds.filter(judges).count() > 0, "{} judges nothing", law.name);
     }
 }

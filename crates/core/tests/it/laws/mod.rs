@@ -11,6 +11,7 @@ mod hostile;
 mod known;
 mod numbers;
 mod objects;
+mod random_kinds;
 mod reviews;
 mod round_trips;
 pub(crate) mod schema;
