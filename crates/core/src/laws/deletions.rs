@@ -93,7 +93,7 @@ pub(super) fn items_keep_what_is_theirs(
         is_contents(way)
             && count > 1
             && length(object.at(way)) == count
-            && home.at(way) == object.at(way)
+            && home.at(outermost(way)) == object.at(outermost(way))
             && there.at(way).is_some_and(are_distinct)
     });
     let mut random = Random::new(seed ^ 0x17E5);
@@ -110,12 +110,19 @@ pub(super) fn items_keep_what_is_theirs(
     }
     let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
     let found = back.seen(&written).map_err(told)?;
-    let at = |object: &Value| object.at(list).cloned().unwrap_or(Value::Null);
+    // A list inside an item is judged with all of the outermost list: the other fields of the item are its own, too.
+    let outer = outermost(list);
+    let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
     identical("the items at home", &at(&expected), &at(&found)).map_err(|mut breach| {
         let inside = breach.at.take().unwrap_or_default();
-        told(breach.at([list.as_slice(), &inside].concat()))
+        told(breach.at([outer, &inside].concat()))
     })?;
     Ok(true)
+}
+
+/// The outermost list that a place is in.
+fn outermost(way: &[Segment]) -> &[Segment] {
+    way.split(|segment| matches!(segment, Segment::Index(_))).next().unwrap_or(way)
 }
 
 fn are_distinct(list: &Value) -> bool {

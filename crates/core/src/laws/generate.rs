@@ -147,12 +147,24 @@ fn list(
     let mut elements: Vec<Value> = Vec::new();
     let Some(items) = schema.get("items") else { return Value::List(elements) };
     for _ in 0..least + random.below(most - least + 1) {
-        let element = valid(random, items, name, fullness, words);
+        let mut element = valid(random, items, name, fullness, words);
+        resemble(random, &elements, &mut element);
         if !clashes(schema, &elements, &element) {
             elements.push(element);
         }
     }
     Value::List(elements)
+}
+
+/// Lets an item say the same as one before it in one of its fields: names repeat where nothing forbids it.
+fn resemble(random: &mut Random, before: &[Value], element: &mut Value) {
+    if let (Some(Value::Object(other)), Value::Object(members)) = (random.pick(before), element)
+        && random.percent(30)
+        && let Some(name) = random.pick(&other.keys().collect::<Vec<_>>())
+        && let (Some(value), Some(place)) = (other.get(*name), members.get_mut(*name))
+    {
+        *place = value.clone();
+    }
 }
 
 fn number(random: &mut Random, schema: &Schema, from: &[&'static str]) -> String {

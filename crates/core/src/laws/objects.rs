@@ -25,6 +25,10 @@ pub struct Source<'k> {
     pub words: &'k Words,
 }
 
+/// Bytes that the keys and values of an object's annotations may have together
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+const ANNOTATIONS: usize = 256 * 1024;
+
 /// Objects of a version, told by what they are like.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Make {
@@ -36,7 +40,8 @@ pub enum Make {
     Sparse,
     /// With anything anywhere.
     Hostile,
-    /// Complete, with one string that is as long as an object can bear, or a number as a string that no one can read.
+    /// Complete, with one string that is as long as an object can bear, or that is a number which Go cannot read, or with
+    /// annotations that leave no room.
     Heavy,
 }
 
@@ -148,8 +153,13 @@ impl Source<'_> {
         }
     }
 
-    /// Makes one string as long as an object can bear, or a number that Go cannot read.
+    /// Makes one string as long as an object can bear, or a number that Go cannot read; or fills the annotations.
     fn blow_up(&self, random: &mut Random, object: &mut Value) {
+        if random.percent(25) {
+            object.set("metadata.annotations", Value::object());
+            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 100)));
+            return;
+        }
         let mut ways = object.ways();
         ways.retain(|way| {
             let free = |schema: &Schema| {
@@ -223,6 +233,12 @@ impl Source<'_> {
 
     fn edit(&self, random: &mut Random, object: &mut Value) {
         let fullness = Fullness { optional: 60, unknown: 0 };
+        if let Some(status) = self.schema.pointer("/properties/status")
+            && object.get("status").is_none()
+            && random.percent(20)
+        {
+            object.set("status", valid(random, status, "status", fullness, self.words));
+        }
         let ways: Vec<_> = object.ways().into_iter().filter(|way| is_contents(way)).collect();
         let Some(way) = random.pick(&ways) else { return };
         let Some(schema) = schema_at(self.schema, way) else { return };
@@ -294,7 +310,13 @@ fn is_head(way: &[Segment]) -> bool {
 
 fn has_head(object: &Value) -> bool {
     let named = |name| object.get("metadata").is_some_and(|all| all.get(name).is_some());
+    let strings = |name| match object.get("metadata").and_then(|all| all.get(name)) {
+        None => true,
+        Some(Value::Object(all)) => all.values().all(|value| value.as_str().is_some()),
+        Some(_) => false,
+    };
     ["name", "namespace", "uid"].into_iter().all(named)
+        && ["labels", "annotations"].into_iter().all(strings)
         && ["kind", "apiVersion"]
             .iter()
             .all(|name| object.get(name).and_then(Value::as_str).is_some())
