@@ -53,7 +53,7 @@ pub(super) fn no_stranger_stays(
     Ok(true)
 }
 
-/// A field that the version it came from knows at this place, and the version it is in does not.
+/// A field that the version it came from names at this place, and the version it is in does not know.
 fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
     let behind = |segment: Segment, mut rest: Vec<Segment>| {
         rest.insert(0, segment);
@@ -63,7 +63,7 @@ fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
         Value::Object(members) => members.iter().find_map(|(name, value)| {
             let segment = Segment::Name(name.clone());
             match (property(from, name), property(to, name)) {
-                (Some(_), None) if !preserves(to) => Some(vec![segment]),
+                (Some(_), None) if names(from, name) && !preserves(to) => Some(vec![segment]),
                 (Some(from), Some(to)) => {
                     stranger(from, to, value).map(|rest| behind(segment, rest))
                 }
@@ -79,6 +79,11 @@ fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
         }
         _ => None,
     }
+}
+
+/// Whether a schema says the name. Any key is known to a map: of another version's field that says nothing.
+fn names(schema: &Schema, name: &str) -> bool {
+    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
 pub(super) fn identity_is_carried(

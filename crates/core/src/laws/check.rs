@@ -115,8 +115,8 @@ pub fn check(
     let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
     let laws: Vec<&Law> = LAWS.iter().filter(selected).collect();
     let mut coverage = Coverage::default();
-    let mut report = Report::default();
-    report.cases = laws.iter().map(|law| (law.name, 0)).collect();
+    let cases = laws.iter().map(|law| (law.name, 0)).collect();
+    let mut report = Report { cases, ..Report::default() };
     for seed in options.seed..options.seed.saturating_add(options.cases) {
         for trip in &trips {
             for law in &laws {

@@ -68,6 +68,8 @@ fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment])
 
 /// A path of a change with `/` behind every name, to be compared with the way to a value.
 fn slashed(path: &str) -> String {
+    // An operation on an item itself has no name behind the item's dot.
+    let path = path.trim_end_matches('.');
     let plain = path.replace("[\"", ".").replace("\"]", "").replace('[', ".").replace(']', "");
     format!("{}/", plain.replace('.', "/"))
 }
@@ -80,9 +82,18 @@ pub(super) fn items_keep_what_is_theirs(
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
+    let mut changes = Vec::new();
+    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let back = trip.back();
     let Ok(home) = back.seen(&there) else { return Ok(false) };
+    // Where an operation makes another list of it, an item here is no item there.
+    changes.retain(|change| change.operation != "each");
+    let is_made = |list: &[Segment]| {
+        let list = format!("{}/", shown(list));
+        let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
+        paths.any(|(path, _)| list.starts_with(&slashed(path)))
+    };
     let length = |value: Option<&Value>| match value {
         Some(Value::List(elements)) => elements.len(),
         _ => 0,
@@ -95,6 +106,7 @@ pub(super) fn items_keep_what_is_theirs(
             && length(object.at(way)) == count
             && home.at(outermost(way)) == object.at(outermost(way))
             && there.at(way).is_some_and(are_distinct)
+            && !is_made(way)
     });
     let mut random = Random::new(seed ^ 0x17E5);
     let Some(list) = random.pick(&lists) else { return Ok(false) };

@@ -237,7 +237,10 @@ impl Source<'_> {
             && object.get("status").is_none()
             && random.percent(20)
         {
-            object.set("status", valid(random, status, "status", fullness, self.words));
+            let made = valid(random, status, "status", fullness, self.words);
+            if made.is_object() {
+                object.set("status", made);
+            }
         }
         let ways: Vec<_> = object.ways().into_iter().filter(|way| is_contents(way)).collect();
         let Some(way) = random.pick(&ways) else { return };

@@ -117,7 +117,7 @@ impl Value {
     }
 
     /// Writes it with the members of each object in an order of somebody's choice.
-    pub fn write(&self, out: &mut String, order: &mut dyn FnMut(&mut Vec<(&String, &Self)>)) {
+    pub fn write(&self, out: &mut String, order: &mut dyn FnMut(&mut [&String])) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -132,10 +132,11 @@ impl Value {
                 out.push(']');
             }
             Self::Object(members) => {
-                let mut members: Vec<(&String, &Self)> = members.iter().collect();
-                order(&mut members);
+                let mut names: Vec<&String> = members.keys().collect();
+                order(&mut names);
                 out.push('{');
-                for (index, (name, value)) in members.into_iter().enumerate() {
+                let ordered = names.into_iter().filter_map(|name| Some((name, members.get(name)?)));
+                for (index, (name, value)) in ordered.enumerate() {
                     out.push_str(if index > 0 { "," } else { "" });
                     out.push_str(&quoted(name));
                     out.push(':');

@@ -38,31 +38,12 @@ impl Step {
     }
 
     fn fill(&mut self, random: &mut Random, older: &Schema, count: usize) {
-        // Each tries to add one operation; nothing where there is no field for it.
-        const ATTEMPTS: [fn(&mut Step, &mut Random, &Schema) -> Option<()>; 15] = [
-            Step::drop,
-            Step::add,
-            Step::rename,
-            Step::relocate,
-            Step::relocate,
-            Step::under_its_own_name,
-            Step::retype,
-            Step::values,
-            Step::wrap,
-            Step::split,
-            Step::into_map,
-            Step::blank,
-            Step::each,
-            Step::each,
-            Step::tighten,
-        ];
         for _ in 0..count * 3 {
             if self.operations.len() + self.accept.len() >= count {
                 break;
             }
-            if let Some(attempt) = random.pick(&ATTEMPTS) {
-                let _ = attempt(self, random, older);
-            }
+            // Where there is no field for it, another one is tried.
+            let _ = self.attempt(random, older);
         }
         if self.manner == Manner::Hostile && random.percent(20) {
             // A difference that nobody explains.
@@ -70,6 +51,25 @@ impl Step {
             if let Some(place) = random.pick(&places).filter(|place| self.may_move(place)) {
                 put(&mut self.newer, place, scalar(random), false);
             }
+        }
+    }
+
+    /// Tries to add one operation; nothing where there is no field for it.
+    fn attempt(&mut self, random: &mut Random, older: &Schema) -> Option<()> {
+        match random.below(15) {
+            0 => self.drop(random, older),
+            1 => self.add(random, older),
+            2 => self.rename(random, older),
+            3 | 4 => self.relocate(random, older),
+            5 => self.under_its_own_name(random, older),
+            6 => self.retype(random, older),
+            7 => self.values(random, older),
+            8 => self.wrap(random, older),
+            9 => self.split(random, older),
+            10 => self.move_into_map(random, older),
+            11 => self.blank(random, older),
+            12 => self.tighten(random, older),
+            _ => self.each(random, older),
         }
     }
 
@@ -257,7 +257,7 @@ impl Step {
         let map = renamed(&mut newer)?;
         put(&mut self.newer, &from, newer, is_required(older, &from));
         let operation = json!({"values": {"field": written(&from), "map": map}});
-        self.done(operation, &[from.clone()], &[from])
+        self.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
     }
 
     fn wrap(&mut self, random: &mut Random, older: &Schema) -> Option<()> {
@@ -298,7 +298,7 @@ impl Step {
         self.done(operation, &[from], &parts)
     }
 
-    fn into_map(&mut self, random: &mut Random, older: &Schema) -> Option<()> {
+    fn move_into_map(&mut self, random: &mut Random, older: &Schema) -> Option<()> {
         let from = self.optional(random, older, &|schema| is_text(schema))?;
         let of_strings = |schema: &Schema| map_values(schema).is_some_and(is_text);
         let map = self.field(random, older, &of_strings).filter(|map| !overlap(map, &from))?;
@@ -312,7 +312,7 @@ impl Step {
     fn blank(&mut self, random: &mut Random, older: &Schema) -> Option<()> {
         let from = self.field(random, older, &|schema| is_text(schema))?;
         let operation = json!({"blank": {"field": written(&from), "spellings": ["", "-"]}});
-        self.done(operation, &[from.clone()], &[from])
+        self.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
     }
 
     fn tighten(&mut self, random: &mut Random, older: &Schema) -> Option<()> {

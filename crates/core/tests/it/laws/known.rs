@@ -1,6 +1,8 @@
 //! Laws that the engine is known to break, in one place. The list only ever gets shorter: where a law on it holds again,
 //! `what_is_known_is_still_broken` fails and says so.
 
+use pointsman_core::laws::random_kinds::Manner;
+
 /// A law that does not hold for a kind.
 pub(super) struct Known {
     pub(super) law: &'static str,
@@ -14,7 +16,7 @@ pub(super) const KNOWN: [Known; 13] = [
     // A string becomes a number that the API server cannot decode, and a LIST fails for everybody.
     Known { law: "heavy-readers-never-pay", kind: "mailbox", seed: 10 },
     // What does not fit the annotation's budget fails the reader, not the writer.
-    Known { law: "heavy-readers-never-pay", kind: "proxy", seed: 19 },
+    Known { law: "heavy-readers-never-pay", kind: "proxy", seed: 1 },
     Known { law: "heavy-readers-never-pay", kind: "materialize", seed: 1 },
     // A number is text only until the API server reads our answer: "-0" comes home as "0".
     Known { law: "stored", kind: "mailbox", seed: 19 },
@@ -37,17 +39,17 @@ pub(super) fn is_known_forgery(problem: &str) -> bool {
     problem.ends_with("has a wrong type: 1E400")
 }
 
-/// Laws that are broken for kinds by chance: for a sensible one with this seed.
-pub(super) const KNOWN_BY_CHANCE: [(&str, u64); 9] = [
-    ("sparse-round-trip", 0),
-    ("edits-win", 0),
-    ("stale", 0),
-    ("round-trip", 1),
-    ("stored", 3),
-    ("no-op-write", 3),
-    ("deleted-stays-deleted", 7),
-    ("heavy-readers-never-pay", 12),
-    ("nothing-invented", 15),
+/// Laws that are broken for kinds by chance, with the seed of one.
+pub(super) const KNOWN_BY_CHANCE: [(&str, Manner, u64); 9] = [
+    ("sparse-round-trip", Manner::Sensible, 7),
+    ("edits-win", Manner::Sensible, 0),
+    ("stale", Manner::Sensible, 1),
+    ("round-trip", Manner::Sensible, 4),
+    ("stored", Manner::Sensible, 4),
+    ("no-op-write", Manner::Sensible, 4),
+    ("deleted-stays-deleted", Manner::Sensible, 8),
+    ("heavy-readers-never-pay", Manner::Sensible, 0),
+    ("nothing-invented", Manner::Sensible, 15),
 ];
 
 /// Laws that are broken by definitions in `tests/data/random-kinds`, each with a case that breaks it.
@@ -115,10 +117,7 @@ pub(super) const KNOWN_CASES: [(&str, &[(&str, u64)]); 32] = [
         ],
     ),
     ("a-string-into-a-map-of-integers", &[("no-op-write", 3), ("stale", 3)]),
-    (
-        "an-accepted-conversion",
-        &[("no-stranger", 1), ("stored", 3), ("no-op-write", 3), ("edits-win", 0)],
-    ),
+    ("an-accepted-conversion", &[("stored", 3), ("no-op-write", 3), ("edits-win", 0)]),
     (
         "an-item-becomes-an-object",
         &[
@@ -156,3 +155,11 @@ pub(super) const KNOWN_CASES: [(&str, &[(&str, u64)]); 32] = [
     ),
     ("wrap-into-two", &[("stale", 3), ("heavy-readers-never-pay", 10)]),
 ];
+
+/// What to do about something known that a case did not show: another case of it, or that it is known no longer.
+pub(super) fn moved_on(shows: impl Fn(u64) -> bool) -> String {
+    match (0..200).find(|seed| shows(*seed)) {
+        Some(seed) => format!("seed {seed} shows it now"),
+        None => "it holds now: take it off the list in known.rs".to_owned(),
+    }
+}
