@@ -3,8 +3,9 @@
 
 use super::apiserver::{answered, fill, invalid};
 use super::coverage::Coverage;
-use super::objects::{is_contents, least_items};
+use super::objects::is_contents;
 use super::random::Random;
+use super::schema::least_items;
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
 use crate::webhook::Change;

@@ -15,6 +15,7 @@ mod carried;
 mod check;
 mod coverage;
 mod deletions;
+mod edits;
 mod generate;
 mod hostile;
 mod objects;
@@ -29,6 +30,7 @@ mod value;
 mod writes;
 
 pub use check::{Broken, Options, Report, check, schema_of};
+pub use edits::edited;
 pub use generate::{Fullness, Words, anything, valid};
 pub use objects::{Make, Source};
 pub use random::Random;

@@ -5,7 +5,7 @@ use serde_json::Value as Schema;
 use super::apiserver::{decode, fill, invalid};
 use super::generate::{Fullness, Words, anything, valid};
 use super::random::Random;
-use super::schema::{bound, required, schema_at};
+use super::schema::{required, schema_at};
 use super::value::{Segment, Value};
 use crate::definition::Kind;
 use crate::webhook::Webhook;
@@ -210,73 +210,6 @@ impl Source<'_> {
         object.get("spec").is_some_and(Value::is_object)
             && spec.into_iter().flat_map(required).all(has)
     }
-
-    /// Changes something visible, so that the object stays one that the API server takes; nothing, where that cannot
-    /// be found.
-    #[must_use]
-    pub fn edited(&self, random: &mut Random, object: &Value) -> Option<Value> {
-        for _ in 0..60 {
-            let mut edited = object.clone();
-            for _ in 0..1 + random.below(2) {
-                self.edit(random, &mut edited);
-            }
-            fill(self.schema, &mut edited);
-            if edited != *object
-                && invalid(self.schema, &edited, "").is_none()
-                && edited.get("spec").is_some()
-            {
-                return Some(edited);
-            }
-        }
-        None
-    }
-
-    fn edit(&self, random: &mut Random, object: &mut Value) {
-        let fullness = Fullness { optional: 60, unknown: 0 };
-        if let Some(status) = self.schema.pointer("/properties/status")
-            && object.get("status").is_none()
-            && random.percent(20)
-        {
-            let made = valid(random, status, "status", fullness, self.words);
-            if made.is_object() {
-                object.set("status", made);
-            }
-        }
-        let ways: Vec<_> = object.ways().into_iter().filter(|way| is_contents(way)).collect();
-        let Some(way) = random.pick(&ways) else { return };
-        let Some(schema) = schema_at(self.schema, way) else { return };
-        let name = match way.last() {
-            Some(Segment::Name(name)) => name.as_str(),
-            _ => "",
-        };
-        match (random.below(5), object.at_mut(way)) {
-            (0, _) => drop(object.remove(way)),
-            (1, Some(Value::List(elements))) => random.shuffle(elements),
-            (2, Some(Value::List(elements))) => {
-                if let Some(items) = schema.get("items") {
-                    let at = random.below(elements.len() + 1);
-                    elements.insert(at, valid(random, items, name, fullness, self.words));
-                }
-            }
-            (1..4, Some(Value::Object(members))) => {
-                let full = Fullness { optional: 90, unknown: 0 };
-                if let Value::Object(more) = valid(random, schema, name, full, self.words) {
-                    let more: Vec<_> = more.into_iter().collect();
-                    if let Some((name, value)) = random.pick(&more).cloned() {
-                        members.insert(name, value);
-                    }
-                }
-            }
-            (_, Some(place)) => *place = valid(random, schema, name, fullness, self.words),
-            (_, None) => {}
-        }
-    }
-}
-
-/// How far a minimum of items keeps a list from losing one.
-#[must_use]
-pub(super) fn least_items(schema: &Schema, way: &[Segment]) -> usize {
-    schema_at(schema, way).and_then(|list| bound(list, "minItems")).unwrap_or_default() as usize
 }
 
 /// A request and the hash that stands for it in the newer version's status.

@@ -1,6 +1,7 @@
 //! Laws 1 and 2: there and back is the same object, and what was edited there is what comes back there.
 
 use super::coverage::Coverage;
+use super::edits::edited;
 use super::random::Random;
 use super::trip::{Breach, Trip, identical, ours, with_metadata};
 use super::value::Value;
@@ -65,16 +66,16 @@ pub(super) fn edits_win(
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xED17);
-    let Some(edited) = trip.to.edited(&mut random, &there) else { return Ok(false) };
+    let Some(edit) = edited(&trip.to, &mut random, &there) else { return Ok(false) };
     let back = trip.back();
-    let told = |breach: Breach| breach.after("edited", &edited).after("read there", &there);
-    comes_home(&back, &edited, coverage).map_err(told)?;
-    let Some(written) = back.settled(&edited) else { return Ok(true) };
+    let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
+    comes_home(&back, &edit, coverage).map_err(told)?;
+    let Some(written) = back.settled(&edit) else { return Ok(true) };
     let Ok(home) = back.stored(&written) else { return Ok(true) };
     let again = trip.stored(&home).map_err(|breach| told(breach.after("home", &home)))?;
     trip.same("the edit, through the API server", &written, &again)
         .map_err(|breach| told(breach.after("home", &home)))?;
-    let Some(second) = trip.from.edited(&mut random, &home) else { return Ok(true) };
+    let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
     comes_home(trip, &second, coverage)
         .map_err(|breach| told(breach.after("edited again, at home", &second)))?;
     Ok(true)

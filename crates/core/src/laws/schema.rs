@@ -100,3 +100,9 @@ pub fn relaxed(schema: &Schema) -> Schema {
         other => other.clone(),
     }
 }
+
+/// How far a minimum of items keeps a list from losing one.
+#[must_use]
+pub fn least_items(schema: &Schema, way: &[Segment]) -> usize {
+    schema_at(schema, way).and_then(|list| bound(list, "minItems")).unwrap_or_default() as usize
+}

@@ -208,7 +208,7 @@ mod tests {
         let schema = schema(
             r#"{type: object, properties: {
                 a: {type: string, default: A},
-                n: {type: string, nullable: true, default: N},
+                n: {type: string, nullable: true, default: X},
                 o: {type: object, default: {}, properties: {b: {type: string, default: B}}},
                 p: {type: object, properties: {b: {type: string, default: B}}},
                 m: {type: object, additionalProperties: {type: object, properties: {b: {type: string, default: B}}}},
@@ -216,7 +216,7 @@ mod tests {
                 s: {type: array, items: {type: string, default: S}}}}"#,
         );
         let all = r#""a":"A","#;
-        let (n, o) = (r#""n":"N","#, r#""o":{"b":"B"}"#);
+        let (n, o) = (r#""n":"X","#, r#""o":{"b":"B"}"#);
         for (sent, left) in [
             ("{}", format!("{{{all}{n}{o}}}")),
             (r#"{"a":null}"#, format!("{{{all}{n}{o}}}")),

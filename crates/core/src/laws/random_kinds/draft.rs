@@ -2,19 +2,11 @@
 
 use serde_json::{Value as Schema, json};
 
-use super::operations::Step;
 use super::schemas::version;
+use super::step::Manner;
+use super::steps::between;
 use crate::definition::{API_VERSION, BadDefinition, KIND, Kind};
 use crate::laws::random::Random;
-
-/// What kind of operations a draft has.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Manner {
-    /// As somebody might write them who knows what they do.
-    Sensible,
-    /// Some do not fit: occupied targets, two on one field, differences that nothing explains.
-    Hostile,
-}
 
 /// A CRD and a definition of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +33,7 @@ impl Draft {
         let mut steps = Vec::new();
         for (from, to) in VERSIONS.iter().zip(VERSIONS.iter().skip(1)).take(count - 1) {
             let Some(older) = schemas.last() else { break };
-            let step = Step::random(&mut random, older, manner);
+            let step = between(&mut random, older, manner);
             steps.push(json!({
                 "from": from, "to": to, "operations": step.operations, "accept": step.accept,
             }));

@@ -2,7 +2,7 @@
 //! holds for every definition that is accepted and not for those that somebody thought of.
 //!
 //! ```text
-//! seed -> schemas: the oldest version -> operations: one step after the other -> draft: CRD and definition -> Kind
+//! seed -> schemas: the oldest version -> steps, operations: one after the other -> draft: CRD and definition -> Kind
 //! ```
 //!
 //! A sensible draft is what somebody might write, and most are accepted. A hostile one has operations that do not fit:
@@ -13,6 +13,9 @@ mod operations;
 mod paths;
 mod schemas;
 mod smaller;
+mod step;
+mod steps;
 
-pub use draft::{Draft, Manner};
+pub use draft::Draft;
 pub use smaller::smallest;
+pub use step::Manner;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Make, Random, Source, Words, schema};
+use pointsman_core::laws::{self, Make, Random, Source, Words, schema};
 
 use super::Trip;
 use crate::kinds::{self, WEBHOOK};
@@ -84,5 +84,5 @@ pub(super) fn edited(
     version: &'static str,
     object: &Value,
 ) -> Value {
-    source(trip.kind, version).edited(random, object).unwrap_or_else(|| object.clone())
+    laws::edited(&source(trip.kind, version), random, object).unwrap_or_else(|| object.clone())
 }
