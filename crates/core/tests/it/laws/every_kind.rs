@@ -52,3 +52,20 @@ fn every_law_has_cases() {
         assert!(kinds.filter(judges).count() > 0, "{} judges nothing", law.name);
     }
 }
+
+/// What no case ran is named, so that a run which saw too little does not pass for one that saw all.
+#[test]
+fn a_run_says_what_it_did_not_exercise() {
+    let kind = kinds::kind("proxy");
+    let run = |cases, going: bool| {
+        let mut go_on = || going;
+        let laws = &["round-trip"];
+        let mut options = Options { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on };
+        check(&WEBHOOK, kind, &mut options).unwrap()
+    };
+    let (nothing, stopped, all) = (run(0, true), run(40, false), run(40, true));
+    assert!(nothing.unexercised.len() > 20, "{:?}", nothing.unexercised);
+    assert_eq!(nothing.unexercised, stopped.unexercised);
+    assert_eq!(stopped.cases["round-trip"], 0);
+    assert!(all.unexercised.is_empty(), "{:#?}", all.unexercised);
+}
