@@ -3,7 +3,7 @@
 use pointsman_core::webhook::{Endpoint, Outcome};
 
 use super::objects::{complete, sparse};
-use super::{number, same, trips};
+use super::{Trip, number, same, trips};
 use crate::contract::accepted_by_apiserver;
 use crate::kinds::{WEBHOOK, convert};
 use crate::value::{Value, Written, text};
@@ -18,6 +18,20 @@ fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
     review.set("request.desiredAPIVersion", text(desired));
     review.set("request.objects", Value::List(objects));
     review
+}
+
+/// Whole and sparse objects of several versions; those with a name have one of their own.
+fn objects(random: &mut Random, trips: &[&Trip], seed: u64, count: usize) -> Vec<Value> {
+    let made = |index: usize| {
+        let trip = random.pick(trips).unwrap();
+        let case = seed.wrapping_mul(1000) + index as u64;
+        let mut object = if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
+        if object.field("metadata.name").is_some() {
+            object.set("metadata.name", text(&format!("n-{index}")));
+        }
+        object
+    };
+    (0..count).map(made).collect()
 }
 
 #[test]
@@ -36,20 +50,9 @@ fn answers_hold_the_objects_that_were_sent() {
         } else {
             desired
         };
-        let mut sent = Vec::new();
         let count = 1 + random.below(if seed % 10 == 0 { 50 } else { 5 });
-        for index in 0..count {
-            let trip = random.pick(&desired).unwrap();
-            let case = seed.wrapping_mul(1000) + index as u64;
-            let mut object =
-                if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
-            if object.field("metadata.name").is_some() {
-                object.set("metadata.name", text(&format!("n-{index}")));
-            } else {
-                bare += 1;
-            }
-            sent.push(object);
-        }
+        let sent = objects(&mut random, &desired, seed, count);
+        bare += sent.iter().filter(|object| object.field("metadata.name").is_none()).count();
         let group = desired[0].kind.group();
         let review = review(&mut random, &format!("{group}/{to}"), sent.clone()).to_text();
         let reply = WEBHOOK.handle(Endpoint::Convert, review.as_bytes()).unwrap();
