@@ -2,11 +2,14 @@
 //!
 //! - [`definition`] knows: kinds are data, compiled once and checked against their own schemas.
 //! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
+//! - `laws` (a feature) judges: any kind, over objects made from its own schemas.
 //! - [`registration`] makes the documents by which a cluster comes to ask.
 
 mod apimachinery;
 pub mod definition;
 mod json;
+#[cfg(feature = "laws")]
+pub mod laws;
 pub mod registration;
 mod upgrade;
 pub mod webhook;

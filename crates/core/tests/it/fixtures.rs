@@ -1,7 +1,7 @@
 //! The fixtures, there and back, and what was decided about each.
 
 use crate::kinds::{WEBHOOK, convert, data};
-use crate::value::{Value, difference};
+use crate::value::{Value, Written, difference};
 
 /// The names of the fixtures: every file in `tests/data/fixtures`.
 fn all() -> Vec<String> {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{ConvertError, Metadata, Webhook};
 
-use crate::value::{self, Value, Way};
+use crate::value::{self, Value, Way, Written};
 
 /// A server that knows all of them.
 pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {

@@ -2,11 +2,11 @@
 //! came from knows.
 
 use super::objects::{complete, is_complete, is_sparse, sparse};
-use super::random::Random;
 use super::schema::property;
 use super::{Trip, convert, exactly, on_every_trip, overlaps, without_ours};
 use crate::kinds::Touched;
 use crate::value::{Step, Value, Way, shown};
+use pointsman_core::laws::Random;
 use serde_json::Value as Schema;
 
 /// The fields of a version that operations take or make. Of an object that only this version has, all of it.
@@ -127,7 +127,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         if ways.is_empty() {
             return Ok(());
         }
-        let removed = random.pick(&ways).clone();
+        let removed = random.pick(&ways).unwrap().clone();
         let mut less = object.clone();
         less.remove(&removed);
         seen.note("removed", true);

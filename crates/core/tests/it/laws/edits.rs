@@ -1,11 +1,11 @@
 //! Law 2: what is visible and edited survives the way back, and what was kept for another value stays away.
 
 use super::objects::{edited, is_complete, pruned};
-use super::random::Random;
 use super::round_trips::comes_home;
 use super::schema::fill;
 use super::{Trip, convert, has_ours, on_every_trip, overlaps, same, without_ours};
 use crate::value::{Value, Way, difference};
+use pointsman_core::laws::Random;
 
 /// What the object is after somebody read it at the other version, edited it there and wrote it.
 fn edited_there(
@@ -15,7 +15,7 @@ fn edited_there(
 ) -> Result<Option<(Value, Value)>, String> {
     let mut there = convert(object, trip.to)?;
     fill(trip.schema_to(), &mut there);
-    let edit = edited(random, trip.schema_to(), &there);
+    let edit = edited(random, trip, trip.to, &there);
     Ok((edit != there).then_some((there, edit)))
 }
 
@@ -41,7 +41,7 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
         // And once more, with an edit at home.
         let mut home = home;
         fill(trip.schema_from(), &mut home);
-        let second = edited(&mut random, trip.schema_from(), &home);
+        let second = edited(&mut random, trip, trip.from, &home);
         if second != home {
             seen.note("edited twice", true);
             comes_home(trip, &second)

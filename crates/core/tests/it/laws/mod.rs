@@ -5,16 +5,16 @@
 
 mod carried;
 mod edits;
-mod generate;
+mod every_kind;
 mod hashes;
 mod hostile;
+mod known;
 mod numbers;
 mod objects;
-mod random;
+mod random_kinds;
 mod reviews;
 mod round_trips;
 pub(crate) mod schema;
-mod shrink;
 mod sizes;
 mod stories;
 mod stories_of_writers;
@@ -24,8 +24,10 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::kinds::{self, Touched};
-use crate::value::{Step, Value};
+use crate::value::{Step, Value, Written};
 use pointsman_core::definition::Kind;
+pub(crate) use pointsman_core::laws::without_ours;
+use pointsman_core::laws::{Source, shrink};
 
 /// A way between two versions of a kind.
 #[derive(Clone, Copy)]
@@ -35,8 +37,8 @@ struct Trip {
     to: &'static str,
     /// The trip starts at the newer version.
     down: bool,
-    /// The schema of the version where it starts, with nothing required.
-    relaxed: &'static serde_json::Value,
+    /// The objects of the version where it starts.
+    source: &'static Source<'static>,
     /// What the definition says of the step between the two, if they are neighbours.
     touched: &'static [Touched],
 }
@@ -72,8 +74,8 @@ fn trips() -> Vec<Trip> {
                     if neighbours { kinds::touched(kind, older, newer) } else { Vec::new() };
                 let touched: &[Touched] = Vec::leak(touched);
                 for (from, to, down) in [(*older, *newer, false), (*newer, *older, true)] {
-                    let relaxed = Box::leak(Box::new(schema::relaxed(kinds::schema(kind, from))));
-                    trips.push(Trip { kind, from, to, down, relaxed, touched });
+                    let source = Box::leak(Box::new(objects::source(kind, from)));
+                    trips.push(Trip { kind, from, to, down, source, touched });
                 }
             }
         }
@@ -145,28 +147,14 @@ fn hold(
         let Err(message) = judge(&value, seed) else {
             continue;
         };
-        let (small, message) = shrink::shrink(value, message, &|value| judge(value, seed).err());
+        let head = ["apiVersion", "kind"];
+        let (small, message) = shrink(value, message, &head, &mut |value| judge(value, seed).err());
         return Err(format!(
             "{name}: {message}\nPOINTSMAN_SEED={seed} POINTSMAN_CASES=1\n{}",
             small.to_text()
         ));
     }
     Ok(cases)
-}
-
-/// An object without what we keep in its annotations.
-fn without_ours(object: &Value) -> Value {
-    let mut object = object.clone();
-    let Some(Value::Object(annotations)) =
-        object.at_mut(&crate::value::way("metadata.annotations"))
-    else {
-        return object;
-    };
-    annotations.retain(|name, _| !name.starts_with("pointsman.dev/kept-"));
-    if annotations.is_empty() {
-        object.take("metadata.annotations");
-    }
-    object
 }
 
 /// What we keep on an object, for a version.

@@ -1,10 +1,10 @@
 //! Law 7: the same input gives the same bytes, and numbers come out as they went in.
 
 use super::objects::complete;
-use super::random::Random;
 use super::{convert, on_every_trip};
 use crate::kinds::WEBHOOK;
-use crate::value::{Value, text};
+use crate::value::{Value, Written, text};
+use pointsman_core::laws::Random;
 
 const SPELLINGS: [&str; 12] = [
     "9007199254740993",

@@ -3,11 +3,11 @@
 use pointsman_core::webhook::{Endpoint, Outcome};
 
 use super::objects::{complete, sparse};
-use super::random::Random;
-use super::{number, same, trips};
+use super::{Trip, number, same, trips};
 use crate::contract::accepted_by_apiserver;
 use crate::kinds::{WEBHOOK, convert};
-use crate::value::{Value, text};
+use crate::value::{Value, Written, text};
+use pointsman_core::laws::Random;
 
 fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
     let mut review = Value::parse(
@@ -20,13 +20,27 @@ fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
     review
 }
 
+/// Whole and sparse objects of several versions; those with a name have one of their own.
+fn objects(random: &mut Random, trips: &[&Trip], seed: u64, count: usize) -> Vec<Value> {
+    let made = |index: usize| {
+        let trip = random.pick(trips).unwrap();
+        let case = seed.wrapping_mul(1000) + index as u64;
+        let mut object = if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
+        if object.field("metadata.name").is_some() {
+            object.set("metadata.name", text(&format!("n-{index}")));
+        }
+        object
+    };
+    (0..count).map(made).collect()
+}
+
 #[test]
 fn answers_hold_the_objects_that_were_sent() {
     let trips = trips();
     let (mut mixed, mut converted, mut bare, mut labelled) = (0, 0, 0, 0);
     for seed in 0..number("POINTSMAN_CASES", 300).max(200) {
         let mut random = Random::new(seed ^ 0x12E1);
-        let to = random.pick(&trips).to;
+        let to = random.pick(&trips).unwrap().to;
         let desired = trips
             .iter()
             .filter(|trip| trip.to == to && trip.kind.group() == "example.com")
@@ -36,20 +50,9 @@ fn answers_hold_the_objects_that_were_sent() {
         } else {
             desired
         };
-        let mut sent = Vec::new();
         let count = 1 + random.below(if seed % 10 == 0 { 50 } else { 5 });
-        for index in 0..count {
-            let trip = random.pick(&desired);
-            let case = seed.wrapping_mul(1000) + index as u64;
-            let mut object =
-                if random.percent(70) { complete(trip, case) } else { sparse(trip, case) };
-            if object.field("metadata.name").is_some() {
-                object.set("metadata.name", text(&format!("n-{index}")));
-            } else {
-                bare += 1;
-            }
-            sent.push(object);
-        }
+        let sent = objects(&mut random, &desired, seed, count);
+        bare += sent.iter().filter(|object| object.field("metadata.name").is_none()).count();
         let group = desired[0].kind.group();
         let review = review(&mut random, &format!("{group}/{to}"), sent.clone()).to_text();
         let reply = WEBHOOK.handle(Endpoint::Convert, review.as_bytes()).unwrap();

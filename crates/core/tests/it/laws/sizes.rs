@@ -3,7 +3,7 @@
 use super::objects::{complete, is_complete, pruned};
 use super::{convert, has_ours, on_every_trip, ours};
 use crate::kinds;
-use crate::value::{Value, text};
+use crate::value::{Value, Written, text};
 
 #[test]
 fn objects_born_in_the_newest_version_stay_clean_there() {

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::kinds::{WEBHOOK, convert, data};
-use crate::value::{Value, text};
+use crate::value::{Value, Written, text};
 
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
 pub(super) const FIRST: &str = "11111111-1111-4111-8111-11111111111a";

@@ -1,0 +1,247 @@
+//! Unknown fields, nulls and defaults.
+//!
+//! Sources, all below `apiextensions-apiserver pkg/apiserver/schema`: `pruning/algorithm.go`, `defaulting/prunenulls.go`,
+//! `defaulting/algorithm.go`.
+
+use serde_json::Value as Schema;
+
+use super::numbers::{Undecodable, decode};
+use crate::laws::schema::{flag, map_values, preserves, properties, property};
+use crate::laws::value::Value;
+
+/// The members of a whole object that no schema of a CRD rules.
+const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// What the API server makes of an object that a webhook answered with.
+///
+/// # Errors
+/// A number that it cannot decode: the request behind the conversion fails.
+pub fn answered(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
+    let mut object = object.clone();
+    decode(&mut object)?;
+    prune(schema, &mut object);
+    prune_nulls(schema, &mut object);
+    Ok(object)
+}
+
+/// What the API server makes of an object that it reads: from a client at this version, or from its storage.
+///
+/// # Errors
+/// A number that it cannot decode.
+pub fn read(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
+    let mut object = answered(schema, object)?;
+    default(schema, &mut object);
+    Ok(object)
+}
+
+/// Takes nulls away and fills defaults.
+pub fn fill(schema: &Schema, object: &mut Value) {
+    prune_nulls(schema, object);
+    default(schema, object);
+}
+
+/// Takes fields away that the schema of an object does not know.
+fn prune(schema: &Schema, object: &mut Value) {
+    let Value::Object(members) = object else { return };
+    let head: Vec<(String, Value)> =
+        HEAD.iter().filter_map(|name| members.remove_entry(*name)).collect();
+    prune_inside(Some(schema), object);
+    if let Value::Object(members) = object {
+        members.extend(head);
+    }
+}
+
+fn prune_inside(schema: Option<&Schema>, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            let Some(schema) = schema else {
+                members.clear();
+                return;
+            };
+            members.retain(|name, _| preserves(schema) || property(schema, name).is_some());
+            for (name, member) in members {
+                if let Some(inner) = property(schema, name) {
+                    prune_inside(Some(inner), member);
+                }
+            }
+        }
+        Value::List(elements) => {
+            let items = schema.and_then(|schema| schema.get("items"));
+            if items.is_some() || !schema.is_some_and(preserves) {
+                elements.iter_mut().for_each(|element| prune_inside(items, element));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes nulls away where the schema has no room for one and no default to put there. In lists they stay.
+fn prune_nulls(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, member| {
+                let inner = property(schema, name);
+                !(*member == Value::Null
+                    && inner.is_some_and(|inner| {
+                        !flag(inner, "nullable") && inner.get("default").is_none()
+                    }))
+            });
+            for (name, member) in members {
+                if let Some(inner) = property(schema, name) {
+                    prune_nulls(inner, member);
+                }
+            }
+        }
+        Value::List(elements) => {
+            if let Some(items) = schema.get("items") {
+                elements.iter_mut().for_each(|element| prune_nulls(items, element));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fills defaults, outermost first, so that a default of `{}` gets the defaults of what is inside it.
+fn default(schema: &Schema, value: &mut Value) {
+    let void = |inner: &Schema, value: &Value| *value == Value::Null && !flag(inner, "nullable");
+    match value {
+        Value::Object(members) => {
+            for (name, inner) in properties(schema) {
+                let Some(default) = inner.get("default").filter(|default| !default.is_null())
+                else {
+                    continue;
+                };
+                if members.get(name).is_none_or(|value| void(inner, value)) {
+                    members.insert(name.clone(), Value::literal(default));
+                }
+            }
+            for (name, member) in members {
+                let Some(inner) = property(schema, name) else { continue };
+                if map_values(schema).is_some_and(|values| std::ptr::eq(values, inner)) {
+                    fill_null(inner, member);
+                }
+                default(inner, member);
+            }
+        }
+        Value::List(elements) => {
+            let Some(items) = schema.get("items") else { return };
+            for element in elements {
+                fill_null(items, element);
+                default(items, element);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A null in a list or a map becomes the default of what stands there, if there is one.
+fn fill_null(schema: &Schema, value: &mut Value) {
+    if let Some(default) = schema.get("default")
+        && *value == Value::Null
+        && !flag(schema, "nullable")
+    {
+        *value = Value::literal(default);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(yaml: &str) -> Schema {
+        serde_saphyr::from_str(yaml).unwrap()
+    }
+
+    /// What is left of `sent` under a schema, by a step of the API server.
+    fn becomes(schema: &Schema, step: &dyn Fn(&Schema, &mut Value), sent: &str, left: &str) {
+        let mut value = Value::read(sent).unwrap();
+        step(schema, &mut value);
+        assert_eq!(value.to_text(), left, "{sent}");
+    }
+
+    #[test]
+    fn unknown_fields_go() {
+        // pruning/algorithm_test.go, TestPrune
+        let closed = schema(
+            "{type: object, properties: {a: {type: string}, l: {type: array, items: {type: object, properties: {b: {type: string}}}}}}",
+        );
+        for (sent, left) in [
+            ("{}", "{}"),
+            (r#"{"a":"x","c":1}"#, r#"{"a":"x"}"#),
+            (r#"{"kind":"K","metadata":{"x":1}}"#, r#"{"kind":"K","metadata":{"x":1}}"#),
+            (r#"{"l":[{"b":"x","c":1},null]}"#, r#"{"l":[{"b":"x"},null]}"#),
+            (r#"{"a":{"b":1}}"#, r#"{"a":{}}"#),
+        ] {
+            becomes(&closed, &prune, sent, left);
+        }
+        let open = schema(
+            "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: object, properties: {b: {type: string}}}, m: {type: object, additionalProperties: {type: object}}}}",
+        );
+        for (sent, left) in [
+            (r#"{"x":{"y":1},"a":{"b":"","c":1}}"#, r#"{"a":{"b":""},"x":{"y":1}}"#),
+            (r#"{"m":{"k":{"c":1}}}"#, r#"{"m":{"k":{}}}"#),
+        ] {
+            becomes(&open, &prune, sent, left);
+        }
+    }
+
+    #[test]
+    fn nulls_go_where_there_is_no_room_for_them() {
+        // defaulting/prunenulls_test.go, TestPruneNonNullableNullsWithoutDefaults
+        let schema = schema(
+            "{type: object, properties: {a: {type: string}, n: {type: string, nullable: true}, d: {type: string, default: x}, m: {type: object, additionalProperties: {type: string}}, l: {type: array, items: {type: string}}}}",
+        );
+        for (sent, left) in [
+            (r#"{"a":null,"x":null}"#, r#"{"x":null}"#),
+            (r#"{"n":null}"#, r#"{"n":null}"#),
+            (r#"{"d":null}"#, r#"{"d":null}"#),
+            (r#"{"m":{"k":null,"j":"x"}}"#, r#"{"m":{"j":"x"}}"#),
+            (r#"{"l":["x",null]}"#, r#"{"l":["x",null]}"#),
+        ] {
+            becomes(&schema, &prune_nulls, sent, left);
+        }
+    }
+
+    #[test]
+    fn defaults_are_filled_from_outside_to_inside() {
+        // defaulting/algorithm_test.go, TestDefaulting
+        let schema = schema(
+            r#"{type: object, properties: {
+                a: {type: string, default: A},
+                n: {type: string, nullable: true, default: X},
+                o: {type: object, default: {}, properties: {b: {type: string, default: B}}},
+                p: {type: object, properties: {b: {type: string, default: B}}},
+                m: {type: object, additionalProperties: {type: object, properties: {b: {type: string, default: B}}}},
+                l: {type: array, items: {type: object, properties: {b: {type: string, default: B}}}},
+                s: {type: array, items: {type: string, default: S}}}}"#,
+        );
+        let all = r#""a":"A","#;
+        let (n, o) = (r#""n":"X","#, r#""o":{"b":"B"}"#);
+        for (sent, left) in [
+            ("{}", format!("{{{all}{n}{o}}}")),
+            (r#"{"a":null}"#, format!("{{{all}{n}{o}}}")),
+            (r#"{"n":null}"#, format!(r#"{{{all}"n":null,{o}}}"#)),
+            (r#"{"a":"","o":null}"#, format!(r#"{{"a":"",{n}{o}}}"#)),
+            (r#"{"p":{}}"#, format!(r#"{{{all}{n}{o},"p":{{"b":"B"}}}}"#)),
+            (r#"{"m":{"k":{}}}"#, format!(r#"{{{all}"m":{{"k":{{"b":"B"}}}},{n}{o}}}"#)),
+            (
+                r#"{"l":[{},{"b":"x"}]}"#,
+                format!(r#"{{{all}"l":[{{"b":"B"}},{{"b":"x"}}],{n}{o}}}"#),
+            ),
+            (r#"{"s":[null,"x"]}"#, format!(r#"{{{all}{n}{o},"s":["S","x"]}}"#)),
+        ] {
+            becomes(&schema, &default, sent, &left);
+        }
+    }
+
+    #[test]
+    fn an_answer_is_not_defaulted_and_a_write_is() {
+        let schema = schema(
+            "{type: object, properties: {spec: {type: object, properties: {a: {type: number, default: 1}, b: {type: number}}}}}",
+        );
+        let object = Value::read(r#"{"spec":{"b":1.0,"c":2}}"#).unwrap();
+        assert_eq!(answered(&schema, &object).unwrap().to_text(), r#"{"spec":{"b":1}}"#);
+        assert_eq!(read(&schema, &object).unwrap().to_text(), r#"{"spec":{"a":1,"b":1}}"#);
+        assert!(read(&schema, &Value::read(r#"{"spec":{"b":1E400}}"#).unwrap()).is_err());
+    }
+}

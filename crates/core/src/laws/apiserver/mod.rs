@@ -1,0 +1,20 @@
+//! What the API server does to an object of a CRD: to ours when we answer, to a client's when it writes, to a stored
+//! one when it is read.
+//!
+//! The order is that of `apiextensions-apiserver pkg/apiserver/customresource_handler.go` (1.36):
+//!
+//! ```text
+//! our answer        numbers, unknown fields go, nulls go                    -> [`answered`]
+//! a client's write  numbers, unknown fields go, nulls go, defaults; valid?  -> [`read`], then [`invalid`]
+//! stored, read      the same with the stored version's schema; nobody asks whether it is valid
+//! ```
+//!
+//! So an answer is not defaulted and not validated. What is written is validated at the version it is written in only.
+
+mod coerce;
+mod numbers;
+mod validate;
+
+pub use coerce::{answered, fill, read};
+pub use numbers::{Undecodable, decode};
+pub use validate::{Invalid, Rule, invalid};

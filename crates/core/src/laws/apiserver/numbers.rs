@@ -1,0 +1,119 @@
+//! Numbers as the API server leaves them: read into int64 or float64, written as Go writes these.
+//!
+//! `80` and `9007199254740993` stay, `1.0` becomes `1`, `1e21` becomes `1e+21`, `18446744073709551615` becomes
+//! `18446744073709552000`, `1E400` cannot be read at all.
+//!
+//! Sources: `sigs.k8s.io/json internal/golang/encoding/json/decode.go`, `convertNumber` with `preserveInts`;
+//! `encoding/json encode.go`, `floatEncoder.encode`.
+
+use crate::laws::value::{Segment, Value, shown};
+
+/// A number that Go cannot read into a float64. The whole document that holds it is refused.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{path}: the API server cannot decode the number {number}")]
+pub struct Undecodable {
+    /// Where it is.
+    pub path: String,
+    /// The number as it is written.
+    pub number: String,
+}
+
+/// A number as it is written after the API server has read it. `None` where it cannot read it.
+fn respell(number: &str) -> Option<String> {
+    if !number.contains(['.', 'e', 'E'])
+        && let Ok(whole) = number.parse::<i64>()
+    {
+        return Some(whole.to_string());
+    }
+    let float: f64 = number.parse().ok().filter(|float: &f64| float.is_finite())?;
+    let size = float.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{float:e}");
+        return Some(match text.split_once('e') {
+            Some((digits, power)) if !power.starts_with('-') => format!("{digits}e+{power}"),
+            _ => text,
+        });
+    }
+    Some(format!("{float}"))
+}
+
+/// Spells all numbers of a document as the API server does.
+///
+/// # Errors
+/// The first number that it cannot decode.
+pub fn decode(value: &mut Value) -> Result<(), Undecodable> {
+    decode_at(value, &mut Vec::new())
+}
+
+fn decode_at(value: &mut Value, way: &mut Vec<Segment>) -> Result<(), Undecodable> {
+    match value {
+        Value::Number(number) => match respell(number) {
+            Some(spelled) => *number = spelled,
+            None => return Err(Undecodable { path: shown(way), number: number.clone() }),
+        },
+        Value::List(elements) => {
+            for (index, element) in elements.iter_mut().enumerate() {
+                way.push(Segment::Index(index));
+                decode_at(element, way)?;
+                way.pop();
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                way.push(Segment::Name(name.clone()));
+                decode_at(member, way)?;
+                way.pop();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Text(_) => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_spelled_as_go_spells_them() {
+        for (sent, stored) in [
+            ("0", "0"),
+            ("-0", "0"), // strconv.ParseInt
+            ("-0.0", "-0"),
+            ("1", "1"),
+            ("1.0", "1"),
+            ("1.50", "1.5"),
+            ("0.1", "0.1"),
+            ("1e2", "100"),
+            ("1E+2", "100"),
+            ("1e20", "100000000000000000000"),
+            ("1e21", "1e+21"),
+            ("1.5e300", "1.5e+300"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("1.50e-10", "1.5e-10"),
+            ("1e-400", "0"), // too small is zero, without an error
+            ("9007199254740993", "9007199254740993"),
+            ("9007199254740993.0", "9007199254740992"),
+            ("9223372036854775807", "9223372036854775807"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("9223372036854775808", "9223372036854776000"),
+            ("18446744073709551615", "18446744073709552000"), // seen on kube-apiserver 1.36.3
+            ("12345678901234567890.5", "12345678901234567000"),
+            ("1.7976931348623157e308", "1.7976931348623157e+308"),
+        ] {
+            assert_eq!(respell(sent).as_deref(), Some(stored), "{sent}");
+            assert_eq!(respell(stored).as_deref(), Some(if stored == "-0" { "0" } else { stored }));
+        }
+    }
+
+    #[test]
+    fn what_go_cannot_decode_is_named() {
+        let many = format!("1{}", "0".repeat(309)); // seen on kube-apiserver 1.36.3: LIST answers 500
+        for number in ["1E400", "-1e309", many.as_str()] {
+            assert_eq!(respell(number), None, "{number}");
+        }
+        let mut value = Value::read(r#"{"spec":{"a":[1,1E400]}}"#).unwrap();
+        assert_eq!(decode(&mut value).unwrap_err().path, "spec/a/1");
+    }
+}

@@ -1,0 +1,162 @@
+//! Laws 4 to 6 and 8: nothing is invented, nothing stays that only the other version knows, the identity is carried,
+//! what is kept is small, and the rollout hash does not move.
+
+use serde_json::Value as Schema;
+
+use super::coverage::Coverage;
+use super::schema::{preserves, property};
+use super::trip::{Breach, Trip, identical, ours, without_ours};
+use super::value::{Segment, Value, way};
+
+pub(super) fn nothing_is_invented(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    if !trip.from.is_sparse(object) || !trip.step {
+        return Ok(false);
+    }
+    let mut changes = Vec::new();
+    let there = trip.told(object, Some(&mut changes))?;
+    let made = changes.into_iter().find(|change| change.before.is_empty() && !change.given_back);
+    match made.and_then(|change| change.after.into_iter().next()) {
+        Some((path, value)) => Err(Breach::new(format!("invents {path}: {value}"))
+            .at(way(&path))
+            .after("there", &there)),
+        None => Ok(true),
+    }
+}
+
+pub(super) fn no_stranger_stays(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    if !trip.from.is_complete(object) {
+        return Ok(false);
+    }
+    let there = trip.there(object)?;
+    for name in ["spec", "status"] {
+        let (from, to) = (property(trip.from.schema, name), property(trip.to.schema, name));
+        if let (Some(value), Some(from), Some(to)) = (there.get(name), from, to)
+            && let Some(mut way) = stranger(from, to, value)
+        {
+            way.insert(0, Segment::Name(name.to_owned()));
+            let shown = super::value::shown(&way);
+            return Err(Breach::new(format!("{shown} is known to {} only", trip.from.version))
+                .at(way)
+                .after("there", &there));
+        }
+    }
+    Ok(true)
+}
+
+/// A field that the version it came from names at this place, and the version it is in does not know.
+fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
+    let behind = |segment: Segment, mut rest: Vec<Segment>| {
+        rest.insert(0, segment);
+        rest
+    };
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let segment = Segment::Name(name.clone());
+            match (property(from, name), property(to, name)) {
+                (Some(_), None) if names(from, name) && !preserves(to) => Some(vec![segment]),
+                (Some(from), Some(to)) => {
+                    stranger(from, to, value).map(|rest| behind(segment, rest))
+                }
+                _ => None,
+            }
+        }),
+        Value::List(elements) => {
+            let (from, to) = (from.get("items")?, to.get("items")?);
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(index, value)| {
+                stranger(from, to, value).map(|rest| behind(Segment::Index(index), rest))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a schema says the name. Any key is known to a map: of another version's field that says nothing.
+fn names(schema: &Schema, name: &str) -> bool {
+    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
+}
+
+pub(super) fn identity_is_carried(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
+        return Ok(false);
+    }
+    let Ok(there) = trip.there(object) else { return Ok(false) };
+    let head = |object: &Value| {
+        let mut object = without_ours(object);
+        let annotations = object.field("metadata.annotations");
+        if annotations.is_some_and(|all| all.is_empty() || *all == Value::Null) {
+            object.take("metadata.annotations");
+        }
+        let members = ["kind", "metadata"].into_iter();
+        let members = members.filter_map(|name| Some((name.to_owned(), object.get(name)?.clone())));
+        Value::Object(members.collect())
+    };
+    identical("who it is", &head(object), &head(&there))?;
+    let version = format!("{}/{}", trip.to.kind.group(), trip.to.version);
+    match there.get("apiVersion").and_then(Value::as_str) == Some(version.as_str()) {
+        true => Ok(true),
+        false => Err(Breach::new(format!("is not said to be {version}"))),
+    }
+}
+
+/// Names, guards and quotes that an annotation may cost beside the values in it.
+const OVERHEAD: usize = 400;
+
+pub(super) fn what_is_kept_is_small(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    if !trip.from.is_complete(object) {
+        return Ok(false);
+    }
+    let there = trip.there(object)?;
+    let kept: usize = ours(&there).iter().map(|(_, text)| text.len()).sum();
+    let whole = object.to_text().len();
+    match kept > whole + OVERHEAD {
+        true => Err(Breach::new(format!("keeps {kept} bytes of an object of {whole}"))
+            .after("there", &there)),
+        false => Ok(true),
+    }
+}
+
+pub(super) fn the_hash_stays(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    if trip.from.kind.hash_version().is_none() || !trip.from.is_complete(object) {
+        return Ok(false);
+    }
+    let preimage = |object: &Value| {
+        let preimage = trip.webhook.preimage(&object.to_text());
+        preimage.map_err(|error| Breach::new(format!("has no rollout hash: {error}")))
+    };
+    let there = trip.there(object)?;
+    let home = trip.back().there(&there)?;
+    for (what, other) in [("converted", &there), ("back home", &home)] {
+        let (one, two) = (preimage(object)?, preimage(other)?);
+        if one != two {
+            let message = format!("{what}: hashes {} and not {}", two.canonical, one.canonical);
+            return Err(Breach::new(message).after(what, other));
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,236 @@
+//! Law 11: what somebody removed in one version does not come back in another; items keep what is theirs; and what was
+//! kept under a guard that changed is gone for good.
+
+use super::apiserver::{answered, fill, invalid};
+use super::coverage::Coverage;
+use super::objects::is_contents;
+use super::random::Random;
+use super::schema::least_items;
+use super::trip::{Breach, Trip, identical, without_ours};
+use super::value::{Segment, Value, shown, way};
+use crate::webhook::Change;
+
+/// Somebody removes an object that both versions have, and writes the rest.
+pub(super) fn a_removed_holder_stays_away(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let mut changes = Vec::new();
+    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0xDE1);
+    let mut holders = there.ways();
+    let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
+    holders.retain(|way| {
+        is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way))
+    });
+    let Some(holder) = random.pick(&holders) else { return Ok(false) };
+    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) {
+        return Ok(false);
+    }
+    let mut without = there.clone();
+    without.remove(holder);
+    fill(trip.to.schema, &mut without);
+    if without.at(holder).is_some() || !trip.to.is_complete(&without) {
+        return Ok(false);
+    }
+    let back = trip.back();
+    let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
+    let home = back.there(&without).map_err(told)?;
+    let fresh = back.there(&without_ours(&without)).map_err(told)?;
+    let returned = home.ways().into_iter().find(|way| {
+        way.starts_with(holder)
+            && fresh.at(way).is_none()
+            && !comes_from_elsewhere(&changes, holder, way)
+    });
+    match returned {
+        Some(way) => Err(told(
+            Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home),
+        )),
+        None => Ok(true),
+    }
+}
+
+/// Whether an operation moved the field out of the holder: then its guard is there, and not what was removed.
+fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment]) -> bool {
+    let (holder, way) = (format!("{}/", shown(holder)), format!("{}/", shown(way)));
+    changes.iter().any(|change| {
+        let touches = |path: &str| {
+            let path = slashed(path);
+            path.starts_with(&way) || way.starts_with(&path)
+        };
+        change.before.iter().any(|(path, _)| touches(path))
+            && change.after.iter().any(|(path, _)| !slashed(path).starts_with(&holder))
+    })
+}
+
+/// A path of a change with `/` behind every name, to be compared with the way to a value.
+fn slashed(path: &str) -> String {
+    // An operation on an item itself has no name behind the item's dot.
+    let path = path.trim_end_matches('.');
+    let plain = path.replace("[\"", ".").replace("\"]", "").replace('[', ".").replace(']', "");
+    format!("{}/", plain.replace('.', "/"))
+}
+
+/// Somebody removes items, or brings them into another order.
+pub(super) fn items_keep_what_is_theirs(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let mut changes = Vec::new();
+    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let back = trip.back();
+    let Ok(home) = back.seen(&there) else { return Ok(false) };
+    // Where an operation makes another list of it, an item here is no item there.
+    changes.retain(|change| change.operation != "each");
+    let is_made = |list: &[Segment]| {
+        let list = format!("{}/", shown(list));
+        let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
+        paths.any(|(path, _)| list.starts_with(&slashed(path)))
+    };
+    let length = |value: Option<&Value>| match value {
+        Some(Value::List(elements)) => elements.len(),
+        _ => 0,
+    };
+    let mut lists = there.ways();
+    lists.retain(|way| {
+        let count = length(there.at(way));
+        is_contents(way)
+            && count > 1
+            && length(object.at(way)) == count
+            && home.at(outermost(way)) == object.at(outermost(way))
+            && there.at(way).is_some_and(are_distinct)
+            && !is_made(way)
+    });
+    let mut random = Random::new(seed ^ 0x17E5);
+    let Some(list) = random.pick(&lists) else { return Ok(false) };
+    let mut order: Vec<usize> = (0..length(there.at(list))).collect();
+    if random.percent(60) && least_items(trip.to.schema, list) < order.len() {
+        order.remove(random.below(order.len()));
+    } else {
+        random.shuffle(&mut order);
+    }
+    let (written, expected) = (rearranged(&there, list, &order), rearranged(&object, list, &order));
+    if invalid(trip.to.schema, &written, "").is_some() {
+        return Ok(false);
+    }
+    let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
+    let found = back.seen(&written).map_err(told)?;
+    // A list inside an item is judged with all of the outermost list: the other fields of the item are its own, too.
+    let outer = outermost(list);
+    let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
+    identical("the items at home", &at(&expected), &at(&found)).map_err(|mut breach| {
+        let inside = breach.at.take().unwrap_or_default();
+        told(breach.at([outer, &inside].concat()))
+    })?;
+    Ok(true)
+}
+
+/// The outermost list that a place is in.
+fn outermost(way: &[Segment]) -> &[Segment] {
+    way.split(|segment| matches!(segment, Segment::Index(_))).next().unwrap_or(way)
+}
+
+fn are_distinct(list: &Value) -> bool {
+    let Value::List(elements) = list else { return false };
+    let texts: std::collections::BTreeSet<String> = elements.iter().map(Value::to_text).collect();
+    texts.len() == elements.len()
+}
+
+/// The object with those items of a list, in that order.
+fn rearranged(object: &Value, list: &[Segment], order: &[usize]) -> Value {
+    let mut object = object.clone();
+    if let Some(Value::List(elements)) = object.at_mut(list) {
+        *elements = order.iter().filter_map(|index| elements.get(*index).cloned()).collect();
+    }
+    object
+}
+
+/// Somebody changes what a kept value hangs on, and changes it back, while `/mutate` looks on.
+pub(super) fn a_broken_guard_stays_broken(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object).filter(|_| trip.step) else { return Ok(false) };
+    let mut changes = Vec::new();
+    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0x6A2D);
+    changes.retain(|change| change.kept && !change.after.is_empty() && !change.before.is_empty());
+    let Some(change) = random.pick(&changes) else { return Ok(false) };
+    let plain = |path: &String| (!path.contains('[')).then(|| way(path));
+    let paths = change.after.iter().map(|(path, _)| plain(path));
+    let Some(guards) = paths.collect::<Option<Vec<_>>>() else { return Ok(false) };
+    let Some(guard) = random.pick(&guards) else { return Ok(false) };
+    let Some(elsewhere) = changed(trip, &mut random, &there, guard) else { return Ok(false) };
+    let Some(first) = admitted(trip, &elsewhere, &there) else { return Ok(false) };
+    let mut restored = first.clone();
+    match (restored.at_mut(guard), there.at(guard)) {
+        (Some(place), Some(value)) => *place = value.clone(),
+        _ => return Ok(false),
+    }
+    let Some(last) = admitted(trip, &restored, &first) else { return Ok(false) };
+    let back = trip.back();
+    let told = |breach: Breach| {
+        breach.after("changed back", &last).after("changed", &first).after("read there", &there)
+    };
+    let seen = |object: &Value| {
+        let home = back.there(object)?;
+        answered(trip.from.schema, &home).map_err(|error| Breach::new(error.to_string()))
+    };
+    let (home, fresh) = (seen(&last).map_err(told)?, seen(&without_ours(&last)).map_err(told)?);
+    let sources = change.before.iter().filter_map(|(path, _)| plain(path));
+    let mut stale = sources.filter(|way| home.at(way) != fresh.at(way));
+    match stale.next() {
+        Some(way) => {
+            let message = format!("{} comes back after its guard was broken", shown(&way));
+            Err(told(Breach::new(message).at(way).after("home", &home)))
+        }
+        None => Ok(true),
+    }
+}
+
+/// The object with another value at a place, if the schema has one.
+fn changed(trip: &Trip<'_>, random: &mut Random, object: &Value, way: &[Segment]) -> Option<Value> {
+    let schema = super::schema::schema_at(trip.to.schema, way)?;
+    let fullness = super::generate::Fullness { optional: 50, unknown: 0 };
+    for _ in 0..12 {
+        let mut other = object.clone();
+        let value = super::generate::valid(random, schema, "", fullness, trip.to.words);
+        *other.at_mut(way)? = value;
+        fill(trip.to.schema, &mut other);
+        if other.at(way) != object.at(way) && invalid(trip.to.schema, &other, "").is_none() {
+            return Some(other);
+        }
+    }
+    None
+}
+
+/// The object as it is stored after `/mutate` has seen the write.
+fn admitted(trip: &Trip<'_>, object: &Value, old: &Value) -> Option<Value> {
+    let patch = trip.webhook.patch(&object.to_text(), Some(&old.to_text())).ok()?;
+    let mut object = object.clone();
+    for operation in patch {
+        let names = operation.path.trim_start_matches('/').split('/');
+        let mut way: Vec<Segment> =
+            names.map(|name| Segment::Name(name.replace("~1", "/").replace("~0", "~"))).collect();
+        let Some(Segment::Name(last)) = way.pop() else { return None };
+        match (operation.op, object.at_mut(&way)?) {
+            ("remove", Value::Object(members)) => drop(members.remove(&last)),
+            (_, Value::Object(members)) => {
+                drop(members.insert(last, Value::read(&operation.value).ok()?));
+            }
+            _ => return None,
+        }
+    }
+    Some(object)
+}

@@ -1,0 +1,69 @@
+//! Edits that clients make.
+
+use super::apiserver::{fill, invalid};
+use super::generate::{Fullness, valid};
+use super::objects::{Source, is_contents};
+use super::random::Random;
+use super::schema::schema_at;
+use super::value::{Segment, Value};
+
+/// Changes something visible, so that the object stays one that the API server takes; nothing, where that cannot
+/// be found.
+#[must_use]
+pub fn edited(source: &Source<'_>, random: &mut Random, object: &Value) -> Option<Value> {
+    for _ in 0..60 {
+        let mut edited = object.clone();
+        for _ in 0..1 + random.below(2) {
+            edit(source, random, &mut edited);
+        }
+        fill(source.schema, &mut edited);
+        if edited != *object
+            && invalid(source.schema, &edited, "").is_none()
+            && edited.get("spec").is_some()
+        {
+            return Some(edited);
+        }
+    }
+    None
+}
+
+fn edit(source: &Source<'_>, random: &mut Random, object: &mut Value) {
+    let fullness = Fullness { optional: 60, unknown: 0 };
+    if let Some(status) = source.schema.pointer("/properties/status")
+        && object.get("status").is_none()
+        && random.percent(20)
+    {
+        let made = valid(random, status, "status", fullness, source.words);
+        if made.is_object() {
+            object.set("status", made);
+        }
+    }
+    let ways: Vec<_> = object.ways().into_iter().filter(|way| is_contents(way)).collect();
+    let Some(way) = random.pick(&ways) else { return };
+    let Some(schema) = schema_at(source.schema, way) else { return };
+    let name = match way.last() {
+        Some(Segment::Name(name)) => name.as_str(),
+        _ => "",
+    };
+    match (random.below(5), object.at_mut(way)) {
+        (0, _) => drop(object.remove(way)),
+        (1, Some(Value::List(elements))) => random.shuffle(elements),
+        (2, Some(Value::List(elements))) => {
+            if let Some(items) = schema.get("items") {
+                let at = random.below(elements.len() + 1);
+                elements.insert(at, valid(random, items, name, fullness, source.words));
+            }
+        }
+        (1..4, Some(Value::Object(members))) => {
+            let full = Fullness { optional: 90, unknown: 0 };
+            if let Value::Object(more) = valid(random, schema, name, full, source.words) {
+                let more: Vec<_> = more.into_iter().collect();
+                if let Some((name, value)) = random.pick(&more).cloned() {
+                    members.insert(name, value);
+                }
+            }
+        }
+        (_, Some(place)) => *place = valid(random, schema, name, fullness, source.words),
+        (_, None) => {}
+    }
+}

@@ -1,0 +1,124 @@
+//! Laws 3 and 7: whatever it is, it converts or fails by name and path, and always in the same way; nothing forged is
+//! believed.
+
+use super::apiserver::{Rule, fill, invalid};
+use super::coverage::Coverage;
+use super::generate::anything;
+use super::random::Random;
+use super::trip::{Breach, Trip, identical, ours, without_ours};
+use super::value::Value;
+
+pub(super) fn converts_or_fails_by_path(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let text = object.to_text();
+    let there = match trip.webhook.convert(&text, trip.to.version, None) {
+        Ok(there) => there.text,
+        Err(error) => return named(&error).map(|()| true),
+    };
+    if let Err(error) = trip.webhook.convert(&there, trip.from.version, None) {
+        named(&error)?;
+    }
+    Ok(true)
+}
+
+/// A failure says what and where.
+fn named(error: &crate::webhook::ConvertError) -> Result<(), Breach> {
+    match error.path.is_empty() || error.reason.is_empty() {
+        true => Err(Breach::new(format!("fails without a path: {error}"))),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn same_input_same_bytes(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let converted = |text: &str| {
+        let converted = trip.webhook.convert(text, trip.to.version, None);
+        converted.map(|done| done.text).map_err(|error| error.to_string())
+    };
+    let text = object.to_text();
+    let once = converted(&text);
+    if once != converted(&text) {
+        return Err(Breach::new("is not the same twice"));
+    }
+    // The order of members is no part of what an object says.
+    let mut random = Random::new(seed);
+    let mut shuffled = String::new();
+    object.write(&mut shuffled, &mut |members| random.shuffle(members));
+    let parsed = |text: &str| {
+        Value::read(text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
+    };
+    match (once, converted(&shuffled)) {
+        (Ok(one), Ok(other)) => {
+            // An annotation of ours is text, whose members may stand in their own order.
+            let (one, other) = (without_ours(&parsed(&one)?), without_ours(&parsed(&other)?));
+            identical("in another order", &one, &other).map(|()| true)
+        }
+        (Err(_), Err(_)) => Ok(true),
+        _ => Err(Breach::new("fails in one order of members and not in another")),
+    }
+}
+
+/// An annotation like ours, with anything in it.
+fn forge(random: &mut Random, real: &str) -> String {
+    let Ok(mut forged) = Value::read(real) else { return real.to_owned() };
+    for _ in 0..1 + random.below(4) {
+        let ways = forged.ways();
+        let Some(way) = random.pick(&ways).filter(|way| !way.is_empty()) else { continue };
+        match random.percent(20) {
+            true => drop(forged.remove(way)),
+            false => {
+                if let Some(place) = forged.at_mut(way) {
+                    *place = anything(random, 3);
+                }
+            }
+        }
+    }
+    let mut text = forged.to_text();
+    if random.percent(10) {
+        text = text.chars().take(random.below(text.len())).collect();
+    }
+    text
+}
+
+pub(super) fn forgeries_gain_nothing(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0xF06);
+    let Some((name, real)) = ours(&there).first().copied() else { return Ok(false) };
+    let forged = forge(&mut random, real);
+    let mut forgery = there.clone();
+    if let Some(Value::Object(all)) = forgery.at_mut(&super::value::way("metadata.annotations")) {
+        all.insert(name.to_owned(), Value::Text(forged));
+    }
+    let back = trip.back();
+    // What an honest object becomes may be refused for other reasons; those are for other laws.
+    let honest = back.seen(&without_ours(&there)).map(|mut home| {
+        fill(trip.from.schema, &mut home);
+        invalid(trip.from.schema, &home, "").is_none()
+    });
+    if !honest.unwrap_or_default() {
+        return Ok(false);
+    }
+    let told = |breach: Breach| breach.after("forged", &forgery);
+    let mut home = back.there(&forgery).map_err(told)?;
+    fill(trip.from.schema, &mut home);
+    match invalid(trip.from.schema, &home, "") {
+        Some(problem) if problem.rule == Rule::Type => Err(told(
+            Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &home),
+        )),
+        _ => Ok(true),
+    }
+}

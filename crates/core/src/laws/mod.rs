@@ -1,0 +1,40 @@
+//! The laws of conversion as a program: objects are made from a kind's own schemas, converted, changed and written as
+//! clients and the API server do, and judged. What breaks a law is made as small as it gets.
+//!
+//! Everything here stands at the public door: it converts by [`Webhook::convert`](crate::webhook::Webhook::convert) and
+//! reads schemas as JSON, so it judges any engine behind that door.
+//!
+//! ```text
+//! seed -> generate, objects -> table (one law: round_trips, carried, hostile, writes, deletions) -> shrink -> Broken
+//!                                 |
+//!                                 +- apiserver: what becomes of an answer before anybody reads it
+//! ```
+
+pub mod apiserver;
+mod carried;
+mod check;
+mod coverage;
+mod deletions;
+mod edits;
+mod generate;
+mod hostile;
+mod objects;
+mod random;
+pub mod random_kinds;
+mod round_trips;
+pub mod schema;
+mod shrink;
+mod table;
+mod trip;
+mod value;
+mod writes;
+
+pub use check::{Broken, Options, Report, check, schema_of};
+pub use edits::edited;
+pub use generate::{Fullness, Words, anything, valid};
+pub use objects::{Make, Source};
+pub use random::Random;
+pub use shrink::shrink;
+pub use table::{LAWS, Law};
+pub use trip::{ours, without_ours};
+pub use value::{Segment, Value, difference, differing, shown, way};

@@ -1,0 +1,270 @@
+//! Whole objects, as the API server would hand them over, and as it would not.
+
+use serde_json::Value as Schema;
+
+use super::apiserver::{decode, fill, invalid};
+use super::generate::{Fullness, Words, anything, valid};
+use super::random::Random;
+use super::schema::{required, schema_at};
+use super::value::{Segment, Value};
+use crate::definition::Kind;
+use crate::webhook::Webhook;
+
+/// A version of a kind, of which objects are made.
+#[derive(Clone, Debug)]
+pub struct Source<'k> {
+    /// The kind.
+    pub kind: &'k Kind,
+    /// The version's name.
+    pub version: &'k str,
+    /// The version's schema.
+    pub schema: &'k Schema,
+    /// The same with nothing required.
+    pub relaxed: Schema,
+    /// What fields of some names are given.
+    pub words: &'k Words,
+}
+
+/// Bytes that the keys and values of an object's annotations may have together
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+const ANNOTATIONS: usize = 256 * 1024;
+
+/// Objects of a version, told by what they are like.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Make {
+    /// As the API server would store it: valid, defaults filled. Some have fields that no schema knows.
+    Complete,
+    /// The same without fields that no schema knows.
+    Pruned,
+    /// With places missing, required ones and metadata too: what one field manager owns of an object.
+    Sparse,
+    /// With anything anywhere.
+    Hostile,
+    /// Complete, with one string that is as long as an object can bear, or that is a number which Go cannot read, or with
+    /// annotations that leave no room.
+    Heavy,
+}
+
+impl Source<'_> {
+    /// Makes an object. The same seed makes the same one.
+    #[must_use]
+    pub fn make(&self, make: Make, webhook: &Webhook, seed: u64) -> Value {
+        let mut random = Random::new(seed);
+        let optional = [90, 50, 10].get(random.below(3)).copied().unwrap_or(50);
+        let unknown = if make != Make::Pruned && random.percent(25) { 20 } else { 0 };
+        let fullness = Fullness { optional, unknown };
+        let mut object = self.complete(&mut random, webhook, fullness);
+        match make {
+            Make::Complete | Make::Pruned => {}
+            Make::Sparse => self.thin_out(&mut random, &mut object),
+            Make::Hostile => {
+                if random.percent(50) {
+                    self.thin_out(&mut random, &mut object);
+                }
+                spoil(&mut random, &mut object);
+            }
+            Make::Heavy => self.blow_up(&mut random, &mut object),
+        }
+        object
+    }
+
+    fn complete(&self, random: &mut Random, webhook: &Webhook, fullness: Fullness) -> Value {
+        let mut object = valid(random, self.schema, "", fullness, self.words);
+        if !object.is_object() {
+            object = Value::object();
+        }
+        if object.get("spec").is_none() {
+            object.set("spec", Value::object());
+        }
+        self.head(random, &mut object);
+        fill(self.schema, &mut object);
+        if random.percent(50) {
+            self.match_hashes(random, webhook, &mut object);
+        }
+        object
+    }
+
+    /// Lets the status name the hash that the spec has, as controllers do.
+    fn match_hashes(&self, random: &mut Random, webhook: &Webhook, object: &mut Value) {
+        let rollouts = rollouts(self.kind);
+        if rollouts.is_empty() {
+            return;
+        }
+        let Ok(preimage) = webhook.preimage(&object.to_text()) else { return };
+        for rollout in &rollouts {
+            if random.percent(60) && object.field(&rollout.hash).is_some() {
+                object.set(&rollout.hash, Value::text(&preimage.hash()));
+            }
+        }
+        if let [requested, completed] = rollouts.as_slice()
+            && random.percent(40)
+            && object.field(&completed.request).is_some()
+        {
+            let request = object.field(&requested.request).cloned();
+            object.set(&completed.request, request.unwrap_or(Value::Null));
+        }
+    }
+
+    fn head(&self, random: &mut Random, object: &mut Value) {
+        let api_version = format!("{}/{}", self.kind.group(), self.version);
+        object.set("apiVersion", Value::Text(api_version));
+        object.set("kind", Value::text(self.kind.kind()));
+        let mut metadata = Value::object();
+        for (name, value) in [("name", "a"), ("namespace", "b"), ("uid", "c")] {
+            metadata.set(name, Value::text(value));
+        }
+        metadata.set("generation", Value::Number("2".to_owned()));
+        metadata.set("finalizers", Value::List(vec![Value::text("x/y")]));
+        if random.percent(50) {
+            metadata.set("labels/app", Value::text("x"));
+            metadata.set("labels/example.com", Value::text(""));
+        }
+        match random.below(20) {
+            0 => metadata.set("annotations", Value::object()),
+            1..10 => {
+                metadata.set("annotations/a", Value::text("b"));
+                metadata.set("annotations/é", Value::text("\n"));
+                if let (Some(force), Some(Value::Object(all))) = (
+                    self.kind.force_annotation(),
+                    metadata.at_mut(&super::value::way("annotations")),
+                ) {
+                    all.insert(force.to_owned(), Value::text("x"));
+                }
+            }
+            _ => {}
+        }
+        object.set("metadata", metadata);
+    }
+
+    fn thin_out(&self, random: &mut Random, object: &mut Value) {
+        if random.percent(60) {
+            // Without a required field the object is no complete one.
+            let spec = self.schema.pointer("/properties/spec");
+            match spec.and_then(|spec| required(spec).next()) {
+                Some(name) => object.take(&format!("spec/{name}")),
+                None => object.take("spec"),
+            };
+        }
+        for _ in 0..random.below(6) {
+            let ways = object.ways();
+            if let Some(way) = random.pick(&ways).filter(|way| !is_head(way)) {
+                object.remove(way);
+            }
+        }
+    }
+
+    /// Makes one string as long as an object can bear, or a number that Go cannot read; or fills the annotations.
+    fn blow_up(&self, random: &mut Random, object: &mut Value) {
+        if random.percent(25) {
+            object.set("metadata.annotations", Value::object());
+            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 100)));
+            return;
+        }
+        let mut ways = object.ways();
+        ways.retain(|way| {
+            let free = |schema: &Schema| {
+                !["enum", "format", "pattern", "maxLength"]
+                    .iter()
+                    .any(|key| schema.get(*key).is_some())
+            };
+            is_contents(way)
+                && matches!(object.at(way), Some(Value::Text(_)))
+                && schema_at(self.schema, way).is_some_and(free)
+        });
+        let Some(place) = random.pick(&ways).and_then(|way| object.at_mut(way)) else { return };
+        *place = Value::Text(match random.below(3) {
+            0 => "x".repeat(300_000),
+            1 => format!("1{}", "0".repeat(309)),
+            _ => "1E400".to_owned(),
+        });
+    }
+
+    /// Whether the API server would hand this over as a whole object: valid, with its defaults.
+    #[must_use]
+    pub fn is_complete(&self, object: &Value) -> bool {
+        let mut filled = object.clone();
+        fill(self.schema, &mut filled);
+        has_head(object)
+            && object.get("spec").is_some()
+            && filled == *object
+            && invalid(self.schema, object, "").is_none()
+            && decode(&mut filled).is_ok()
+    }
+
+    /// Whether what is there of an object is valid, and something that makes it a whole one is missing.
+    #[must_use]
+    pub fn is_sparse(&self, object: &Value) -> bool {
+        object.get("metadata").is_none_or(Value::is_object)
+            && invalid(&self.relaxed, object, "").is_none()
+            && !self.has_required(object)
+            && decode(&mut object.clone()).is_ok()
+    }
+
+    /// Whether an object has what its spec requires.
+    fn has_required(&self, object: &Value) -> bool {
+        let spec = self.schema.pointer("/properties/spec");
+        let has = |name: &str| {
+            let value = object.get("spec").and_then(|spec| spec.get(name));
+            value.is_some_and(|value| *value != Value::Null)
+        };
+        object.get("spec").is_some_and(Value::is_object)
+            && spec.into_iter().flat_map(required).all(has)
+    }
+}
+
+/// A request and the hash that stands for it in the newer version's status.
+#[derive(Clone, Debug)]
+pub(super) struct RolloutFields {
+    pub(super) request: String,
+    pub(super) hash: String,
+}
+
+/// How a kind's status speaks of a rollout, as its summary says: what was asked for, then what was completed.
+pub(super) fn rollouts(kind: &Kind) -> Vec<RolloutFields> {
+    let steps = kind.steps();
+    let lines = steps.iter().flat_map(|step| &step.operations);
+    let fields = |line: &String| {
+        let (request, hash) = line.strip_prefix("rollout ")?.split_once(" <-> ")?;
+        Some(RolloutFields { request: request.to_owned(), hash: hash.to_owned() })
+    };
+    lines.filter_map(fields).collect()
+}
+
+/// Whether a place is in what the schemas of a CRD rule.
+pub(super) fn is_contents(way: &[Segment]) -> bool {
+    matches!(way.first(), Some(Segment::Name(name)) if name == "spec" || name == "status")
+}
+
+/// Whether it is the object itself, its version or its kind: without these it is no object of ours.
+fn is_head(way: &[Segment]) -> bool {
+    match way.first() {
+        None => true,
+        Some(Segment::Name(name)) => name == "apiVersion" || name == "kind",
+        Some(Segment::Index(_)) => false,
+    }
+}
+
+fn has_head(object: &Value) -> bool {
+    let named = |name| object.get("metadata").is_some_and(|all| all.get(name).is_some());
+    let strings = |name| match object.get("metadata").and_then(|all| all.get(name)) {
+        None => true,
+        Some(Value::Object(all)) => all.values().all(|value| value.as_str().is_some()),
+        Some(_) => false,
+    };
+    ["name", "namespace", "uid"].into_iter().all(named)
+        && ["labels", "annotations"].into_iter().all(strings)
+        && ["kind", "apiVersion"]
+            .iter()
+            .all(|name| object.get(name).and_then(Value::as_str).is_some())
+}
+
+/// Puts anything anywhere.
+fn spoil(random: &mut Random, object: &mut Value) {
+    for _ in 0..1 + random.below(5) {
+        let ways = object.ways();
+        let Some(way) = random.pick(&ways).filter(|way| !is_head(way)) else { continue };
+        if let Some(place) = object.at_mut(way) {
+            *place = anything(random, 3);
+        }
+    }
+}

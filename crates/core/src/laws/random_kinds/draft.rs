@@ -1,0 +1,80 @@
+//! A CRD with a definition of it, before anybody has checked them.
+
+use serde_json::{Value as Schema, json};
+
+use super::schemas::version;
+use super::step::Manner;
+use super::steps::between;
+use crate::definition::{API_VERSION, BadDefinition, KIND, Kind};
+use crate::laws::random::Random;
+
+/// A CRD and a definition of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// The `CustomResourceDefinition`.
+    pub crd: Schema,
+    /// The `KindDefinition`.
+    pub definition: Schema,
+}
+
+/// The file that a draft's definition names.
+const CRD: &str = "things.crd.yaml";
+
+/// The versions of a draft, oldest first; it has two to four of them.
+const VERSIONS: [&str; 4] = ["v1alpha1", "v1beta1", "v1", "v2"];
+
+impl Draft {
+    /// A draft by chance: the same seed, the same draft.
+    #[must_use]
+    pub fn random(seed: u64, manner: Manner) -> Self {
+        let mut random = Random::new(seed ^ 0x00D4_AF71);
+        let count = [2, 2, 2, 2, 3, 3, 4].get(random.below(7)).copied().unwrap_or(2);
+        let mut schemas = vec![version(&mut random)];
+        let mut steps = Vec::new();
+        for (from, to) in VERSIONS.iter().zip(VERSIONS.iter().skip(1)).take(count - 1) {
+            let Some(older) = schemas.last() else { break };
+            let step = between(&mut random, older, manner);
+            steps.push(json!({
+                "from": from, "to": to, "operations": step.operations, "accept": step.accept,
+            }));
+            schemas.push(step.newer);
+        }
+        let storage = random.below(count);
+        let versions: Vec<Schema> = schemas
+            .into_iter()
+            .zip(VERSIONS)
+            .enumerate()
+            .map(|(index, (schema, name))| {
+                json!({
+                    "name": name, "served": true, "storage": index == storage,
+                    "schema": {"openAPIV3Schema": schema},
+                })
+            })
+            .collect();
+        Self {
+            crd: json!({
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "things.example.com"},
+                "spec": {
+                    "group": "example.com",
+                    "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+                    "scope": "Namespaced",
+                    "versions": versions,
+                },
+            }),
+            definition: json!({
+                "apiVersion": API_VERSION, "kind": KIND, "crd": CRD, "steps": steps,
+            }),
+        }
+    }
+
+    /// Checks it, as `kinds check` does.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(&self) -> Result<Kind, BadDefinition> {
+        let crd = self.crd.to_string();
+        Kind::load("things.yaml", &self.definition.to_string(), &mut |_| Ok(crd.clone()))
+    }
+}

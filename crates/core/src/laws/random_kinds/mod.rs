@@ -1,0 +1,21 @@
+//! Kinds that nobody wrote: schemas by chance, operations between neighbouring versions by chance, so that what holds
+//! holds for every definition that is accepted and not for those that somebody thought of.
+//!
+//! ```text
+//! seed -> schemas: the oldest version -> steps, operations: one after the other -> draft: CRD and definition -> Kind
+//! ```
+//!
+//! A sensible draft is what somebody might write, and most are accepted. A hostile one has operations that do not fit:
+//! occupied targets, two operations on one field, differences that nothing explains.
+
+mod draft;
+mod operations;
+mod paths;
+mod schemas;
+mod smaller;
+mod step;
+mod steps;
+
+pub use draft::Draft;
+pub use smaller::smallest;
+pub use step::Manner;

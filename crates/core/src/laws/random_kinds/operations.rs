@@ -1,0 +1,231 @@
+//! Operations by chance on one field: each changes the newer schema and says so.
+
+use serde_json::{Value as Schema, json};
+
+use super::paths::{at, is_required, overlap, put, take, written};
+use super::schemas::{property, sample};
+use super::step::Step;
+use crate::laws::random::Random;
+use crate::laws::schema::map_values;
+
+pub(super) fn drop(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|_| true)?;
+    let dropped = take(&mut step.newer, &from)?;
+    let fill =
+        (is_required(older, &from) && dropped.get("default").is_none()) || random.percent(15);
+    let operation = match sample(&dropped).filter(|_| fill) {
+        Some(value) => json!({"drop": {"field": written(&from), "value": value}}),
+        None => json!({"drop": written(&from)}),
+    };
+    step.done(operation, &[from], &[])
+}
+
+pub(super) fn add(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let holder = step.holder(random);
+    let to = step.target(random, older, &holder);
+    let added = property(random, 1);
+    let required = random.percent(20);
+    let value = sample(&added).filter(|_| required || random.percent(20));
+    let operation = match &value {
+        Some(value) => json!({"add": {"field": written(&to), "value": value}}),
+        None => json!({"add": written(&to)}),
+    };
+    put(&mut step.newer, &to, added, required && value.is_some());
+    step.done(operation, &[], &[to])
+}
+
+/// Moves a field; the newer version requires it where the older one does.
+fn place(
+    step: &mut Step,
+    older: &Schema,
+    name: &str,
+    from: Vec<String>,
+    to: Vec<String>,
+) -> Option<()> {
+    let moved = take(&mut step.newer, &from)?;
+    put(&mut step.newer, &to, moved, is_required(older, &from));
+    let operation = json!({name: {"from": written(&from), "to": written(&to)}});
+    step.done(operation, &[from], &[to])
+}
+
+pub(super) fn rename(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|_| true)?;
+    let to = step.target(random, older, from.get(..from.len() - 1)?);
+    place(step, older, "rename", from, to)
+}
+
+pub(super) fn relocate(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.optional(random, older, &|_| true)?;
+    let mut holder = step.holder(random);
+    if holder.starts_with(&from) {
+        return None;
+    }
+    if random.percent(40) {
+        holder = step.target(random, older, &holder);
+    }
+    let to = step.target(random, older, &holder);
+    place(step, older, "move", from, to)
+}
+
+pub(super) fn under_its_own_name(
+    step: &mut Step,
+    random: &mut Random,
+    older: &Schema,
+) -> Option<()> {
+    let from = step.optional(random, older, &|_| true)?;
+    let name = random.word(&["value", "name", "enabled"]).to_owned();
+    let to = [from.as_slice(), &[name]].concat();
+    place(step, older, "move", from, to)
+}
+
+pub(super) fn retype(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.optional(random, older, &|schema| is_scalar(schema))?;
+    let schema = at(older, &from)?;
+    let other = match schema.get("type").and_then(Schema::as_str)? {
+        "string" => random.word(&["integer", "number", "boolean"]),
+        _ => "string",
+    };
+    let mut newer = json!({"type": other});
+    if let (Some(newer), Some(nullable)) = (newer.as_object_mut(), schema.get("nullable")) {
+        newer.insert("nullable".to_owned(), nullable.clone());
+    }
+    let required = is_required(older, &from);
+    take(&mut step.newer, &from)?;
+    let to =
+        if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
+    put(&mut step.newer, &to, newer, required);
+    let operation = match to == from {
+        true => json!({"type": written(&from)}),
+        false => json!({"type": {"from": written(&from), "to": written(&to)}}),
+    };
+    step.done(operation, &[from], &[to])
+}
+
+pub(super) fn values(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|schema| schema.get("enum").is_some())?;
+    let mut newer = take(&mut step.newer, &from)?;
+    let map = renamed(&mut newer)?;
+    put(&mut step.newer, &from, newer, is_required(older, &from));
+    let operation = json!({"values": {"field": written(&from), "map": map}});
+    step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
+}
+
+pub(super) fn wrap(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|_| true)?;
+    let item = without_default(take(&mut step.newer, &from)?);
+    let to = if random.percent(50) {
+        step.target(random, older, from.get(..from.len() - 1)?)
+    } else {
+        from.clone()
+    };
+    put(&mut step.newer, &to, json!({"type": "array", "items": item}), is_required(older, &from));
+    let operation = match to == from {
+        true => json!({"wrap": written(&from)}),
+        false => json!({"wrap": {"from": written(&from), "to": written(&to)}}),
+    };
+    step.done(operation, &[from], &[to])
+}
+
+pub(super) fn split(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.optional(random, older, &|schema| is_text(schema))?;
+    take(&mut step.newer, &from)?;
+    let holder =
+        if random.percent(40) { from.clone() } else { from.get(..from.len() - 1)?.to_vec() };
+    let second = random.word(&["string", "integer", "string"]);
+    let mut parts = Vec::new();
+    for kind in ["string", second] {
+        let part = step.target(random, older, &holder);
+        put(&mut step.newer, &part, json!({"type": kind}), false);
+        parts.push(part);
+    }
+    let into: Vec<String> = parts.iter().map(|part| written(part)).collect();
+    let operation = json!({"split": {"field": written(&from), "into": into, "separator": ":"}});
+    step.done(operation, &[from], &parts)
+}
+
+pub(super) fn move_into_map(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.optional(random, older, &|schema| is_text(schema))?;
+    let of_strings = |schema: &Schema| map_values(schema).is_some_and(is_text);
+    let map = step.field(random, older, &of_strings).filter(|map| !overlap(map, &from))?;
+    take(&mut step.newer, &from)?;
+    let key = random.word(&["role", "example.com/role", "a"]);
+    let operation =
+        json!({"moveIntoMap": {"field": written(&from), "map": written(&map), "key": key}});
+    step.done(operation, &[from, map.clone()], &[map])
+}
+
+pub(super) fn blank(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|schema| is_text(schema))?;
+    let operation = json!({"blank": {"field": written(&from), "spellings": ["", "-"]}});
+    step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
+}
+
+pub(super) fn tighten(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    if !step.root {
+        return None;
+    }
+    let from =
+        step.field(random, older, &|schema| is_scalar(schema) && schema.get("default").is_none())?;
+    let mut newer = take(&mut step.newer, &from)?;
+    let (bound, limit) = match newer.get("type").and_then(Schema::as_str)? {
+        "string" => ("maxLength", json!(3)),
+        "integer" => ("maximum", json!(100)),
+        _ => ("nullable", json!(true)),
+    };
+    let same = newer.get(bound) == Some(&limit);
+    newer.as_object_mut()?.insert(bound.to_owned(), limit);
+    put(&mut step.newer, &from, newer, is_required(older, &from));
+    if same {
+        return None;
+    }
+    let reason = "tightened on purpose";
+    step.accept.push(json!({"path": written(&from), "difference": bound, "reason": reason}));
+    step.taken.push(from.clone());
+    step.made.push(from);
+    Some(())
+}
+
+/// Gives the options of a closed set other names.
+fn renamed(schema: &mut Schema) -> Option<Schema> {
+    let options = schema.get("enum")?.as_array()?.clone();
+    let new = |option: &Schema| option.as_str().map(str::to_lowercase);
+    let pairs: Option<Vec<(String, String)>> = options
+        .iter()
+        .take(2)
+        .map(|option| Some((option.as_str()?.to_owned(), new(option)?)))
+        .collect();
+    let pairs = pairs?;
+    let name = |value: &Schema| {
+        let pair = pairs.iter().find(|(old, _)| Some(old.as_str()) == value.as_str());
+        pair.map_or_else(|| value.clone(), |(_, new)| json!(new))
+    };
+    let object = schema.as_object_mut()?;
+    object.insert("enum".to_owned(), options.iter().map(name).collect());
+    if let Some(default) = object.get("default").map(name) {
+        object.insert("default".to_owned(), default);
+    }
+    Some(
+        pairs
+            .iter()
+            .map(|(old, new)| (old.clone(), json!(new)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+    )
+}
+
+fn is_scalar(schema: &Schema) -> bool {
+    let kind = schema.get("type").and_then(Schema::as_str);
+    matches!(kind, Some("string" | "integer" | "number" | "boolean"))
+        && schema.get("enum").is_none()
+}
+
+fn is_text(schema: &Schema) -> bool {
+    is_scalar(schema) && schema.get("type").and_then(Schema::as_str) == Some("string")
+}
+
+pub(super) fn without_default(mut schema: Schema) -> Schema {
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("default");
+    }
+    schema
+}

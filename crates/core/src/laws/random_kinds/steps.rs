@@ -1,0 +1,131 @@
+//! Steps by chance: operations on fields, and on what is inside lists and maps.
+
+use serde_json::{Value as Schema, json};
+
+use super::operations::{
+    add, blank, drop, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name,
+    values, without_default, wrap,
+};
+use super::paths::{all, is_required, put, take, written};
+use super::schemas::scalar;
+use super::step::{Manner, Step};
+use crate::laws::random::Random;
+use crate::laws::schema::map_values;
+
+/// A step from a version to a newer one.
+pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> Step {
+    let mut step = Step::new(older, true, manner);
+    let count = 1 + random.below(5);
+    fill(&mut step, random, older, count);
+    step
+}
+
+fn fill(step: &mut Step, random: &mut Random, older: &Schema, count: usize) {
+    for _ in 0..count * 3 {
+        if step.operations.len() + step.accept.len() >= count {
+            break;
+        }
+        // Where there is no field for it, another one is tried.
+        let _ = attempt(step, random, older);
+    }
+    if step.manner == Manner::Hostile && random.percent(20) {
+        // A difference that nobody explains.
+        let places = all(&step.newer);
+        if let Some(place) = random.pick(&places).filter(|place| step.may_move(place)) {
+            put(&mut step.newer, place, scalar(random), false);
+        }
+    }
+}
+
+/// Tries to add one operation; nothing where there is no field for it.
+fn attempt(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    match random.below(15) {
+        0 => drop(step, random, older),
+        1 => add(step, random, older),
+        2 => rename(step, random, older),
+        3 | 4 => relocate(step, random, older),
+        5 => under_its_own_name(step, random, older),
+        6 => retype(step, random, older),
+        7 => values(step, random, older),
+        8 => wrap(step, random, older),
+        9 => split(step, random, older),
+        10 => move_into_map(step, random, older),
+        11 => blank(step, random, older),
+        12 => tighten(step, random, older),
+        _ => each(step, random, older),
+    }
+}
+
+fn each(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+    let from = step.field(random, older, &|schema| items(schema).is_some())?;
+    let mut list = take(&mut step.newer, &from)?;
+    let item = items(&list)?.clone();
+    let mut inner = match item.get("properties") {
+        Some(_) => {
+            let mut inner = Step::new(&item, false, step.manner);
+            if requires_name(&item) {
+                // What tells items apart is theirs.
+                inner.taken.push(vec!["name".to_owned()]);
+            }
+            let count = 1 + random.below(3);
+            fill(&mut inner, random, &item, count);
+            inner
+        }
+        None => whole_item(random, &item, step.manner)?,
+    };
+    if inner.operations.is_empty() {
+        put(&mut step.newer, &from, list, is_required(older, &from));
+        return None;
+    }
+    let place = if list.get("items").is_some() { "items" } else { "additionalProperties" };
+    list.as_object_mut()?.insert(place.to_owned(), inner.newer);
+    if list
+        .get("default")
+        .is_some_and(|default| default.as_object().is_some_and(|all| !all.is_empty()))
+    {
+        list = without_default(list);
+    }
+    let to =
+        if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
+    put(&mut step.newer, &to, list, is_required(older, &from));
+    let operations = std::mem::take(&mut inner.operations);
+    let operation = match to == from {
+        true => json!({"each": {"in": written(&from), "operations": operations}}),
+        false => {
+            json!({"each": {"from": written(&from), "to": written(&to), "operations": operations}})
+        }
+    };
+    step.done(operation, &[from], &[to])
+}
+
+/// An operation on an item itself.
+fn whole_item(random: &mut Random, item: &Schema, manner: Manner) -> Option<Step> {
+    let mut step = Step::new(item, false, manner);
+    let kind = item.get("type").and_then(Schema::as_str)?;
+    let operation = match (random.below(3), kind) {
+        (0, _) => {
+            step.newer = json!({"type": "array", "items": item});
+            json!({"wrap": "."})
+        }
+        (1, "string" | "integer" | "boolean" | "number") => {
+            let other = if kind == "string" { "integer" } else { "string" };
+            step.newer = json!({"type": other});
+            json!({"type": "."})
+        }
+        _ => {
+            step.newer = json!({"type": "object"});
+            put(&mut step.newer, &["name".to_owned()], item.clone(), false);
+            json!({"move": {"from": ".", "to": "name"}})
+        }
+    };
+    step.operations.push(operation);
+    Some(step)
+}
+
+fn items(schema: &Schema) -> Option<&Schema> {
+    schema.get("items").or_else(|| map_values(schema))
+}
+
+fn requires_name(item: &Schema) -> bool {
+    is_required(item, &["name".to_owned()])
+}

@@ -1,0 +1,82 @@
+//! Laws 1 and 2: there and back is the same object, and what was edited there is what comes back there.
+
+use super::coverage::Coverage;
+use super::edits::edited;
+use super::random::Random;
+use super::trip::{Breach, Trip, identical, ours, with_metadata};
+use super::value::Value;
+
+/// There and back is the same, and from there on nothing moves.
+fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
+    let back = trip.back();
+    let mut changes = Vec::new();
+    let there = trip.told(object, Some(&mut changes))?;
+    coverage.note(trip, &changes);
+    changes.clear();
+    let home = back.told(&there, Some(&mut changes)).map_err(|b| b.after("there", &there))?;
+    coverage.note(&back, &changes);
+    let clean = ours(object).is_empty();
+    let expected = with_metadata(object);
+    let came = if trip.down && clean {
+        trip.exactly("back home", &expected, &home)
+    } else {
+        trip.same("back home", &expected, &home)
+    };
+    came.map_err(|breach| breach.after("there", &there))?;
+    let again = trip.there(&home)?;
+    if clean {
+        trip.exactly("there again", &there, &again)?;
+    }
+    let home_again = back.there(&again)?;
+    identical("back home again", &home, &home_again)?;
+    identical("there a third time", &again, &trip.there(&home_again)?)
+}
+
+pub(super) fn complete_comes_home(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    coverage: &mut Coverage,
+) -> Result<bool, Breach> {
+    if !trip.from.is_complete(object) {
+        return Ok(false);
+    }
+    comes_home(trip, object, coverage).map(|()| true)
+}
+
+pub(super) fn sparse_comes_home(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    coverage: &mut Coverage,
+) -> Result<bool, Breach> {
+    if !trip.from.is_sparse(object) {
+        return Ok(false);
+    }
+    comes_home(trip, object, coverage).map(|()| true)
+}
+
+/// Read at the other version, edited and written there, as text and through the API server; and once more at home.
+pub(super) fn edits_win(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    coverage: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0xED17);
+    let Some(edit) = edited(&trip.to, &mut random, &there) else { return Ok(false) };
+    let back = trip.back();
+    let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
+    comes_home(&back, &edit, coverage).map_err(told)?;
+    let Some(written) = back.settled(&edit) else { return Ok(true) };
+    let Ok(home) = back.stored(&written) else { return Ok(true) };
+    let again = trip.stored(&home).map_err(|breach| told(breach.after("home", &home)))?;
+    trip.same("the edit, through the API server", &written, &again)
+        .map_err(|breach| told(breach.after("home", &home)))?;
+    let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
+    comes_home(trip, &second, coverage)
+        .map_err(|breach| told(breach.after("edited again, at home", &second)))?;
+    Ok(true)
+}

@@ -1,0 +1,203 @@
+//! A way between two versions of a kind, and how a law says that it is broken.
+
+use super::apiserver::{answered, read};
+use super::objects::{Source, rollouts};
+use super::value::{Segment, Value, difference, differing, way};
+use crate::webhook::{Change, Webhook};
+
+/// The prefix of the annotations that hold kept fields.
+const OURS: &str = "pointsman.dev/kept-";
+
+/// A way between two versions.
+#[derive(Clone, Debug)]
+pub(super) struct Trip<'k> {
+    pub(super) webhook: &'k Webhook,
+    pub(super) from: Source<'k>,
+    pub(super) to: Source<'k>,
+    /// The way starts at the newer version.
+    pub(super) down: bool,
+    /// The versions are neighbours.
+    pub(super) step: bool,
+    /// Fields that a status which speaks of rollouts works out anew; what they are has tests of its own.
+    pub(super) apart: Vec<String>,
+}
+
+/// How a law is broken by an object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Breach {
+    pub(super) message: String,
+    /// The place that is not as it should be.
+    pub(super) at: Option<Vec<Segment>>,
+    /// What happened on the way, oldest first: what it is, and the object.
+    pub(super) story: Vec<(String, Value)>,
+}
+
+impl Breach {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    pub(super) fn at(mut self, way: Vec<Segment>) -> Self {
+        self.at = Some(way);
+        self
+    }
+
+    /// With what happened before.
+    pub(super) fn after(mut self, what: &str, object: &Value) -> Self {
+        self.story.insert(0, (what.to_owned(), object.clone()));
+        self
+    }
+}
+
+impl<'k> Trip<'k> {
+    pub(super) fn new(
+        webhook: &'k Webhook,
+        from: &Source<'k>,
+        to: &Source<'k>,
+        distance: isize,
+    ) -> Self {
+        let rollouts = rollouts(from.kind);
+        let apart = rollouts.into_iter().flat_map(|fields| [fields.request, fields.hash]);
+        Self {
+            webhook,
+            from: from.clone(),
+            to: to.clone(),
+            down: distance < 0,
+            step: distance.abs() == 1,
+            apart: apart.collect(),
+        }
+    }
+
+    /// The way home.
+    pub(super) fn back(&self) -> Self {
+        Self { from: self.to.clone(), to: self.from.clone(), down: !self.down, ..self.clone() }
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} to {}", self.from.version, self.to.version)
+    }
+
+    /// The object at the other version, as we answer it.
+    pub(super) fn there(&self, object: &Value) -> Result<Value, Breach> {
+        self.told(object, None)
+    }
+
+    /// The same, and what was done.
+    pub(super) fn told(
+        &self,
+        object: &Value,
+        changes: Option<&mut Vec<Change>>,
+    ) -> Result<Value, Breach> {
+        let converted = self.webhook.convert(&object.to_text(), self.to.version, changes);
+        let converted = converted.map_err(|error| {
+            Breach::new(format!("is not converted to {}: {error}", self.to.version))
+                .at(way(&error.path))
+        })?;
+        Value::read(&converted.text)
+            .map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
+    }
+
+    /// The object at the other version, as the API server hands it to a client.
+    pub(super) fn seen(&self, object: &Value) -> Result<Value, Breach> {
+        let there = self.there(object)?;
+        answered(self.to.schema, &there)
+            .map_err(|error| Breach::new(error.to_string()).after("answered", &there))
+    }
+
+    /// The object at the other version, stored there and read again.
+    pub(super) fn stored(&self, object: &Value) -> Result<Value, Breach> {
+        let seen = self.seen(object)?;
+        read(self.to.schema, &seen).map_err(|error| Breach::new(error.to_string()))
+    }
+
+    /// The object as the API server hands it over at the version where the way starts.
+    pub(super) fn read(&self, object: &Value) -> Option<Value> {
+        read(self.from.schema, object).ok()
+    }
+
+    /// A whole object as the API server leaves it. Read twice, as -0.0 is a float that is written as the integer -0, which
+    /// is read as 0.
+    pub(super) fn settled(&self, object: &Value) -> Option<Value> {
+        let object = self.read(&self.read(object)?)?;
+        self.from.is_complete(&object).then_some(object)
+    }
+
+    /// Objects are the same, our annotations and what is set apart aside.
+    pub(super) fn same(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
+        let tidy = |object: &Value| {
+            let mut object = without_ours(object);
+            if object.field("metadata.annotations").is_some_and(Value::is_empty) {
+                object.take("metadata.annotations");
+            }
+            object
+        };
+        self.exactly(what, &tidy(expected), &tidy(found))
+    }
+
+    /// Objects are the same, our annotations too, what is set apart aside.
+    pub(super) fn exactly(
+        &self,
+        what: &str,
+        expected: &Value,
+        found: &Value,
+    ) -> Result<(), Breach> {
+        let (mut expected, mut found) = (expected.clone(), found.clone());
+        if !self.apart.is_empty() {
+            for object in [&mut expected, &mut found] {
+                self.apart.iter().for_each(|field| drop(object.take(field)));
+                // What is kept of them is theirs, too.
+                *object = without_ours(object);
+                if object.get("status").is_some_and(Value::is_empty) {
+                    object.take("status");
+                }
+                if object.field("metadata.annotations").is_some_and(Value::is_empty) {
+                    object.take("metadata.annotations");
+                }
+            }
+        }
+        identical(what, &expected, &found)
+    }
+}
+
+/// Objects are the same to the last place.
+pub(super) fn identical(what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
+    match (difference(expected, found), differing(expected, found)) {
+        (Some(difference), Some(at)) => {
+            Err(Breach::new(format!("{what}: {difference}")).at(at).after(what, found))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An object without what we keep in its annotations, and without annotations where none are left.
+#[must_use]
+pub fn without_ours(object: &Value) -> Value {
+    let mut object = object.clone();
+    let Some(Value::Object(annotations)) = object.at_mut(&way("metadata.annotations")) else {
+        return object;
+    };
+    annotations.retain(|name, _| !name.starts_with(OURS));
+    if annotations.is_empty() {
+        object.take("metadata.annotations");
+    }
+    object
+}
+
+/// What we keep on an object, as it is written: annotation and text.
+#[must_use]
+pub fn ours(object: &Value) -> Vec<(&str, &str)> {
+    let Some(Value::Object(annotations)) = object.field("metadata.annotations") else {
+        return Vec::new();
+    };
+    let ours = annotations.iter().filter(|(name, _)| name.starts_with(OURS));
+    ours.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect()
+}
+
+/// The object with metadata, as every answer has it.
+pub(super) fn with_metadata(object: &Value) -> Value {
+    let mut object = object.clone();
+    if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
+        object.set("metadata", Value::object());
+    }
+    object
+}

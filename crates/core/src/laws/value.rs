@@ -1,0 +1,286 @@
+//! JSON as the laws see it: numbers as they are written, members by name. Shares no code with what it judges.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+/// Any JSON. Two values are equal when they say the same with the same spelling of numbers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as it is written.
+    Number(String),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// An object.
+    Object(BTreeMap<String, Self>),
+}
+
+/// One name or index on the way to a place in a value.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Segment {
+    /// A member of an object.
+    Name(String),
+    /// An element of a list, from 0.
+    Index(usize),
+}
+
+/// The way to a field: `spec.a.b`, with `/` where names have dots in them.
+#[must_use]
+pub fn way(path: &str) -> Vec<Segment> {
+    let separator = if path.contains('/') { '/' } else { '.' };
+    path.split(separator).map(|name| Segment::Name(name.to_owned())).collect()
+}
+
+/// A way, for people: names and indexes with `/` between them.
+#[must_use]
+pub fn shown(way: &[Segment]) -> String {
+    way.iter().map(ToString::to_string).collect::<Vec<_>>().join("/")
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Index(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+impl Value {
+    /// Reads JSON. Of a member that stands twice the last one counts, as for Go.
+    ///
+    /// # Errors
+    /// It is no JSON, or nested deeper than `serde_json` goes (128).
+    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
+        let text = text.trim();
+        match text.as_bytes().first() {
+            Some(b'{') => {
+                let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+                let members = members.into_iter();
+                let members = members.map(|(name, raw)| Ok((name, Self::read(raw.get())?)));
+                Ok(Self::Object(members.collect::<Result<_, serde_json::Error>>()?))
+            }
+            Some(b'[') => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text)?;
+                let elements = elements.into_iter().map(|raw| Self::read(raw.get()));
+                Ok(Self::List(elements.collect::<Result<_, _>>()?))
+            }
+            Some(b'"') => Ok(Self::Text(serde_json::from_str(text)?)),
+            Some(b't' | b'f') => Ok(Self::Bool(serde_json::from_str(text)?)),
+            Some(b'n') => serde_json::from_str::<()>(text).map(|()| Self::Null),
+            _ => serde_json::from_str::<&RawValue>(text)
+                .map(|raw| Self::Number(raw.get().to_owned())),
+        }
+    }
+
+    /// A value of a schema: a default, an option.
+    #[must_use]
+    pub fn literal(value: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        match value {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(value) => Self::Number(value.to_string()),
+            Json::String(value) => Self::Text(value.clone()),
+            Json::Array(elements) => Self::List(elements.iter().map(Self::literal).collect()),
+            Json::Object(members) => Self::Object(
+                members.iter().map(|(name, value)| (name.clone(), Self::literal(value))).collect(),
+            ),
+        }
+    }
+
+    /// An empty object.
+    #[must_use]
+    pub fn object() -> Self {
+        Self::Object(BTreeMap::new())
+    }
+
+    /// A string.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    /// The value as compact JSON, members sorted by name.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, &mut |_| {});
+        out
+    }
+
+    /// Writes it with the members of each object in an order of somebody's choice.
+    pub fn write(&self, out: &mut String, order: &mut dyn FnMut(&mut [&String])) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(value) => out.push_str(value),
+            Self::Text(value) => out.push_str(&quoted(value)),
+            Self::List(elements) => {
+                out.push('[');
+                for (index, element) in elements.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    element.write(out, order);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                let mut names: Vec<&String> = members.keys().collect();
+                order(&mut names);
+                out.push('{');
+                let ordered = names.into_iter().filter_map(|name| Some((name, members.get(name)?)));
+                for (index, (name, value)) in ordered.enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    out.push_str(&quoted(name));
+                    out.push(':');
+                    value.write(out, order);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// A member of an object.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => members.get(name),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// An object without members, or a list without elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Object(members) => members.is_empty(),
+            Self::List(elements) => elements.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
+    /// What is at a place.
+    #[must_use]
+    pub fn at(&self, way: &[Segment]) -> Option<&Self> {
+        way.iter().try_fold(self, |value, segment| match (segment, value) {
+            (Segment::Name(name), Self::Object(members)) => members.get(name),
+            (Segment::Index(index), Self::List(elements)) => elements.get(*index),
+            _ => None,
+        })
+    }
+
+    /// What is at a place, to be changed.
+    pub fn at_mut(&mut self, way: &[Segment]) -> Option<&mut Self> {
+        way.iter().try_fold(self, |value, segment| match (segment, value) {
+            (Segment::Name(name), Self::Object(members)) => members.get_mut(name),
+            (Segment::Index(index), Self::List(elements)) => elements.get_mut(*index),
+            _ => None,
+        })
+    }
+
+    /// The value of a field by its path.
+    #[must_use]
+    pub fn field(&self, path: &str) -> Option<&Self> {
+        self.at(&way(path))
+    }
+
+    /// Sets a field by its path; objects on the way are made.
+    pub fn set(&mut self, path: &str, value: Self) {
+        let mut here = self;
+        for segment in way(path) {
+            let Segment::Name(name) = segment else { return };
+            if !here.is_object() {
+                *here = Self::object();
+            }
+            let Self::Object(members) = here else { return };
+            here = members.entry(name).or_insert(Self::Null);
+        }
+        *here = value;
+    }
+
+    /// Removes what is at a place.
+    pub fn remove(&mut self, way: &[Segment]) -> Option<Self> {
+        let (last, holder) = way.split_last()?;
+        match (last, self.at_mut(holder)?) {
+            (Segment::Name(name), Self::Object(members)) => members.remove(name),
+            (Segment::Index(index), Self::List(elements)) if *index < elements.len() => {
+                Some(elements.remove(*index))
+            }
+            _ => None,
+        }
+    }
+
+    /// Removes a field by its path.
+    pub fn take(&mut self, path: &str) -> Option<Self> {
+        self.remove(&way(path))
+    }
+
+    /// All places, outermost first.
+    #[must_use]
+    pub fn ways(&self) -> Vec<Vec<Segment>> {
+        let mut found = Vec::new();
+        let mut queue: Vec<(Vec<Segment>, &Self)> = vec![(Vec::new(), self)];
+        while let Some((way, value)) = queue.pop() {
+            let inner = |segment: Segment| [way.clone(), vec![segment]].concat();
+            match value {
+                Self::Object(members) => queue.extend(
+                    members.iter().map(|(name, value)| (inner(Segment::Name(name.clone())), value)),
+                ),
+                Self::List(elements) => queue.extend(
+                    elements.iter().enumerate().map(|(i, value)| (inner(Segment::Index(i)), value)),
+                ),
+                _ => {}
+            }
+            found.push(way);
+        }
+        found.sort_by_key(Vec::len);
+        found
+    }
+}
+
+/// A JSON string. One that Rust holds can always be written.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A place where two values differ, the innermost one.
+#[must_use]
+pub fn differing(one: &Value, two: &Value) -> Option<Vec<Segment>> {
+    if one == two {
+        return None;
+    }
+    let mut ways = one.ways();
+    ways.extend(two.ways());
+    ways.sort_by_key(|way| std::cmp::Reverse(way.len()));
+    ways.into_iter().find(|way| one.at(way) != two.at(way))
+}
+
+/// The first place where two values differ, for people.
+#[must_use]
+pub fn difference(one: &Value, two: &Value) -> Option<String> {
+    let way = differing(one, two)?;
+    let show = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_text);
+    Some(format!("{}: {} is not {}", shown(&way), show(two.at(&way)), show(one.at(&way))))
+}

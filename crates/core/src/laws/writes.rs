@@ -1,0 +1,70 @@
+//! Laws 9, 10 and 12, through the API server: what is stored at the other version comes home, a write that changes
+//! nothing changes nothing, and what is stored can be read at every version.
+
+use super::apiserver::{Rule, invalid};
+use super::coverage::Coverage;
+use super::trip::{Breach, Trip};
+use super::value::Value;
+
+/// Created here, stored at the other version, read here.
+pub(super) fn stored_there_comes_home(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let Ok(stored) = trip.stored(&object) else { return Ok(false) };
+    let told = |breach: Breach| breach.after("stored", &stored);
+    let home = trip.back().seen(&stored).map_err(told)?;
+    trip.same("read again", &object, &home).map_err(told)?;
+    // Applied once more, it is stored as it was.
+    let Some(written) = trip.settled(&home) else { return Ok(true) };
+    let again = trip.stored(&written).map_err(told)?;
+    trip.exactly("stored again", &stored, &again).map_err(told)?;
+    Ok(true)
+}
+
+/// Stored here, read at the other version, written back there as it was read.
+pub(super) fn a_write_of_nothing_changes_nothing(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let Ok(seen) = trip.seen(&object) else { return Ok(false) };
+    let back = trip.back();
+    let Some(written) = back.read(&seen) else { return Ok(false) };
+    let told = |breach: Breach| breach.after("written there", &written).after("read there", &seen);
+    match invalid(trip.to.schema, &written, "") {
+        Some(problem) if matches!(problem.rule, Rule::Type | Rule::Required) => {
+            return Err(told(
+                Breach::new(format!("cannot be written back: {problem}"))
+                    .at(super::value::way(problem.path.trim_start_matches('/'))),
+            ));
+        }
+        // A bound that was tightened is meant: nobody can write this object before it is changed.
+        Some(_) => return Ok(false),
+        None => {}
+    }
+    let home = back.stored(&written).map_err(told)?;
+    trip.exactly("at home after the write", &object, &home).map_err(told)?;
+    Ok(true)
+}
+
+/// Whatever the API server stores can be read at every version, and what we answer can be decoded.
+pub(super) fn readers_never_pay(
+    trip: &Trip<'_>,
+    object: &Value,
+    _: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let stored = trip.from.kind.storage() == trip.from.version;
+    match trip.there(&object) {
+        Err(_) if !stored => Ok(false),
+        Err(breach) => Err(breach),
+        Ok(_) => trip.seen(&object).map(|_| true),
+    }
+}

@@ -1,0 +1,71 @@
+//! Every law of the library, over every kind of the tests.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{LAWS, Options, check};
+
+use super::known::{KNOWN, Known, moved_on};
+use super::number;
+use super::objects::WORDS;
+use crate::kinds::{self, WEBHOOK};
+
+/// Judges a kind by one law: how many objects it judged, or how it is broken.
+fn judged(kind: &Kind, law: &str, seed: u64, cases: u64) -> Result<u64, String> {
+    let mut options = Options { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true };
+    let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
+    Ok(report.cases.values().sum())
+}
+
+#[test]
+fn every_kind_keeps_every_law() {
+    let (seed, cases) = (number("POINTSMAN_SEED", 0), number("POINTSMAN_CASES", 150));
+    let mut wrong = Vec::new();
+    for kind in WEBHOOK.kinds() {
+        for law in LAWS {
+            let known =
+                KNOWN.iter().any(|known| known.law == law.name && known.kind == kind.name());
+            if !known && let Err(broken) = judged(kind, law.name, seed, (cases / 10).max(1)) {
+                wrong.push(format!("{}: {broken}", kind.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} laws\n\n{}\n", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn what_is_known_is_still_broken() {
+    let mut wrong = Vec::new();
+    for Known { law, kind, seed } in KNOWN {
+        let shows = |seed| judged(kinds::kind(kind), law, seed, 1).is_err();
+        if !shows(seed) {
+            wrong.push(format!("{kind}, {law}: {}", moved_on(shows)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A law that judges nothing holds for nothing.
+#[test]
+fn every_law_has_cases() {
+    for law in LAWS {
+        let kinds = WEBHOOK.kinds().iter();
+        let judges = |kind: &&Kind| (0..40).any(|seed| judged(kind, law.name, seed, 1) != Ok(0));
+        assert!(kinds.filter(judges).count() > 0, "{} judges nothing", law.name);
+    }
+}
+
+/// What no case ran is named, so that a run which saw too little does not pass for one that saw all.
+#[test]
+fn a_run_says_what_it_did_not_exercise() {
+    let kind = kinds::kind("proxy");
+    let run = |cases, going: bool| {
+        let mut go_on = || going;
+        let laws = &["round-trip"];
+        let mut options = Options { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on };
+        check(&WEBHOOK, kind, &mut options).unwrap()
+    };
+    let (nothing, stopped, all) = (run(0, true), run(40, false), run(40, true));
+    assert!(nothing.unexercised.len() > 20, "{:?}", nothing.unexercised);
+    assert_eq!(nothing.unexercised, stopped.unexercised);
+    assert_eq!(stopped.cases["round-trip"], 0);
+    assert!(all.unexercised.is_empty(), "{:#?}", all.unexercised);
+}

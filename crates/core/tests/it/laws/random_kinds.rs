@@ -1,0 +1,149 @@
+//! Kinds by chance, and kinds that were found by chance or by somebody who looked: what is accepted keeps the laws.
+//!
+//! `POINTSMAN_KINDS` says how many are made, `POINTSMAN_SEED` where they start:
+//! `POINTSMAN_KINDS=10000 cargo test --release -p pointsman-core --test it random_kinds`.
+
+use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
+use pointsman_core::laws::{Broken, LAWS, Options, Report, Words, check};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use super::known::{KNOWN_BY_CHANCE, KNOWN_CASES, moved_on};
+use super::number;
+use crate::kinds::data;
+
+/// Judges a kind by one law.
+fn judged(kind: Kind, law: &str, seed: u64, cases: u64) -> Result<Report, Box<Broken>> {
+    let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+    let words = Words::default();
+    let mut options = Options { seed, cases, laws: &[law], words: &words, go_on: &mut || true };
+    check(&webhook, &webhook.kinds()[0], &mut options)
+}
+
+/// The drafts of a run.
+fn seeds() -> std::ops::Range<u64> {
+    let first = number("POINTSMAN_SEED", 0);
+    first..first + number("POINTSMAN_KINDS", 150)
+}
+
+#[test]
+fn most_sensible_kinds_are_accepted() {
+    let wrong: Vec<String> = seeds()
+        .filter_map(|seed| Draft::random(seed, Manner::Sensible).load().err())
+        .map(|bad| bad.to_string())
+        .collect();
+    let kinds = seeds().count();
+    let accepted = kinds - wrong.len();
+    println!("{accepted} of {kinds} are accepted");
+    assert!(
+        accepted * 100 > kinds * 60,
+        "{accepted} of {kinds} are accepted:\n{}",
+        wrong.join("\n")
+    );
+}
+
+/// The smallest draft that breaks a law by the same operation, as files, and how it breaks it.
+fn shown(draft: Draft, broken: &Broken) -> String {
+    let operation = |broken: &Broken| {
+        let operation = broken.operation.as_deref().unwrap_or_default();
+        operation.split(' ').next().unwrap_or_default().to_owned()
+    };
+    let judge = |draft: &Draft| {
+        let found = judged(draft.load().ok()?, broken.law, 0, 8).err()?;
+        (operation(&found) == operation(broken)).then_some(found)
+    };
+    let small = smallest(draft, &mut |draft| judge(draft).is_some());
+    let yaml = |value| serde_saphyr::to_string(value).unwrap();
+    let how = judge(&small).map_or_else(|| broken.to_string(), |found| found.to_string());
+    format!("{how}\n{}---\n{}", yaml(&small.definition), yaml(&small.crd))
+}
+
+#[test]
+fn accepted_kinds_keep_the_laws() {
+    let mut wrong = Vec::new();
+    let mut judgements = 0;
+    for (seed, manner) in
+        seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)])
+    {
+        let draft = Draft::random(seed, manner);
+        let known = |law: &str| KNOWN_BY_CHANCE.iter().any(|(known, _, _)| *known == law);
+        for law in LAWS.iter().filter(|law| !known(law.name)) {
+            let Ok(kind) = draft.load() else { break };
+            match judged(kind, law.name, seed, 2) {
+                Ok(report) => judgements += report.cases.values().sum::<u64>(),
+                Err(broken) => {
+                    wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken)))
+                }
+            }
+        }
+        assert!(wrong.len() < 3, "{}", wrong.join("\n\n"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(judgements > seeds().count() as u64 * 10, "{judgements}");
+}
+
+#[test]
+fn what_is_known_of_kinds_by_chance_is_still_broken() {
+    let mut wrong = Vec::new();
+    for (law, manner, seed) in KNOWN_BY_CHANCE {
+        let shows = |seed| {
+            let kind = Draft::random(seed, manner).load();
+            kind.is_ok_and(|kind| judged(kind, law, 0, 4).is_err())
+        };
+        if !shows(seed) {
+            wrong.push(format!("{law}: {}", moved_on(shows)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The definitions of `tests/data/random-kinds`, by name.
+fn cases() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/random-kinds");
+    let files = std::fs::read_dir(folder).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> =
+        names.filter_map(|name| Some(name.strip_suffix(".crd.yaml")?.to_owned())).collect();
+    names.sort();
+    names
+}
+
+fn load(case: &str) -> Result<Kind, BadDefinition> {
+    let text = data(&format!("random-kinds/{case}.yaml"));
+    let mut read = |name: &str| Ok(data(&format!("random-kinds/{name}")));
+    Kind::load(&format!("{case}.yaml"), &text, &mut read)
+}
+
+/// A definition that cannot keep a law is refused; one that is accepted keeps them all.
+#[test]
+fn cases_are_refused_or_keep_the_laws() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        for law in LAWS {
+            let known = KNOWN_CASES
+                .iter()
+                .filter(|(known, _)| *known == case)
+                .flat_map(|(_, laws)| laws.iter())
+                .find(|(known, _)| *known == law.name);
+            let (seed, cases) = known.map_or((0, 12), |(_, seed)| (*seed, 1));
+            let Ok(kind) = load(&case) else {
+                wrong.extend(known.map(|_| format!("{case} is refused now: take it off the list")));
+                continue;
+            };
+            match (judged(kind, law.name, seed, cases), known) {
+                (Ok(_), Some(_)) => {
+                    let shows = |seed| {
+                        load(&case).is_ok_and(|kind| judged(kind, law.name, seed, 1).is_err())
+                    };
+                    wrong.push(format!("{case}, {}: {}", law.name, moved_on(shows)));
+                }
+                (Err(broken), None) => wrong.push(format!("{case}: {broken}")),
+                (Ok(_), None) | (Err(_), Some(_)) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    for (case, _) in KNOWN_CASES {
+        assert!(cases().iter().any(|name| name == case), "{case} is no file");
+    }
+}
