@@ -18,7 +18,7 @@ pub(super) fn nothing_is_invented(
         return Ok(false);
     }
     let mut changes = Vec::new();
-    let there = trip.told(object, Some(&mut changes))?;
+    let there = trip.explained(object, &mut changes)?;
     let made = changes.into_iter().find(|change| change.before.is_empty() && !change.given_back);
     match made.and_then(|change| change.after.into_iter().next()) {
         Some((path, value)) => Err(Breach::new(format!("invents {path}: {value}"))

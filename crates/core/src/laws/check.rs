@@ -204,9 +204,9 @@ fn guarded(
 /// place is named, the only one that ran.
 fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> Option<String> {
     let mut changes: Vec<Change> = Vec::new();
-    let there = trip.told(object, Some(&mut changes)).ok();
+    let there = trip.explained(object, &mut changes).ok();
     if let Some(there) = there {
-        drop(trip.back().told(&there, Some(&mut changes)));
+        drop(trip.back().explained(&there, &mut changes));
     }
     let told = |change: &Change| {
         let paths = |all: &[(String, String)]| {

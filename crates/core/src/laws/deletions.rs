@@ -19,7 +19,7 @@ pub(super) fn a_removed_holder_stays_away(
 ) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let mut changes = Vec::new();
-    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xDE1);
     let mut holders = there.ways();
@@ -84,7 +84,7 @@ pub(super) fn items_keep_what_is_theirs(
 ) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let mut changes = Vec::new();
-    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let back = trip.back();
     let Ok(home) = back.seen(&there) else { return Ok(false) };
@@ -162,7 +162,7 @@ pub(super) fn a_broken_guard_stays_broken(
 ) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object).filter(|_| trip.step) else { return Ok(false) };
     let mut changes = Vec::new();
-    let Ok(_) = trip.told(&object, Some(&mut changes)) else { return Ok(false) };
+    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
     changes.retain(|change| change.kept && !change.after.is_empty() && !change.before.is_empty());

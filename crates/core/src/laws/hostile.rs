@@ -15,11 +15,11 @@ pub(super) fn converts_or_fails_by_path(
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let text = object.to_text();
-    let there = match trip.webhook.convert(&text, trip.to.version, None) {
+    let there = match trip.webhook.convert(&text, trip.to.version) {
         Ok(there) => there.text,
         Err(error) => return named(&error).map(|()| true),
     };
-    if let Err(error) = trip.webhook.convert(&there, trip.from.version, None) {
+    if let Err(error) = trip.webhook.convert(&there, trip.from.version) {
         named(&error)?;
     }
     Ok(true)
@@ -27,7 +27,7 @@ pub(super) fn converts_or_fails_by_path(
 
 /// A failure says what and where.
 fn named(error: &crate::webhook::ConvertError) -> Result<(), Breach> {
-    match error.path.is_empty() || error.reason.is_empty() {
+    match error.path().is_empty() || error.reason().is_empty() {
         true => Err(Breach::new(format!("fails without a path: {error}"))),
         false => Ok(()),
     }
@@ -40,7 +40,7 @@ pub(super) fn same_input_same_bytes(
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let converted = |text: &str| {
-        let converted = trip.webhook.convert(text, trip.to.version, None);
+        let converted = trip.webhook.convert(text, trip.to.version);
         converted.map(|done| done.text).map_err(|error| error.to_string())
     };
     let text = object.to_text();

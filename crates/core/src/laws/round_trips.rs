@@ -10,10 +10,10 @@ use super::value::Value;
 fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
     let back = trip.back();
     let mut changes = Vec::new();
-    let there = trip.told(object, Some(&mut changes))?;
+    let there = trip.explained(object, &mut changes)?;
     coverage.note(trip, &changes);
     changes.clear();
-    let home = back.told(&there, Some(&mut changes)).map_err(|b| b.after("there", &there))?;
+    let home = back.explained(&there, &mut changes).map_err(|b| b.after("there", &there))?;
     coverage.note(&back, &changes);
     let clean = ours(object).is_empty();
     let expected = with_metadata(object);

@@ -3,7 +3,7 @@
 use super::apiserver::{answered, read};
 use super::objects::{Source, rollouts};
 use super::value::{Segment, Value, difference, differing, way};
-use crate::webhook::{Change, Webhook};
+use crate::webhook::{Change, ConvertError, Converted, Webhook};
 
 /// The prefix of the annotations that hold kept fields.
 const OURS: &str = "pointsman.dev/kept-";
@@ -79,19 +79,27 @@ impl<'k> Trip<'k> {
 
     /// The object at the other version, as we answer it.
     pub(super) fn there(&self, object: &Value) -> Result<Value, Breach> {
-        self.told(object, None)
+        let converted = self.webhook.convert(&object.to_text(), self.to.version);
+        self.read_answer(converted)
     }
 
     /// The same, and what was done.
-    pub(super) fn told(
+    pub(super) fn explained(
         &self,
         object: &Value,
-        changes: Option<&mut Vec<Change>>,
+        changes: &mut Vec<Change>,
     ) -> Result<Value, Breach> {
-        let converted = self.webhook.convert(&object.to_text(), self.to.version, changes);
+        let explained = self.webhook.explain(&object.to_text(), self.to.version);
+        self.read_answer(explained.map(|(converted, told)| {
+            changes.extend(told);
+            converted
+        }))
+    }
+
+    fn read_answer(&self, converted: Result<Converted, ConvertError>) -> Result<Value, Breach> {
         let converted = converted.map_err(|error| {
             Breach::new(format!("is not converted to {}: {error}", self.to.version))
-                .at(way(&error.path))
+                .at(way(error.path()))
         })?;
         Value::read(&converted.text)
             .map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
