@@ -11,6 +11,7 @@ mod compare;
 mod crd;
 mod document;
 mod embedded;
+pub(crate) mod frontier;
 mod kind;
 mod operation;
 mod path;
@@ -31,7 +32,7 @@ pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
 pub use step::StepSummary;
 
-pub(crate) use operation::{Fragment, Items, Level, Operation};
+pub(crate) use operation::{Fragment, Level, Operation};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use rollout::{Rollout, RolloutStatus};

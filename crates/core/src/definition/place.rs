@@ -14,18 +14,12 @@ pub(crate) struct Place {
     pub(crate) fill: Option<Json<'static>>,
     /// The version requires it of the object that holds it.
     pub(crate) required: bool,
-    /// This is what is left of an object after other operations have taken their fields out of it.
-    pub(crate) remainder: bool,
 }
 
 impl Place {
-    /// A field that is not filled in, not required and no remainder.
+    /// A field that its schema's default is filled in for, and that is not required.
     pub(super) fn new(path: Path, schema: Schema) -> Self {
-        Self { id: path.to_string(), path, schema, fill: None, required: false, remainder: false }
-    }
-
-    pub(super) fn fill_with_default(&mut self) {
-        self.fill = self.schema.default_value();
+        Self { id: path.to_string(), path, fill: schema.default_value(), schema, required: false }
     }
 
     /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.

@@ -93,9 +93,38 @@ impl Schema {
         self.kind.as_deref() == Some(kind)
     }
 
-    /// What the API server fills in.
+    /// What the API server fills in where nothing is, with all that it fills in inside of that.
     pub(super) fn default_value(&self) -> Option<Json<'static>> {
-        self.default.as_ref().map(|value| Json::owned(value.to_string()))
+        let mut value = self.default.clone()?;
+        self.fill_inside(&mut value);
+        Some(Json::owned(normal(&value.to_string())))
+    }
+
+    /// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.
+    fn fill_inside(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => {
+                if let Some(each) = &self.each {
+                    items.iter_mut().for_each(|item| each.fill_inside(item));
+                }
+            }
+            Value::Object(members) => {
+                for (name, property) in &self.properties {
+                    let lacks = |value: &Value| value.is_null() && !property.nullable;
+                    if let Some(default) = &property.default
+                        && members.get(name).is_none_or(lacks)
+                    {
+                        members.insert(name.clone(), default.clone());
+                    }
+                }
+                for (name, member) in members {
+                    if let Some(schema) = self.member(name) {
+                        schema.fill_inside(member);
+                    }
+                }
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+        }
     }
 
     /// The schema at a path, through properties and map values.
@@ -110,7 +139,7 @@ impl Schema {
             .try_fold(self, |holder, name| holder.member(name).ok_or(Missing { holder, name }))
     }
 
-    fn member(&self, name: &str) -> Option<&Self> {
+    pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
         self.properties.get(name).or_else(map)
     }
@@ -129,14 +158,36 @@ impl Schema {
             // The API server drops a null where the field has a default, and fills that in.
             return self.nullable || self.default.is_some() || self.kind.is_none();
         }
+        self.is_type_of(value)
+            && self.admits_option(value)
+            && self.admits_bounds(value)
+            && self.admits_inside(value)
+    }
+
+    fn is_type_of(&self, value: &Json<'_>) -> bool {
         let actual = value.type_name();
-        let fits = match self.kind.as_deref() {
+        match self.kind.as_deref() {
             None => true,
             Some("int-or-string") => actual == "string" || is_integer(value),
             Some("integer") => is_integer(value),
             Some(kind) => kind == actual,
-        };
-        fits && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
+        }
+    }
+
+    /// Whether a value has the JSON types that this version says, here and inside. Null has every type.
+    pub(crate) fn has_types_of(&self, value: &Json<'_>) -> bool {
+        if value.is_null() {
+            return true;
+        }
+        let item = |item: &Json<'_>| self.each.as_ref().is_none_or(|each| each.has_types_of(item));
+        self.is_type_of(value)
+            && match value.type_name() {
+                "array" => value.elements().iter().all(item),
+                "object" => value.members().iter().all(|(name, member)| {
+                    self.member(name).is_none_or(|schema| schema.has_types_of(member))
+                }),
+                _ => true,
+            }
     }
 
     fn admits_option(&self, value: &Json<'_>) -> bool {
@@ -242,5 +293,8 @@ pub(super) fn properties<'s>(
 
 fn is_integer(value: &Json<'_>) -> bool {
     // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
-    value.type_name() == "number" && value.scalar().is_some_and(|text| !normal(text).contains("e-"))
+    let whole = |text: &str| {
+        text.parse::<f64>().is_ok_and(|number| number.is_infinite() || number.fract() == 0.0)
+    };
+    value.type_name() == "number" && value.scalar().is_some_and(whole)
 }

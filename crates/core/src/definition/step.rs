@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::compare::{AcceptSpec, compare};
-use super::operation::{
-    Compiler, Holder, Level, Operation, OperationSpec, filled_requirements, level,
-};
+use super::frontier::Root;
+use super::operation::{Compiler, Level, OperationSpec, filled};
+use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout::{RolloutStatus, RolloutStatusSpec};
 use super::schema::{Schema, properties};
-use super::side::{Side, Sides};
-use super::{path::Path, version::Version};
+use super::side::Sides;
+use super::version::Version;
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,8 +43,8 @@ pub(crate) struct Step {
     /// The annotation that holds what only this side can say, on an object of the other side.
     pub(crate) kept: Sides<String>,
     pub(crate) level: Level,
-    /// Fields that a complete object has, in both versions.
-    pub(crate) complete: Vec<Sides<Path>>,
+    /// Fields that a complete object of a version has: `spec`, and what the version requires in it.
+    pub(crate) complete: Sides<Vec<Path>>,
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<RolloutStatus>,
@@ -86,12 +86,12 @@ impl Step {
         let mut operations = Compiler::new(problems, schemas.older, schemas.newer, at_line)
             .operations(&spec.operations, &handled);
         compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
-        operations.extend(filled_requirements(schemas.older, schemas.newer, &operations));
-        let level = level(schemas.older, schemas.newer, operations, Holder::Root);
+        operations.extend(filled(schemas.older, schemas.newer, &operations));
+        let level = Level::new(schemas.older, schemas.newer, operations, Root::Object);
         Self {
             kept: names.clone().map(|name| format!("{KEPT}{name}")),
             versions: names,
-            complete: complete(&schemas, &level.operations),
+            complete: schemas.clone().map(|schema| complete(schema, &handled)),
             objects: objects(&schemas),
             level,
             status,
@@ -107,32 +107,14 @@ impl Step {
     }
 }
 
-/// The fields by which both versions tell a complete object: `spec`, and what both require in it. They survive the
-/// conversion as they are, so an object is complete in both versions or in none.
-fn complete(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<Sides<Path>> {
+/// The fields by which a version tells a complete object: `spec`, and what it requires in it, apart from what the rollout's
+/// status takes care of.
+fn complete(schema: &Schema, handled: &[Path]) -> Vec<Path> {
     let spec = Path::default().join("spec");
-    let (Some(older_spec), true) = (schemas.older.at(&spec), schemas.newer.at(&spec).is_some())
-    else {
-        return Vec::new();
-    };
-    let mut fields = vec![Sides { older: spec.clone(), newer: spec.clone() }];
-    for name in &older_spec.required {
-        let older = spec.join(name);
-        let newer = match operations.iter().find(|operation| operation.touches(Side::Older, &older))
-        {
-            None => Some(older.clone()),
-            Some(operation) => {
-                let is_whole =
-                    operation.places.older.first().is_some_and(|place| place.path == older);
-                let first = operation.places.newer.first();
-                first.filter(|_| operation.shows() && is_whole).map(|place| place.path.clone())
-            }
-        };
-        if let Some(newer) = newer.filter(|newer| schemas.newer.requires(newer)) {
-            fields.push(Sides { older, newer });
-        }
-    }
-    fields
+    let Some(inner) = schema.at(&spec) else { return Vec::new() };
+    let fields = inner.required.iter().map(|name| spec.join(name));
+    let fields = fields.filter(|path| !handled.contains(path));
+    std::iter::once(spec.clone()).chain(fields).collect()
 }
 
 /// Top-level fields that are objects in both versions.

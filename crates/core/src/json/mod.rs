@@ -13,5 +13,6 @@ mod tests;
 mod value;
 
 pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
+pub(crate) use number::go_number;
 pub(crate) use scan::unescape;
 pub(crate) use value::{Duplicate, Json, Members};

@@ -32,7 +32,8 @@ impl Canonical {
     }
 }
 
-/// A spelling that two texts share exactly when they are the same value: members sorted, numbers as exact decimals.
+/// A spelling that two texts share exactly when they are the same value to the API server: members sorted, numbers as it
+/// reads and writes them. It is JSON itself.
 pub(crate) fn normal(text: &str) -> String {
     write(text, None, Form::Normal)
 }

@@ -1,29 +1,28 @@
-//! One spelling for each number.
+//! Numbers as the API server leaves them.
 
-/// Writes a number as sign, digits without outer zeros, and exponent: `-1.50` as `-15e-1`, `100` as `1e2`, every zero as
-/// `0`. A number whose exponent is too large for that stays as it is written.
+/// Writes a number in Go's spelling; what Go cannot read stays as it is written.
 pub(super) fn decimal(token: &str, out: &mut String) {
-    let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
-    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else {
-        out.push_str(token);
-        return;
-    };
-    let (negative, mantissa) =
-        mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_end_matches('0');
-    let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or_default();
-    let places = i64::try_from(fraction.len()).unwrap_or_default();
-    let significant = significant.trim_start_matches('0');
-    if significant.is_empty() {
-        out.push('0');
-        return;
+    match go_number(token) {
+        Some(number) => out.push_str(&number),
+        None => out.push_str(token),
     }
-    if negative {
-        out.push('-');
+}
+
+/// A number as the API server writes it after reading it: as an int64 where it is one, else as a float64, in the spelling
+/// of Go's JSON (`sigs.k8s.io/json`; `encoding/json` `floatEncoder`). `1.50` is `1.5`, `1e2` is `100`. `None` if it is
+/// beyond a float64, which no API server can read.
+pub(crate) fn go_number(token: &str) -> Option<String> {
+    if let Ok(number) = token.parse::<i64>() {
+        return Some(number.to_string());
     }
-    out.push_str(significant);
-    out.push('e');
-    out.push_str(&exponent.saturating_sub(places).saturating_add(dropped).to_string());
+    let number: f64 = token.parse().ok()?;
+    if !number.is_finite() {
+        return None;
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{number:e}");
+        return Some(text.replacen('e', "e+", usize::from(size >= 1.0)));
+    }
+    Some(format!("{number}"))
 }

@@ -24,6 +24,13 @@ pub(crate) struct Duplicate(pub(crate) String);
 impl<'a> Json<'a> {
     pub(crate) const NULL: Self = Json::Text(Cow::Borrowed("null"));
 
+    /// Where a value was taken out and another one may be put. Never written: see [`Members::close_holes`].
+    pub(crate) const HOLE: Self = Json::Text(Cow::Borrowed(""));
+
+    pub(crate) fn is_hole(&self) -> bool {
+        matches!(self, Json::Text(text) if text.is_empty())
+    }
+
     /// Wraps text that is known to be valid JSON.
     pub(crate) fn borrowed(text: &'a str) -> Self {
         Json::Text(Cow::Borrowed(text.trim_matches(WHITESPACE)))
@@ -213,8 +220,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether two values are the same value: members in any order, strings in any spelling, numbers compared as exact
-    /// decimals (the API server writes `1.0` as `1`). Null is not absence, and an empty list is not null.
+    /// Whether two values are the same value to the API server: members in any order, strings in any spelling, numbers as it
+    /// reads them (it writes `1.0` as `1`). Null is not absence, and an empty list is not null.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
@@ -314,6 +321,11 @@ impl<'a> Members<'a> {
             Some(place) => *place = value,
             None => self.0.push((Cow::Owned(name.to_owned()), value)),
         }
+    }
+
+    /// Removes the members whose values were taken out.
+    pub(crate) fn close_holes(&mut self) {
+        self.0.retain(|(_, value)| !value.is_hole());
     }
 
     fn into_owned<'b>(self) -> Members<'b> {

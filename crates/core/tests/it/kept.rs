@@ -32,17 +32,39 @@ fn every_form_ever_written_is_read() {
         assert_eq!(case["becomes"], becomes, "{name}");
         let annotation =
             &case["object"]["metadata"]["annotations"][format!("pointsman.dev/kept-{to}")];
-        members.extend(members_of(
-            &serde_json::from_str(annotation.as_str().unwrap()).unwrap_or_default(),
-        ));
+        let annotation: Value =
+            serde_json::from_str(annotation.as_str().unwrap()).unwrap_or_default();
+        members.extend(names(&annotation).map(str::to_owned));
+        members.extend(names(&annotation["rollout"]).map(|name| format!("rollout.{name}")));
+        for (_, entry) in annotation["fields"].as_object().into_iter().flatten() {
+            members.extend(names(entry).map(|name| format!("fields.{name}")));
+            members.extend(names(&entry["each"]).map(|name| format!("each.{name}")));
+        }
     }
-    let all = ["absent", "at", "became", "derived", "each", "left", "value", "was"];
+    let all = [
+        "annotations",
+        "each.count",
+        "each.items",
+        "each.omitted",
+        "fields",
+        "fields.became",
+        "fields.each",
+        "fields.rest",
+        "fields.seen",
+        "fields.value",
+        "fields.was",
+        "rollout",
+        "rollout.absent",
+        "rollout.at",
+        "rollout.completed",
+        "rollout.request",
+        "rollout.returned",
+        "sparse",
+    ];
     assert!(all.iter().all(|member| members.contains(*member)), "only {members:?} are shown");
 }
 
-/// The names of the members of all entries.
-fn members_of(annotation: &Value) -> Vec<String> {
-    let entries = annotation.as_object().into_iter().flat_map(|entries| entries.values());
-    let members = entries.filter_map(Value::as_object).flat_map(|entry| entry.keys().cloned());
-    members.collect()
+/// The names of the members of an object; none of anything else.
+fn names(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_object().into_iter().flat_map(|members| members.keys().map(String::as_str))
 }

@@ -21,8 +21,7 @@ pub(crate) struct BlankSpec {
 
 impl Compile for BlankSpec {
     fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
-        let mut places = compiler.places(&self.field, &self.field)?;
-        places.older.fill_with_default();
+        let places = compiler.places(&self.field, &self.field)?;
         let mapping = Blank { spellings: self.spellings.clone() };
         Some(Operation::between("blank", places, mapping))
     }

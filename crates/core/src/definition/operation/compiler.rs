@@ -147,7 +147,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// An operation with a value on each side. Where only the older version requires it, its default is filled in.
+    /// An operation with a value on each side.
     pub(super) fn between(
         &mut self,
         name: &'static str,
@@ -155,10 +155,6 @@ impl<'a> Compiler<'a> {
         to: &str,
         mapping: impl Mapping + 'static,
     ) -> Option<Operation> {
-        let mut places = self.places(from, to)?;
-        if places.older.required && !places.newer.required {
-            places.older.fill_with_default();
-        }
-        Some(Operation::between(name, places, mapping))
+        Some(Operation::between(name, self.places(from, to)?, mapping))
     }
 }

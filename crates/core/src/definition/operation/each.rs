@@ -5,10 +5,13 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::compiler::{Compile, Compiler};
-use super::implied::{Holder, filled_requirements, level};
-use super::mapping::{Fragment, Items, Mapping, Operation, Unexplained};
+use super::implied::filled;
+use super::mapping::{Fragment, Items, Level, Mapping, Operation, Unexplained};
+use crate::definition::frontier::Root;
+use crate::definition::path::Path;
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
-use crate::definition::{path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
 /// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.
@@ -44,9 +47,9 @@ impl<O: Compile> Compile for EachSpec<O> {
         }
         let mut inside = compiler.inside(older_item, newer_item);
         let mut operations = inside.operations(&self.operations, &[]);
-        operations.extend(filled_requirements(older_item, newer_item, &operations));
+        operations.extend(filled(older_item, newer_item, &operations));
         let keys = self.keys(&mut inside, older, &operations)?;
-        let level = level(older_item, newer_item, operations, Holder::Item);
+        let level = Level::new(older_item, newer_item, operations, Root::Item);
         Some(Operation::between("each", places, Each(Items { level, keys })))
     }
 }
@@ -76,8 +79,11 @@ impl<O> EachSpec<O> {
                 operations.iter().find(|operation| operation.touches(Side::Older, &older));
             let newer = match touching {
                 None => older.clone(),
-                Some(operation) if operation.is_same() => {
-                    operation.places.newer.first()?.path.clone()
+                Some(Operation { places, .. })
+                    if touching.is_some_and(Operation::is_same)
+                        && older.starts_with(&places.older.first()?.path) =>
+                {
+                    older.moved(&places.older.first()?.path, &places.newer.first()?.path)
                 }
                 Some(Operation { name: operation, .. }) => {
                     inside.problem(format!(

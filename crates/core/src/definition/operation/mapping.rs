@@ -8,8 +8,11 @@
 
 use std::fmt;
 
+use crate::definition::frontier::{Frontier, Root};
+use crate::definition::path::Path;
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
-use crate::definition::{path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
 /// A value at each place of one side; `None` is absence.
@@ -38,11 +41,6 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
     /// Whether the value is the same on both sides.
     fn is_same(&self) -> bool {
         false
-    }
-
-    /// Whether a value of the older field always shows in the first newer one.
-    fn shows(&self) -> bool {
-        self.is_same()
     }
 
     /// Whether the newer version has nothing in the place of the older field.
@@ -113,19 +111,9 @@ impl Operation {
         self.mapping.drops()
     }
 
-    /// Whether a value of the older field always shows in the first newer one.
-    pub(crate) fn shows(&self) -> bool {
-        self.mapping.shows()
-    }
-
     /// The places of both sides.
     pub(crate) fn all_places(&self) -> impl Iterator<Item = &Place> {
         self.places.older.iter().chain(&self.places.newer)
-    }
-
-    /// Whether this is about what other operations leave of an object.
-    pub(crate) fn is_remainder(&self) -> bool {
-        self.all_places().any(|place| place.remainder)
     }
 
     /// Whether a field of a side, its holder or its inside is a place of this operation.
@@ -163,20 +151,32 @@ impl Operation {
     }
 }
 
-/// Operations on one object, and how the objects on their way are handled.
+/// Operations on one object, and where the two versions part by them.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
     pub(crate) operations: Vec<Operation>,
-    /// Objects on the way that this side does not go without: they stay when they are emptied.
-    pub(crate) stays: Sides<Vec<Path>>,
+    pub(crate) frontier: Frontier,
 }
 
 impl Level {
+    pub(in crate::definition) fn new(
+        older: &Schema,
+        newer: &Schema,
+        operations: Vec<Operation>,
+        root: Root,
+    ) -> Self {
+        let places = |side: Side| {
+            let places = operations.iter().map(move |operation| operation.places.of(side));
+            places.map(|places| places.iter().map(|place| &place.path).collect()).collect()
+        };
+        let places = Sides { older: places(Side::Older), newer: places(Side::Newer) };
+        Self { frontier: Frontier::new(&places, older, newer, root), operations }
+    }
+
     /// One line for each operation. What loading adds by itself is left out: the user did not write it.
     pub(crate) fn describe(&self, prefix: &str) -> Vec<String> {
         let operations = self.operations.iter();
-        let written = operations
-            .filter(|operation| operation.name != "required" && !operation.is_remainder());
+        let written = operations.filter(|operation| operation.name != "required");
         written.flat_map(|operation| operation.describe(prefix)).collect()
     }
 }

@@ -20,6 +20,6 @@ mod values;
 mod wrap;
 
 pub(super) use compiler::Compiler;
-pub(super) use implied::{Holder, filled_requirements, level};
-pub(crate) use mapping::{Fragment, Items, Level, Operation};
+pub(super) use implied::filled;
+pub(crate) use mapping::{Fragment, Level, Operation};
 pub(super) use spec::OperationSpec;

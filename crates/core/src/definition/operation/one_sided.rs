@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
+use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
-use crate::{definition::place::Place, json::Json};
+use crate::json::{Json, normal};
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -53,19 +54,13 @@ impl OneSidedSpec {
         if schema.at(&place.path).is_some() {
             compiler.problem(format!("{name}: the {other} version has {} too", place.path));
         }
-        match value {
-            Some(value) => {
-                let value = Json::owned(value.to_string());
-                if !place.schema.admits(&value) {
-                    compiler.problem(format!(
-                        "{name}: {} cannot be {}",
-                        place.path,
-                        value.to_text()
-                    ));
-                }
-                place.fill = Some(value);
+        if let Some(value) = value {
+            let value = Json::owned(normal(&value.to_string()));
+            if !place.schema.admits(&value) {
+                let value = value.to_text();
+                compiler.problem(format!("{name}: {} cannot be {value}", place.path));
             }
-            None => place.fill_with_default(),
+            place.fill = Some(value);
         }
         Some(one_sided(name, side, place))
     }

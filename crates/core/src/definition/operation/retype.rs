@@ -1,10 +1,12 @@
 //! `type`: a scalar has another type, string on one side and number or boolean on the other.
 
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::{compiler::Compiler, place_spec::PlaceSpec};
+use super::place_spec::PlaceSpec;
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
-use crate::definition::{place::Place, schema::Schema};
-use crate::json::Json;
+use crate::json::{Json, go_number};
 
 /// The operation `type`.
 pub(super) fn retyped(place: &PlaceSpec, compiler: &mut Compiler<'_>) -> Option<Operation> {
@@ -57,21 +59,16 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
     place.schema.admits(&converted).then_some(converted)
 }
 
-/// Decimal digits, perhaps with a sign, without leading zeros: of any length, since numbers are text here.
+/// Decimal digits, perhaps with a sign, as the API server leaves them.
 fn integer(text: &str) -> Option<String> {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let digits = digits.trim_start_matches('0');
-    Some(format!("{sign}{}", if digits.is_empty() { "0" } else { digits }))
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    go_number(text).filter(|_| whole)
 }
 
-/// A number as JSON writes them.
+/// A number as JSON writes them, as the API server leaves it.
 fn number(text: &str) -> Option<String> {
-    text.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(())?;
-    Json::parse(text)
-        .ok()
-        .filter(|value| value.type_name() == "number")
-        .map(|value| value.to_text())
+    let starts = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    let value = Json::parse(text).ok().filter(|value| starts && value.type_name() == "number")?;
+    go_number(value.scalar()?)
 }

@@ -59,11 +59,6 @@ impl Mapping for Split {
             Side::Older => vec![self.joined(from)],
         }
     }
-
-    /// Even a string that is not of this form: the first part then shows it whole.
-    fn shows(&self) -> bool {
-        true
-    }
 }
 
 impl Split {

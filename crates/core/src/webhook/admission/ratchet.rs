@@ -1,8 +1,10 @@
 //! Ratcheting: what was wrong before and is not touched must not stop an update, or nobody could change the object.
 
+use std::collections::HashMap;
+
 use super::compare::same_value;
 use super::write::{Sent, Write};
-use crate::{definition::Path, json::Json, webhook::convert::tree};
+use crate::{definition::Path, json::Json};
 
 /// What a write is excused from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,11 +42,11 @@ fn same_but_metadata_and_status(new: &Sent<'_>, old: &Sent<'_>) -> bool {
     for members in [&mut new, &mut old] {
         members.retain(|(name, _)| !matches!(name.as_ref(), "metadata" | "status"));
     }
-    let mut both = new.iter();
+    let before: HashMap<_, _> = old.iter().map(|(name, value)| (name.as_ref(), value)).collect();
     new.len() == old.len()
-        && both.all(|(name, value)| {
-            old.iter().any(|(other, before)| other == name && before.same(value))
-        })
+        && new
+            .iter()
+            .all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
 }
 
 fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {
@@ -58,7 +60,8 @@ fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {
     same(&path).or_else(|| same(&member)).unwrap_or(false)
 }
 
-fn at<'j>(sent: &Sent<'j>, path: &Path) -> Option<Json<'j>> {
-    let mut json = sent.json().clone();
-    tree::get(&mut json, "", path).ok().flatten().cloned()
+/// The value at a path. Looks only along the path: what is wrong beside it is no reason to refuse.
+fn at(sent: &Sent<'_>, path: &Path) -> Option<Json<'static>> {
+    let whole = sent.json().view().into_owned();
+    path.names().iter().try_fold(whole, |json, name| json.get(name).map(Json::into_owned))
 }

@@ -51,7 +51,7 @@ pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
         .iter()
         .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
     let mut warnings = Vec::new();
-    for place in dropped.chain(requests).filter(|place| !place.remainder) {
+    for place in dropped.chain(requests) {
         let has = |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
         if has(&mut new.root) || applied.as_mut().is_some_and(has) {
             let [older, version] = [Side::Older, Side::Newer].map(|side| step.versions.of(side));

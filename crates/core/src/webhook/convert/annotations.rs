@@ -1,17 +1,31 @@
 //! An object's annotations, and ours among them.
 
-use super::kept::{ANNOTATIONS, DISPLACED, Kept, recognized};
-use super::{error::ConvertError, tree::Was};
+use super::error::ConvertError;
+use super::kept::{Kept, Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
+/// The annotations of an object.
 #[derive(Clone)]
 pub(crate) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,
-    /// We added to them, so they count against the budget.
-    added: bool,
+    /// Those that we added, so that they count against the budget.
+    added: Vec<String>,
 }
+
+/// What happens where what must be kept is too large.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Overflow {
+    /// It is left out, and the answer is marked: a reader has done nothing wrong.
+    Mark,
+    /// The conversion fails: a writer would lose it.
+    Refuse,
+}
+
+/// The annotation on an object that was answered without what its stored version alone can say, because that was too large.
+/// Its value are the annotations that are missing. Such an object is not taken back into the stored version.
+pub(super) const INCOMPLETE: &str = "pointsman.dev/incomplete";
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Shape {
@@ -34,17 +48,29 @@ impl<'a> Annotations<'a> {
                 Ok(None) => {
                     return Err(ConvertError::NotAMapOfStrings { found: value.a_type_name() });
                 }
-                Err(duplicate) => return Err(ConvertError::named_twice(ANNOTATIONS, duplicate)),
+                Err(duplicate) => {
+                    return Err(ConvertError::named_twice("metadata.annotations", duplicate));
+                }
             },
         };
-        Ok(Self { shape, members, added: false })
+        Ok(Self { shape, members, added: Vec::new() })
     }
 
     /// Puts them back, within their budget.
-    pub(super) fn put(self, metadata: &mut Members<'a>) -> Result<(), ConvertError> {
+    pub(super) fn put(
+        mut self,
+        metadata: &mut Members<'a>,
+        overflow: Overflow,
+    ) -> Result<(), ConvertError> {
         let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
-        if self.added && size > BUDGET {
-            return Err(ConvertError::AnnotationsTooLarge { size, limit: BUDGET });
+        if !self.added.is_empty() && size > BUDGET {
+            if overflow == Overflow::Refuse {
+                return Err(ConvertError::AnnotationsTooLarge { size, limit: BUDGET });
+            }
+            for name in &self.added {
+                self.members.remove(name);
+            }
+            self.members.set(INCOMPLETE, Json::string(&self.added.join(", ")));
         }
         match self.shape {
             Shape::Absent if self.members.is_empty() => {}
@@ -54,52 +80,51 @@ impl<'a> Annotations<'a> {
         Ok(())
     }
 
+    /// The value of an annotation.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let value = self.members.get(name)?;
         value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
     }
 
+    /// Sets an annotation.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.members.set(name, Json::string(value));
     }
 
     pub(super) fn remove(&mut self, name: &str) {
+        self.added.retain(|added| added != name);
         self.members.remove(name);
     }
 
-    /// Restores what ours stood in the way of, and writes what must be kept now, if anything must. `kept` is what the
-    /// annotation held that was taken for ours.
+    /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must. `kept`
+    /// is what ours held.
     pub(super) fn settle(&mut self, step: &Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'a>) {
-        let displaced = kept.entry(DISPLACED).and_then(|entry| entry.value.as_ref());
-        if let Some(text) = displaced.filter(|value| value.as_str().is_some()) {
-            self.members.set(step.kept.of(to), text.view().into_owned());
-        }
-        if self.members.is_empty() {
-            self.shape = match kept.entry(ANNOTATIONS).and_then(|entry| entry.was()) {
+        if self.members.is_empty() && !(kept.is_empty() && kept.annotations.is_none()) {
+            self.shape = match kept.annotations {
                 Some(Was::Null) => Shape::Null,
                 Some(Was::Empty) => Shape::Present,
-                _ if kept.is_empty() => self.shape,
-                _ => Shape::Absent,
+                Some(Was::Absent) | None => Shape::Absent,
             };
         }
         let name = step.kept.of(to.other());
+        // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be taken
+        // for ours on the way home.
         let theirs = self.text(name);
-        // Somebody else's annotation in our form would be taken for ours on the way home, so it is put away, too.
-        let mistaken = theirs.as_deref().is_some_and(|text| recognized(text, step).is_some());
-        if to_keep.is_empty() && !mistaken {
+        if theirs.is_some_and(|text| !to_keep.is_empty() || Kept::parse(&text).is_some()) {
+            self.members.remove(name);
+        }
+        if to_keep.is_empty() {
             return;
         }
-        if let Some(text) = theirs {
-            to_keep.add(DISPLACED, |entry| entry.value = Some(Json::string(&text)));
-        }
-        match (self.members.is_empty(), self.shape) {
-            (true, Shape::Null) => to_keep.add(ANNOTATIONS, |entry| entry.set_was(Was::Null)),
-            (true, Shape::Present) => to_keep.add(ANNOTATIONS, |entry| entry.set_was(Was::Empty)),
-            _ => {}
-        }
+        to_keep.annotations = match (self.members.is_empty(), self.shape) {
+            (true, Shape::Null) => Some(Was::Null),
+            (true, Shape::Present) => Some(Was::Empty),
+            _ => None,
+        };
         self.shape = Shape::Present;
-        self.added = true;
-        self.members.set(name, Json::string(&to_keep.into_json().to_text()));
+        self.added.retain(|added| added != name);
+        self.added.push(name.to_owned());
+        self.members.set(name, Json::string(&to_keep.into_text()));
     }
 }
 

@@ -1,5 +1,9 @@
 //! What a conversion did, told to people who ask.
 
+use super::paths::join;
+use crate::definition::{Operation, Place, Side};
+use crate::json::Json;
+
 /// One change that a conversion made, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Change {
@@ -13,6 +17,31 @@ pub struct Change {
     pub kept: bool,
     /// The values after were kept in an annotation and came back.
     pub given_back: bool,
+}
+
+impl Change {
+    /// What an operation did, apart from what was kept. `None` if there was nothing.
+    pub(super) fn of(
+        operation: &Operation,
+        to: Side,
+        before: &[Option<Json<'_>>],
+        after: &[Option<Json<'_>>],
+        prefix: &str,
+    ) -> Option<Self> {
+        let show = |places: &[Place], values: &[Option<Json<'_>>]| {
+            let present = places.iter().zip(values);
+            let present = present.filter_map(|(place, value)| Some((place, value.as_ref()?)));
+            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
+        };
+        let change = Self {
+            operation: operation.name.to_owned(),
+            before: show(operation.places.of(to.other()), before),
+            after: show(operation.places.of(to), after),
+            kept: false,
+            given_back: false,
+        };
+        before.iter().chain(after).any(Option::is_some).then_some(change)
+    }
 }
 
 /// Where changes are told. Where nobody asked for them, none is made.

@@ -9,5 +9,10 @@ pub(super) struct Context<'c, 't> {
     pub(super) to: Side,
     /// Whether the object is complete, so that fields are filled as its readers expect.
     pub(super) complete: bool,
+    /// Whether it is complete on the way home too, so that what is filled in there need not be kept.
+    pub(super) complete_at_home: bool,
+    /// Whether something would be filled in on the way home that was not there, because the object counts as complete only
+    /// then.
+    pub(super) invents: bool,
     pub(super) trace: &'c mut Trace<'t>,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::annotations::{INCOMPLETE, Overflow};
 use super::change::{Change, Trace};
 use super::error::ConvertError;
 use super::object::{Metadata, Object};
@@ -47,7 +48,15 @@ fn traced(
     metadata: Metadata,
     trace: &mut Trace<'_>,
 ) -> Result<Converted, ConvertError> {
-    let from = kind.version_at(object.version(kind)?);
+    let (from, target) = (kind.version_at(object.version(kind)?), kind.version_at(to));
+    if from.storage {
+        object.annotations.remove(INCOMPLETE);
+    } else if let Some(missing) = object.annotations.text(INCOMPLETE).filter(|_| target.storage) {
+        return Err(ConvertError::Incomplete { missing, version: target.name.to_string() });
+    }
+    // What is read from storage is always answered. A review does not tell reads from writes, but who writes an object
+    // sends it from another version to the stored one.
+    let overflow = if from.storage { Overflow::Mark } else { Overflow::Refuse };
     let staged = object.convert_traced(kind, to, trace)?;
-    Ok(Converted { text: object.write(metadata)?, from: from.name.clone(), staged })
+    Ok(Converted { text: object.write(metadata, overflow)?, from: from.name.clone(), staged })
 }

@@ -1,78 +1,154 @@
 //! The items of a list or map: each converted where it stands, and told apart from the others.
 //!
-//! An item is found again by its keys, or by a digest of all of it, as it is in the version that it was converted to: that
-//! is what the annotation stands beside. So items may be moved, added and removed in the other version, and each gets its
+//! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to: that
+//! is what the annotation stands beside ([`kept::Items`](super::kept::Items)). So items may be moved, added and removed in the other version, and each gets its
 //! own values back.
 //!
 //! ```text
 //! v1            disks: [{name: a, raid: 5}, {name: b}]         v2 has no raid; disks are told apart by name
-//! to v2         disks: [{name: a}, {name: b}]                  each: [["a", {"raid": {"value": 5}}]]
+//! to v2         disks: [{name: a}, {name: b}]                  kept: raid = 5 of the item with the key `a`
 //! edited        disks: [{name: c}, {name: b}, {name: a}]
 //! back to v1    disks: [{name: c}, {name: b}, {name: a, raid: 5}]
 //! ```
 
-use super::kept::{Kept, KeptItems, each};
-use super::{error::ConvertError, tree};
+use std::collections::{HashMap, HashSet};
+
+use super::error::ConvertError;
+use super::kept::{Fields, Item, Items};
+use super::tree;
 use crate::definition::{Path, Side, Sides};
-use crate::json::{Json, normal};
+use crate::json::{Json, Members, normal};
 use crate::webhook::rollout::digest;
 
-/// Converts the items of a list or map where they stand, each by `convert`, which gets what was kept of it and its path.
-/// Returns what they keep.
+/// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the item
+/// cannot be said. Returns what it keeps.
+pub(super) type Convert<'c, 'a> =
+    dyn FnMut(&mut Json<'a>, &Fields<'_>, &str) -> Result<Fields<'a>, ConvertError> + 'c;
+
+/// What is written: the side, what tells its items apart, and whether a value has the types of one.
+pub(super) type Target<'t> = (Side, &'t Sides<Vec<Path>>, &'t dyn Fn(&Json<'_>) -> bool);
+
+/// Converts the items of a list or map where they stand. Returns what they keep, if anything.
 pub(super) fn convert_items<'a>(
     value: &mut Json<'a>,
-    keys: &Sides<Vec<Path>>,
-    to: Side,
-    mut kept: KeptItems<'_>,
+    (to, keys, is_item): Target<'_>,
+    kept: Option<&Items<'_>>,
     prefix: &str,
-    convert: &mut dyn FnMut(&mut Json<'a>, &Kept<'_>, &str) -> Result<Kept<'a>, ConvertError>,
-) -> Result<Option<Json<'a>>, ConvertError> {
-    let nothing = Kept::default();
-    if let Some(elements) = value.open_array() {
-        let mut to_keep = Vec::new();
-        for (index, element) in elements.iter_mut().enumerate() {
-            let entries = match kept.is_empty() {
-                true => None,
-                false => kept.take(&identity(element, keys.of(to.other()))),
-            };
-            let prefix = format!("{prefix}[{index}]");
-            to_keep.push(convert(element, entries.as_ref().unwrap_or(&nothing), &prefix)?);
+    convert: &mut Convert<'_, 'a>,
+) -> Result<Option<Items<'a>>, ConvertError> {
+    let nothing = Items::default();
+    let kept = kept.unwrap_or(&nothing);
+    let to_keep = if let Some(elements) = value.open_array() {
+        convert_list(elements, (to, keys, is_item), kept, prefix, convert)?
+    } else if value.is_object() {
+        let twice = |duplicate| ConvertError::named_twice(prefix, duplicate);
+        match value.open().map_err(twice)? {
+            Some(members) => convert_map(members, is_item, kept, prefix, convert)?,
+            None => Items::default(),
         }
-        if to_keep.iter().all(Kept::is_empty) {
-            return Ok(None);
-        }
-        let items = elements
-            .iter()
-            .zip(to_keep)
-            .map(|(element, entries)| (identity(element, keys.of(to)), entries));
-        return Ok(each(items.collect()));
-    }
-    let members = value.open().map_err(|duplicate| ConvertError::named_twice(prefix, duplicate))?;
-    let mut to_keep = Vec::new();
-    for (key, element) in members.into_iter().flat_map(|members| members.iter_mut()) {
-        let name = Json::string(key);
-        let entries = kept.take(&name);
-        let prefix = format!("{prefix}[{key:?}]");
-        to_keep.push((name, convert(element, entries.as_ref().unwrap_or(&nothing), &prefix)?));
-    }
-    Ok(each(to_keep))
+    } else {
+        Items::default()
+    };
+    Ok((!to_keep.is_empty()).then_some(to_keep))
 }
 
-/// What tells an item apart: its keys; without keys, a digest of all of it.
-fn identity<'a>(item: &Json<'_>, keys: &[Path]) -> Json<'a> {
+fn convert_list<'a>(
+    elements: &mut Vec<Json<'a>>,
+    (to, keys, is_item): Target<'_>,
+    kept: &Items<'_>,
+    prefix: &str,
+    convert: &mut Convert<'_, 'a>,
+) -> Result<Items<'a>, ConvertError> {
+    let mut known = vec![None; elements.len()];
+    if !kept.items.is_empty() {
+        let key = |item: &Json<'_>| key(item, keys.of(to.other()));
+        let now: Vec<_> = elements.iter().map(|item| (key(item), content(item))).collect();
+        known = kept.matched(&now);
+    }
+    let mut to_keep = Items::default();
+    let mut omitted = kept
+        .omitted
+        .iter()
+        .filter(|(_, item)| is_item(item))
+        .filter_map(|(index, item)| Some((index.scalar()?.parse::<usize>().ok()?, item)))
+        .peekable();
+    let mut converted: Vec<(Json<'a>, Fields<'a>)> = Vec::with_capacity(elements.len());
+    for (index, (mut item, known)) in std::mem::take(elements).into_iter().zip(known).enumerate() {
+        while let Some((_, item)) = omitted.next_if(|(index, _)| *index <= converted.len()) {
+            converted.push((item.view().into_owned(), Fields::default()));
+        }
+        let before = item.clone();
+        let fields = convert(&mut item, &entries(known), &format!("{prefix}[{index}]"))?;
+        match item.is_hole() {
+            true => to_keep.omitted.push((Json::owned(index.to_string()), before)),
+            false => converted.push((item, fields)),
+        }
+    }
+    converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), Fields::default())));
+    to_keep.count = converted.len();
+    for (index, (item, fields)) in converted.into_iter().enumerate() {
+        if !fields.is_empty() {
+            let (key, content) = (key(&item, keys.of(to)), Some(content(&item)));
+            to_keep.items.push(Item { index, key, content, entries: fields.into_json() });
+        }
+        elements.push(item);
+    }
+    Ok(to_keep)
+}
+
+fn convert_map<'a>(
+    members: &mut Members<'a>,
+    is_item: &dyn Fn(&Json<'_>) -> bool,
+    kept: &Items<'_>,
+    prefix: &str,
+    convert: &mut Convert<'_, 'a>,
+) -> Result<Items<'a>, ConvertError> {
+    let known: HashMap<&str, &Json<'_>> =
+        kept.items.iter().filter_map(|item| Some((item.key.as_deref()?, &item.entries))).collect();
+    let mut to_keep = Items::default();
+    for (index, (name, item)) in members.iter_mut().enumerate() {
+        let key = format!("[{}]", Json::string(name).to_text());
+        let known = known.get(&*key).copied();
+        let before = item.clone();
+        let fields = convert(item, &entries(known), &format!("{prefix}[{name:?}]"))?;
+        if item.is_hole() {
+            to_keep.omitted.push((Json::string(name), before));
+        } else if !fields.is_empty() {
+            let entries = fields.into_json();
+            to_keep.items.push(Item { index, key: Some(key), content: None, entries });
+        }
+    }
+    members.close_holes();
+    let names: HashSet<String> = members.iter().map(|(name, _)| name.to_owned()).collect();
+    for (name, item) in kept.omitted.iter().filter(|(_, item)| is_item(item)) {
+        if let Some(name) = name.as_str().filter(|name| !names.contains(&**name)) {
+            members.set(&name, item.view().into_owned());
+        }
+    }
+    Ok(to_keep)
+}
+
+fn entries<'k>(known: Option<&Json<'k>>) -> Fields<'k> {
+    known.and_then(|entries| Fields::read(entries.clone())).unwrap_or_default()
+}
+
+/// What tells an item apart by its keys, if the list has any.
+fn key(item: &Json<'_>, keys: &[Path]) -> Option<String> {
     if keys.is_empty() || !item.is_object() {
-        let digest = digest(&[normal(&item.to_text()).as_bytes()]);
-        return Json::string(digest.get(..16).unwrap_or(&digest));
+        return None;
     }
-    let mut copy = item.clone();
-    let mut values: Vec<Json<'a>> = Vec::new();
+    let mut item = item.clone();
+    let mut values: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
-        let value =
-            tree::get(&mut copy, "", key).ok().flatten().map(|value| value.clone().into_owned());
-        values.push(value.unwrap_or(Json::NULL));
+        let value = tree::get(&mut item, "", key).ok().flatten();
+        values.push(value.map_or_else(|| "null".to_owned(), |value| normal(&value.to_text())));
     }
-    match <[Json<'a>; 1]>::try_from(values) {
-        Ok([one]) => one,
-        Err(several) => Json::Array(several),
-    }
+    Some(format!("[{}]", values.join(",")))
+}
+
+/// A digest of all of an item. 48 bits: of a thousand items that differ two look alike once in 10⁹ lists.
+fn content(item: &Json<'_>) -> String {
+    let mut digest = digest(&[normal(&item.to_text()).as_bytes()]);
+    digest.truncate(12);
+    digest
 }

@@ -1,20 +1,23 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 //!
-//! [`object`] walks the steps between the versions; [`step`] does one of them: [`level`] runs the operations, item by item
-//! in lists and maps ([`items`]), [`status`] says the rollout in that version's words, and what does not fit is put into an
-//! annotation ([`annotations`]), whose format is [`kept`].
+//! [`object`] walks the steps between the versions; [`step`] does one of them: [`level`] runs the operations on what is [cut]
+//! out along the frontier between the two versions, [joined] and put back into its [holders], item by item in lists and maps
+//! ([`items`]); [`status`] says the rollout in that version's words; and what does not fit is put into an annotation
+//! ([`annotations`]), whose format is [`kept`].
 
 mod annotations;
-mod applied;
 mod change;
 mod context;
 mod converted;
-mod emptied;
+mod cut;
 mod error;
+mod holders;
 mod items;
+mod joined;
 mod kept;
 mod level;
 mod object;
+mod paths;
 mod status;
 mod step;
 pub(super) mod tree;

@@ -1,6 +1,9 @@
 //! An object with its head taken apart, on its way through the versions of its kind.
 
-use super::{annotations::Annotations, change::Trace, error::ConvertError, step};
+use super::annotations::{Annotations, Overflow};
+use super::change::Trace;
+use super::error::ConvertError;
+use super::step;
 use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
 use crate::json::{Json, Members};
 use crate::webhook::rollout::{self, Preimage};
@@ -40,7 +43,11 @@ impl<'a> Object<'a> {
         Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
     }
 
-    pub(super) fn write(self, metadata: Metadata) -> Result<String, ConvertError> {
+    pub(super) fn write(
+        self,
+        metadata: Metadata,
+        overflow: Overflow,
+    ) -> Result<String, ConvertError> {
         let mut out = String::with_capacity(1024);
         let text = |text: &str| Json::string(text);
         let mut head = Members::default();
@@ -53,7 +60,7 @@ impl<'a> Object<'a> {
                 answered.set(name, value.clone());
             }
         }
-        self.annotations.put(&mut answered)?;
+        self.annotations.put(&mut answered, overflow)?;
         head.set("metadata", Json::Object(answered));
         Json::Object(head).write(&mut out);
         let mut rest = String::new();
@@ -66,6 +73,7 @@ impl<'a> Object<'a> {
         Ok(out)
     }
 
+    /// The version the object is in.
     pub(crate) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
         kind.versions
             .find(|version| version.api_version == self.api_version)

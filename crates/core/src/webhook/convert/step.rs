@@ -1,13 +1,15 @@
 //! One step between two neighbouring versions: give back what was kept, run the operations, keep what does not fit.
 
+use super::annotations::Annotations;
+use super::change::Trace;
+use super::context::Context;
+use super::error::ConvertError;
+use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
-use super::{
-    annotations::Annotations, change::Trace, context::Context, error::ConvertError,
-    kept::recognized,
-};
 use super::{level, status, tree};
-use crate::definition::{Kind, Side, Step};
-use crate::{json::Json, webhook::rollout};
+use crate::definition::{Kind, Path, Side, Step};
+use crate::json::Json;
+use crate::webhook::rollout;
 
 /// Moves an object to the other version of a step. Returns whether a change that waits for somebody was taken as
 /// completed.
@@ -21,37 +23,43 @@ pub(super) fn convert<'a>(
 ) -> Result<bool, ConvertError> {
     top_level_objects(root, step)?;
     let annotation = annotations.text(step.kept.of(to));
-    let kept = annotation.as_deref().and_then(|text| recognized(text, step));
+    let kept = annotation.as_deref().and_then(Kept::parse);
     if kept.is_some() {
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    let complete = is_complete(root, step, to.other());
+    let complete = !kept.sparse && is_complete(root, step.complete.of(to.other()));
     let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let mut context = Context { to, complete, trace };
-    let (to_keep, staged) = match (&step.status, to) {
+    let mut context = Context { to, complete, complete_at_home: complete, invents: false, trace };
+    let required = Some(step.complete.of(to).as_slice());
+    let mut to_keep = Kept::default();
+    let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
+        to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
+        to_keep.sparse = context.invents;
+        Ok::<(), ConvertError>(())
+    };
+    let mut staged = false;
+    match (&step.status, to) {
         (Some(fields), Side::Newer) => {
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
             let requests = Requests::take(root, fields)?;
-            let mut to_keep = level::convert(root, &step.level, &mut context, &kept, "")?;
+            level(root, &mut context, &mut to_keep)?;
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
-            let staged = status::up(&rollout, root, requests, &kept, &mut to_keep)?;
+            staged = status::up(&rollout, root, requests, &kept, &mut to_keep)?;
             if let Some(before) = before {
-                before.record_after(root, &to_keep, context.trace)?;
+                before.tell_after(root, &to_keep, context.trace)?;
             }
-            (to_keep, staged)
         }
         (Some(fields), Side::Older) => {
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
-            let mut to_keep = level::convert(root, &step.level, &mut context, &kept, "")?;
+            level(root, &mut context, &mut to_keep)?;
             status::down(&rollout, root, &kept, &mut to_keep, context.trace)?;
-            (to_keep, false)
         }
-        (None, _) => (level::convert(root, &step.level, &mut context, &kept, "")?, false),
-    };
+        (None, _) => level(root, &mut context, &mut to_keep)?,
+    }
     annotations.settle(step, to, &kept, to_keep);
     Ok(staged)
 }
@@ -68,9 +76,9 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
 }
 
 /// Whether the object has what its kind requires. The API server sends others too, during server-side apply.
-fn is_complete(root: &mut Json<'_>, step: &Step, side: Side) -> bool {
-    step.complete.iter().all(|field| {
-        let value = tree::get(root, "", field.of(side)).ok().flatten();
+fn is_complete(root: &mut Json<'_>, required: &[Path]) -> bool {
+    required.iter().all(|path| {
+        let value = tree::get(root, "", path).ok().flatten();
         value.is_some_and(|value| !value.is_null())
     })
 }

@@ -4,14 +4,6 @@ use super::error::ConvertError;
 use crate::definition::Path;
 use crate::json::{Json, Members};
 
-/// What stood where an object on the way to a field is needed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Was {
-    Absent,
-    Empty,
-    Null,
-}
-
 /// The place that `depth` names of `path` lead to, for a message.
 fn place(prefix: &str, path: &Path, depth: usize) -> String {
     let mut at = Path::default();
@@ -87,44 +79,29 @@ pub(super) fn take<'a>(
     }
 }
 
-/// Puts a value at a path. Objects that are needed on the way are made; what stood there is told to `made`.
+/// Puts a value at a path. Objects that are needed on the way are made.
 pub(super) fn put<'a>(
     root: &mut Json<'a>,
-    prefix: &str,
     path: &Path,
     value: Json<'a>,
-    made: &mut dyn FnMut(Path, Was),
 ) -> Result<(), ConvertError> {
     let Some((last, way)) = path.names().split_last() else {
         *root = value;
         return Ok(());
     };
     let mut here = root;
-    let mut at = Path::default();
-    // One that is made now is empty, but it was absent, and that is told already.
-    let mut is_new = true;
     for depth in 0..=way.len() {
-        if !is_new && here.is_null() {
-            made(at.clone(), Was::Null);
-        }
         if here.is_null() {
             *here = Json::Object(Members::default());
-            is_new = true;
         }
-        let Some(members) = open(here, prefix, path, depth)? else {
+        let Some(members) = open(here, "", path, depth)? else {
             return Ok(());
         };
-        if !is_new && members.is_empty() {
-            made(at.clone(), Was::Empty);
-        }
         let Some(name) = way.get(depth) else {
             members.set(last, value);
             return Ok(());
         };
-        at = at.join(name);
-        is_new = members.get(name).is_none();
-        if is_new {
-            made(at.clone(), Was::Absent);
+        if members.get(name).is_none() {
             members.set(name, Json::Object(Members::default()));
         }
         let Some(next) = members.get_mut(name) else {
@@ -135,6 +112,7 @@ pub(super) fn put<'a>(
     Ok(())
 }
 
+/// Whether there is an object at a path.
 pub(crate) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
 }
@@ -148,12 +126,4 @@ pub(super) fn has_top(root: &Json<'_>, path: &Path) -> bool {
         },
         _ => true,
     }
-}
-
-/// Whether there is an object without members at a path.
-pub(super) fn is_empty(root: &mut Json<'_>, path: &Path) -> bool {
-    let Ok(Some(value)) = get(root, "", path) else {
-        return false;
-    };
-    matches!(value.open(), Ok(Some(members)) if members.is_empty())
 }

@@ -232,3 +232,18 @@ fn new_violations_are_denied_by_field() {
     }
     println!("{denied} denials");
 }
+
+#[test]
+fn malformed_metadata_that_was_there_before_stays_a_warning() {
+    // serde_json would drop the second name, so the review is written by hand.
+    let body = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u1",
+        "kind":{"group":"elasticsearch.k8s.elastic.co","kind":"Elasticsearch"},"operation":"UPDATE",
+        "object":{"apiVersion":"elasticsearch.k8s.elastic.co/v1","kind":"Elasticsearch","metadata":{"annotations":[]}},
+        "oldObject":{"metadata":{"name":"7","name":1,"annotations":[]}}}}"#;
+    let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
+    let reply = webhook.handle(Endpoint::Validate, body.as_bytes()).unwrap();
+    let answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(answer["response"]["allowed"], true, "{answer}");
+    let warning = answer["response"]["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("it was so before"), "{warning}");
+}

@@ -37,6 +37,7 @@ fn any_object_converts_or_fails_by_path() {
 
 /// An annotation that looks like one of ours.
 fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
+    let real = real.and_then(|real| real.get("fields"));
     let mut entries = match real {
         Some(Value::Object(real)) if random.percent(60) => real.clone(),
         _ => Default::default(),
@@ -60,8 +61,14 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     }
     for _ in 0..1 + random.below(4) {
         let mut entry = Value::object();
-        for member in ["value", "became", "derived", "left", "was", "each", "at", "absent"] {
-            if random.percent(25) {
+        let members: &[&str] = match random.below(4) {
+            0 => &["rest", "seen"],
+            1 => &["was"],
+            2 => &["each"],
+            _ => &["value", "became"],
+        };
+        for member in members {
+            if random.percent(60) {
                 entry.set(member, anything(random, 3));
             }
         }
@@ -69,7 +76,13 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
         let entry = if random.percent(10) { anything(random, 2) } else { entry };
         entries.insert(field, entry);
     }
-    let whole = Value::Object(entries).to_text();
+    let mut forged = Value::object();
+    forged.set("fields", Value::Object(entries));
+    if random.percent(30) {
+        let note = *random.pick(&["request", "completed", "returned", "at", "absent"]).unwrap();
+        forged.set(&format!("rollout.{note}"), anything(random, 2));
+    }
+    let whole = forged.to_text();
     match random.below(10) {
         0 => anything(random, 2),
         1 => text(whole.get(..random.below(whole.len())).unwrap_or("{")),

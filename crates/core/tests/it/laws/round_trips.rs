@@ -14,21 +14,19 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     let back = convert(&there, trip.from)?;
     let (mut expected, mut tidy) = (with_metadata(object), back.clone());
     // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
-    if let Some(Value::Object(entries)) = ours(object, trip.to) {
-        for (field, entry) in entries {
-            let derived =
-                entry.get("derived").is_some_and(|derived| object.field(&field) == Some(derived));
-            let completed = field == "status.lastCompletedRolloutRequest";
-            // Where somebody completed a request, the hashes are worked out anew.
-            let left = entry.get("derived").or_else(|| entry.get("left"));
-            let carried =
-                if completed && object.field(&field) != left { &CARRIED[..] } else { &[] };
-            for field in
-                carried.iter().copied().chain((derived || completed).then_some(field.as_str()))
-            {
-                expected.take(field);
-                tidy.take(field);
-            }
+    if let Some(notes) = ours(object, trip.to).as_ref().and_then(|kept| kept.get("rollout")) {
+        let (request, completed) = ("spec.requestRollout", "status.lastCompletedRolloutRequest");
+        let mut follows = vec![completed];
+        if notes.get("request").is_some_and(|made| object.field(request) == Some(made)) {
+            follows.push(request);
+        }
+        // Where somebody completed a request, the hashes are worked out anew.
+        if object.field(completed) != notes.get("completed").or_else(|| notes.get("returned")) {
+            follows.extend(CARRIED);
+        }
+        for field in follows {
+            expected.take(field);
+            tidy.take(field);
         }
     }
     if !trip.down {

@@ -63,6 +63,22 @@ fn too_much_to_keep_is_refused_before_the_api_server_does() {
     assert!(kinds::convert(&full, "v1").is_ok());
 }
 
+/// Who reads has done nothing wrong; who writes would lose what was left out.
+#[test]
+fn too_much_to_keep_is_marked_for_readers_and_not_written_back() {
+    let mut stored = Value::parse(
+        r#"{"apiVersion":"example.com/v1","kind":"Proxy","metadata":{"name":"a"},"spec":{"container":{"image":"i"}}}"#,
+    );
+    stored.set("spec.strategy", text(&"x".repeat(262_144)));
+    for version in ["v1beta1", "v1alpha1"] {
+        let read = kinds::convert(&stored, version).unwrap();
+        let annotations = read.field("metadata.annotations").unwrap().to_text();
+        assert_eq!(annotations, r#"{"pointsman.dev/incomplete":"pointsman.dev/kept-v1"}"#);
+        let error = kinds::convert(&read, "v1").unwrap_err();
+        assert!(error.reason().contains("pointsman.dev/kept-v1"), "{error}");
+    }
+}
+
 /// Lists, maps, strings and annotations a hundred times as big take a hundred times as long, not ten thousand.
 #[test]
 fn big_objects_take_time_in_proportion() {

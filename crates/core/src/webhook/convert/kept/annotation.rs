@@ -1,83 +1,63 @@
-//! A whole annotation: the entries of one object, or of one item.
+//! The annotation as a whole.
 
-use std::borrow::Cow;
-
-use super::entry::Entry;
-use crate::definition::{Fragment, Place};
+use super::fields::Fields;
+use super::notes::Notes;
+use super::was::Was;
 use crate::json::{Json, Members};
 
-/// The entry for annotations that were there, but empty or null, before ours was added.
-pub(crate) const ANNOTATIONS: &str = "metadata.annotations";
-/// The entry for somebody else's annotation under the name of ours.
-pub(crate) const DISPLACED: &str = "metadata.annotations[*]";
-
-/// Entries that were read, or are being written, by the paths of their fields.
+/// What is kept on one object for one version.
 #[derive(Debug, Default)]
-pub(crate) struct Kept<'a>(Vec<(Cow<'a, str>, Entry<'a>)>);
+pub(crate) struct Kept<'a> {
+    /// `fields`: from a place of the version to what is kept of it.
+    pub(crate) fields: Fields<'a>,
+    /// `rollout`: what the conversion of the status noted.
+    pub(crate) rollout: Notes<'a>,
+    /// `annotations`: what the object's annotations were before this one was added, where there were none.
+    pub(crate) annotations: Option<Was>,
+    /// `sparse`: the object was not complete in the version, so that nothing may be filled in on the way home.
+    pub(crate) sparse: bool,
+}
 
 impl<'a> Kept<'a> {
-    /// Parses an annotation. `None` if this is not the form that we write.
-    pub(super) fn parse(text: &'a str) -> Option<Self> {
+    /// Reads an annotation. `None` if this is not the form that we write: then it is somebody else's.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut json = Json::parse(text).ok()?;
         let members = std::mem::take(json.open().ok()??);
-        let entries = members.iter().all(|(_, entry)| entry.is_object());
-        (entries && !members.is_empty()).then(|| Self::read(members))
-    }
-
-    pub(super) fn read(members: Members<'a>) -> Self {
-        Self(members.into_pairs().map(|(path, entry)| (path, Entry::read(entry))).collect())
-    }
-
-    pub(crate) fn into_json(self) -> Json<'a> {
-        let mut written = Members::default();
-        for (path, entry) in self.0 {
-            written.set(&path, entry.into_json());
+        if members.is_empty() {
+            return None;
         }
-        Json::Object(written)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The paths of the fields that have an entry.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(path, _)| path.as_ref())
-    }
-
-    pub(crate) fn entry(&self, path: &str) -> Option<&Entry<'a>> {
-        self.0.iter().find(|(other, _)| other == path).map(|(_, entry)| entry)
-    }
-
-    /// Adds to the entry of a field.
-    pub(crate) fn add(&mut self, path: &str, add: impl FnOnce(&mut Entry<'a>)) {
-        match self.0.iter_mut().find(|(other, _)| other == path) {
-            Some((_, entry)) => add(entry),
-            None => {
-                let mut entry = Entry::default();
-                add(&mut entry);
-                self.0.push((Cow::Owned(path.to_owned()), entry));
+        let mut kept = Self::default();
+        for (name, value) in members.into_pairs() {
+            match &*name {
+                "fields" => kept.fields = Fields::read(value)?,
+                "rollout" => kept.rollout = Notes::read(value)?,
+                "annotations" => kept.annotations = Some(Was::read(&value)?),
+                "sparse" => kept.sparse = value.scalar()? == "true",
+                _ => return None,
             }
         }
+        Some(kept)
     }
 
-    /// Keeps the values of a field, with what they became.
-    pub(crate) fn keep(
-        &mut self,
-        path: &str,
-        value: &[Option<Json<'a>>],
-        became: &[Option<Json<'a>>],
-    ) {
-        self.add(path, |entry| entry.keep(value, became));
+    /// Whether nothing is kept. What the annotations were is no reason to add one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.rollout.is_empty() && !self.sparse
     }
 
-    /// The kept values of a field, if what they became is untouched and the schema admits them.
-    pub(crate) fn give_back<'b>(
-        &self,
-        path: &str,
-        places: &[Place],
-        now: &[Option<Json<'_>>],
-    ) -> Option<Fragment<'b>> {
-        self.entry(path)?.give_back(places, now)
+    pub(crate) fn into_text(self) -> String {
+        let mut written = Members::default();
+        if !self.fields.is_empty() {
+            written.set("fields", self.fields.into_json());
+        }
+        if !self.rollout.is_empty() {
+            written.set("rollout", self.rollout.into_json());
+        }
+        if let Some(was) = self.annotations {
+            written.set("annotations", was.into_json());
+        }
+        if self.sparse {
+            written.set("sparse", Json::owned("true".to_owned()));
+        }
+        Json::Object(written).to_text()
     }
 }

@@ -1,125 +1,60 @@
-//! What an annotation holds about one field.
+//! What an annotation holds about one place.
 
-use super::values;
-use crate::definition::{Fragment, Place};
+use super::items::Items;
+use super::was::Was;
 use crate::json::{Json, Members};
-use crate::webhook::convert::tree::Was;
 
-/// What is kept of one field. All members are optional; an entry without any says that the field was absent, and became
-/// absent. A member that is not in this table is passed over, and so is one that holds what it cannot mean.
-#[derive(Debug, Default)]
-pub(crate) struct Entry<'a> {
-    /// `was`: what an object on the way to moved fields was before they moved in: `absent`, `empty` or `null`.
-    pub(crate) was: Option<Json<'a>>,
-    /// `value`: the field's value in the version that the annotation is named after. Given back while what it became is
-    /// untouched.
-    pub(crate) value: Option<Json<'a>>,
-    /// `became`: what the value was turned into.
-    pub(crate) became: Option<Json<'a>>,
-    /// `derived`: a value that we made up: not the user's while it is untouched.
-    pub(crate) derived: Option<Json<'a>>,
-    /// `left`: a kept value that was given back: somebody wrote the field if it holds another one.
-    pub(crate) given_back: Option<Json<'a>>,
-    /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays so
-    /// while the hash is this one.
-    pub(crate) found_at: Option<Json<'a>>,
-    /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list was
-    /// dropped by somebody.
-    pub(crate) absent_hashes: Option<Json<'a>>,
-    /// `each`: the same for the items of a list or map: pairs of what tells an item apart, and its entries.
-    pub(crate) each: Option<Json<'a>>,
+/// What is kept of one place: one of these, each with members of its own.
+#[derive(Debug)]
+pub(super) enum Entry<'a> {
+    /// `each`: the items of a list or map.
+    Each(Items<'a>),
+    /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken out
+    /// and nothing is left in it.
+    Holder(Was),
+    /// `rest`: what no operation names in an object that only the version has, or that stands where a value went.
+    /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
+    Rest { rest: Json<'a>, seen: bool },
+    /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched. Absence
+    /// is absence.
+    Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry. What is no object is read as one without members.
-    pub(super) fn read(json: Json<'a>) -> Self {
-        let mut entry = Self::default();
-        for (name, value) in json.into_members() {
-            let place = entry.members().into_iter().find(|(member, _)| *member == name);
-            if let Some((_, place)) = place {
-                // Of two members with one name the first counts, as it always did.
-                place.get_or_insert(value);
-            }
-        }
-        entry
+    /// Reads an entry. `None` if it is none of ours.
+    pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
+        let mut members = std::mem::take(json.open().ok()??);
+        let entry = if let Some(each) = members.remove("each") {
+            Self::Each(Items::read(each)?)
+        } else if let Some(was) = members.remove("was") {
+            Self::Holder(Was::read(&was)?)
+        } else if let Some(rest) = members.remove("rest") {
+            Self::Rest { rest, seen: members.remove("seen").is_some() }
+        } else {
+            Self::Value { value: members.remove("value"), became: members.remove("became") }
+        };
+        members.is_empty().then_some(entry)
     }
 
-    /// Writes an entry. An object of the form that [`Self::read`] reads.
-    pub(super) fn into_json(mut self) -> Json<'a> {
+    pub(super) fn into_json(self) -> Json<'a> {
         let mut written = Members::default();
-        for (name, value) in self.members() {
-            if let Some(value) = value.take() {
-                written.set(name, value);
+        match self {
+            Self::Each(items) => written.set("each", items.into_json()),
+            Self::Holder(was) => written.set("was", was.into_json()),
+            Self::Rest { rest, seen } => {
+                written.set("rest", rest);
+                if seen {
+                    written.set("seen", Json::owned("true".to_owned()));
+                }
+            }
+            Self::Value { value, became } => {
+                for (name, value) in [("value", value), ("became", became)] {
+                    if let Some(value) = value {
+                        written.set(name, value);
+                    }
+                }
             }
         }
         Json::Object(written)
-    }
-
-    /// The names of the members, in the order in which they are written.
-    fn members(&mut self) -> [(&'static str, &mut Option<Json<'a>>); 8] {
-        [
-            ("was", &mut self.was),
-            ("value", &mut self.value),
-            ("became", &mut self.became),
-            ("derived", &mut self.derived),
-            ("left", &mut self.given_back),
-            ("at", &mut self.found_at),
-            ("absent", &mut self.absent_hashes),
-            ("each", &mut self.each),
-        ]
-    }
-
-    /// The kept values, if what they became is untouched and the schema admits them. `now` is what stands there now.
-    pub(crate) fn give_back<'b>(
-        &self,
-        places: &[Place],
-        now: &[Option<Json<'_>>],
-    ) -> Option<Fragment<'b>> {
-        if [&self.derived, &self.given_back, &self.was, &self.each].into_iter().any(Option::is_some)
-        {
-            return None;
-        }
-        let became = values::read(self.became.as_ref(), now.len())?;
-        let value = values::read(self.value.as_ref(), places.len())?;
-        let untouched = values::same(&became, now);
-        let admitted = value.iter().zip(places).all(|(value, place)| match value {
-            Some(value) => place.schema.admits(value),
-            None => !(place.required && place.fill.is_some()),
-        });
-        (untouched && admitted).then_some(value)
-    }
-
-    /// Keeps values, with what they became.
-    pub(crate) fn keep(&mut self, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
-        for (member, values) in [(&mut self.value, value), (&mut self.became, became)] {
-            if let Some(written) = values::write(values) {
-                *member = Some(written);
-            }
-        }
-    }
-
-    /// What an object on the way to a field was.
-    pub(crate) fn was(&self) -> Option<Was> {
-        match self.was.as_ref()?.as_str()?.as_ref() {
-            "absent" => Some(Was::Absent),
-            "empty" => Some(Was::Empty),
-            "null" => Some(Was::Null),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn set_was(&mut self, was: Was) {
-        self.was = Some(Json::string(match was {
-            Was::Absent => "absent",
-            Was::Empty => "empty",
-            Was::Null => "null",
-        }));
-    }
-
-    /// Whether the status is known not to have had the hash at a path.
-    pub(crate) fn notes_absence_of(&self, path: &str) -> bool {
-        self.absent_hashes.as_ref().is_some_and(|absent| {
-            absent.elements().iter().any(|id| id.as_str().as_deref() == Some(path))
-        })
     }
 }

@@ -2,9 +2,12 @@
 
 use super::fields::{StatusConversion, get, is_hash, set};
 use super::requests::{is_done, other_than, standing_for};
+use crate::definition::Place;
+use crate::json::Json;
 use crate::webhook::convert::change::{Change, Trace};
-use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
-use crate::{definition::Place, json::Json};
+use crate::webhook::convert::error::ConvertError;
+use crate::webhook::convert::kept::Kept;
+use crate::webhook::convert::tree;
 
 /// Writes the older version's requests.
 pub(crate) fn down<'a>(
@@ -18,7 +21,7 @@ pub(crate) fn down<'a>(
     let mut requested = kept_request(status, root, request, &[], kept);
     if let (None, Some(hash)) = (&requested, &status.calculated) {
         let derived = standing_for(hash);
-        to_keep.add(&request.id, |entry| entry.derived = Some(derived.clone()));
+        to_keep.rollout.request = Some(derived.clone());
         requested = Some(derived);
     }
     let completed_hash = get(root, &status.fields.hashes.completed)?;
@@ -31,7 +34,6 @@ pub(crate) fn down<'a>(
                 requested.as_ref(),
                 completed_hash.as_ref(),
                 kept_completed,
-                done,
                 kept,
                 to_keep,
             );
@@ -43,9 +45,13 @@ pub(crate) fn down<'a>(
         }
         None => kept_completed,
     };
-    for (place, value) in [(request, requested), (done, completed)] {
+    let notes = &to_keep.rollout;
+    let given_back = [notes.request.is_none(), notes.completed.is_none()];
+    for ((place, value), given_back) in
+        [(request, requested), (done, completed)].into_iter().zip(given_back)
+    {
         if let Some(value) = &value {
-            trace.record(|| Some(change(place, value, to_keep)));
+            trace.record(|| Some(change(place, value, given_back)));
         }
         set(root, place, value)?;
     }
@@ -58,26 +64,22 @@ fn completed_request<'a>(
     requested: Option<&Json<'a>>,
     completed_hash: Option<&Json<'_>>,
     kept_completed: Option<Json<'a>>,
-    done: &Place,
     kept: &Kept<'_>,
     to_keep: &mut Kept<'a>,
 ) -> Json<'a> {
     let is_complete = is_hash(completed_hash, hash);
     let truthful = is_done(requested, kept_completed.as_ref()) == is_complete;
-    let found_at = kept.entry(&done.id).and_then(|entry| entry.found_at.as_ref());
-    let as_found = is_hash(found_at, hash);
+    let as_found = is_hash(kept.rollout.found_at.as_ref(), hash);
     if let Some(kept) = kept_completed.filter(|_| truthful || as_found) {
-        to_keep.add(&done.id, |entry| {
-            entry.given_back = Some(kept.clone());
-            entry.found_at = (!truthful).then(|| Json::string(hash));
-        });
+        to_keep.rollout.returned = Some(kept.clone());
+        to_keep.rollout.found_at = (!truthful).then(|| Json::string(hash));
         return kept;
     }
     let derived = match requested.filter(|_| is_complete) {
         Some(requested) => requested.clone(),
         None => other_than(requested, completed_hash),
     };
-    to_keep.add(&done.id, |entry| entry.derived = Some(derived.clone()));
+    to_keep.rollout.completed = Some(derived.clone());
     derived
 }
 
@@ -89,9 +91,11 @@ fn kept_request<'a>(
     now: &[Option<Json<'_>>],
     kept: &Kept<'_>,
 ) -> Option<Json<'a>> {
-    let given = kept.give_back(&place.id, std::slice::from_ref(place), now)?;
+    let given = kept.fields.value(&place.id, 1, now)?;
     given.into_iter().next().flatten().filter(|value| {
-        tree::has_top(root, &place.path) && !(status.calculated.is_some() && value.is_null())
+        place.schema.has_types_of(value)
+            && tree::has_top(root, &place.path)
+            && !(status.calculated.is_some() && value.is_null())
     })
 }
 
@@ -108,8 +112,7 @@ fn note_absent_hashes<'a>(
         }
     }
     if !absent.is_empty() {
-        let done = &status.fields.requests.completed;
-        to_keep.add(&done.id, |entry| entry.absent_hashes = Some(Json::Array(absent)));
+        to_keep.rollout.absent_hashes = Some(Json::Array(absent));
     }
     Ok(())
 }
@@ -122,20 +125,19 @@ fn give_null_back<'a>(
     to_keep: &mut Kept<'a>,
 ) -> Result<(), ConvertError> {
     let now = [get(root, place)?];
-    if let Some(given) = kept.give_back(&place.id, std::slice::from_ref(place), &now) {
-        to_keep.keep(&place.id, &now, &given);
+    if let Some(given) = kept.fields.value(&place.id, 1, &now) {
+        to_keep.fields.keep(&place.id, &now, &given);
         set(root, place, given.into_iter().next().flatten())?;
     }
     Ok(())
 }
 
-fn change(place: &Place, value: &Json<'_>, to_keep: &Kept<'_>) -> Change {
-    let derived = to_keep.entry(&place.id).and_then(|entry| entry.derived.as_ref());
+fn change(place: &Place, value: &Json<'_>, given_back: bool) -> Change {
     Change {
         operation: "rollout".to_owned(),
         before: Vec::new(),
         after: vec![(place.id.clone(), value.to_text())],
         kept: false,
-        given_back: derived.is_none(),
+        given_back,
     }
 }

@@ -3,7 +3,9 @@
 use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
 use crate::webhook::convert::change::{Change, Trace};
-use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
+use crate::webhook::convert::error::ConvertError;
+use crate::webhook::convert::kept::Kept;
+use crate::webhook::convert::tree;
 
 /// The requests and hashes of an object before it was converted.
 pub(crate) struct Traced<'s> {
@@ -35,7 +37,7 @@ impl<'s> Traced<'s> {
     }
 
     /// Tells what is other in the newer version.
-    pub(crate) fn record_after(
+    pub(crate) fn tell_after(
         self,
         root: &mut Json<'_>,
         to_keep: &Kept<'_>,
@@ -53,7 +55,7 @@ impl<'s> Traced<'s> {
                 before.extend(named(&hash, &hash.value));
                 after = named(&hash, &now);
             }
-            let kept = to_keep.entry(&request.place.id).is_some();
+            let kept = to_keep.fields.has(&request.place.id);
             trace.record(|| {
                 (!before.is_empty() || !after.is_empty()).then(|| Change {
                     operation: "rollout".to_owned(),

@@ -1,6 +1,6 @@
 //! The fields of the status that speak of a rollout: reading and writing them.
 
-use crate::definition::{Path, Place, RolloutStatus};
+use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
 use crate::webhook::convert::{error::ConvertError, tree};
 
@@ -49,7 +49,7 @@ pub(super) fn set<'a>(
     value: Option<Json<'a>>,
 ) -> Result<(), ConvertError> {
     match value {
-        Some(value) => tree::put(root, "", &place.path, value, &mut |_: Path, _| {}),
+        Some(value) => tree::put(root, &place.path, value),
         None => tree::take(root, "", &place.path).map(drop),
     }
 }

@@ -26,20 +26,19 @@ pub(crate) fn up<'a>(
 ) -> Result<bool, ConvertError> {
     let Requests { requested, completed } = requests;
     let (request, done) = (&status.fields.requests.requested, &status.fields.requests.completed);
-    let derived = kept.entry(&request.id).and_then(|entry| entry.derived.as_ref());
+    let derived = kept.rollout.request.as_ref();
     let made_up = status.calculated.is_some() && is_untouched(derived, requested.as_ref());
     if let Some(requested) = requested.as_ref().filter(|_| !made_up) {
-        to_keep.keep(&request.id, &[Some(requested.clone())], &[]);
+        to_keep.fields.keep(&request.id, &[Some(requested.clone())], &[]);
     }
-    let entry = kept.entry(&done.id);
-    let derived = entry.and_then(|entry| entry.derived.as_ref());
-    let ours = derived.or_else(|| entry.and_then(|entry| entry.given_back.as_ref()));
+    let derived = kept.rollout.completed.as_ref();
+    let ours = derived.or(kept.rollout.returned.as_ref());
     let untouched = is_untouched(ours, completed.as_ref());
     let settled = is_done(requested.as_ref(), completed.as_ref());
     let Some(hash) = status.calculated_for_status(root) else {
         if completed.is_some() {
             let became = get(root, &status.fields.hashes.completed)?;
-            to_keep.keep(&done.id, &[completed], &[became]);
+            to_keep.fields.keep(&done.id, &[completed], &[became]);
         }
         return Ok(false);
     };
@@ -52,14 +51,13 @@ pub(crate) fn up<'a>(
     if completed.is_some() && !is_untouched(derived, completed.as_ref()) {
         let became = get(root, &status.fields.hashes.completed)?;
         let truthful = settled == is_hash(became.as_ref(), hash);
-        let found_at = entry.and_then(|entry| entry.found_at.as_ref());
-        let as_found = !untouched || is_hash(found_at, hash);
+        let as_found = !untouched || is_hash(kept.rollout.found_at.as_ref(), hash);
         if truthful || as_found {
-            to_keep.keep(&done.id, &[completed], &[became]);
+            to_keep.fields.keep(&done.id, &[completed], &[became]);
         }
         if as_found && !truthful {
             // Found so, not made so: it comes back as it was while the spec is the same.
-            to_keep.add(&done.id, |entry| entry.found_at = Some(Json::string(hash)));
+            to_keep.rollout.found_at = Some(Json::string(hash));
         }
     }
     Ok(staged)
@@ -82,15 +80,14 @@ fn write_hashes<'a>(
         status.calculated.as_deref().filter(|_| known && !promoting).map(Json::string)
     };
     let was_carried =
-        write_hash(status, root, &hashes.completed, calculated(settled), carried, kept, to_keep)?;
-    write_hash(status, root, &hashes.requested, calculated(true), carried, kept, to_keep)?;
+        write_hash(root, &hashes.completed, calculated(settled), carried, kept, to_keep)?;
+    write_hash(root, &hashes.requested, calculated(true), carried, kept, to_keep)?;
     let waits = || reasons.iter().any(|reason| status.fields.staged.contains(reason));
     Ok(settled && !was_carried && waits())
 }
 
 /// Leaves a carried hash alone, or replaces it. Returns whether it was carried.
 fn write_hash<'a>(
-    status: &StatusConversion<'_>,
     root: &mut Json<'a>,
     place: &Place,
     calculated: Option<Json<'a>>,
@@ -102,16 +99,14 @@ fn write_hash<'a>(
     let mut new = calculated;
     match (carried, &now) {
         (Carried::Untouched, _) => {
-            let done = kept.entry(&status.fields.requests.completed.id);
-            let given =
-                kept.give_back(&place.id, std::slice::from_ref(place), std::slice::from_ref(&now));
+            let given = kept.fields.value(&place.id, 1, std::slice::from_ref(&now));
             match (given, &now) {
                 (Some(given), _) => {
                     new = given.into_iter().next().flatten();
-                    to_keep.keep(&place.id, &[now], &[new.clone()]);
+                    to_keep.fields.keep(&place.id, &[now], &[new.clone()]);
                 }
                 (None, Some(_)) => return Ok(true),
-                (None, None) if done.is_some_and(|done| done.notes_absence_of(&place.id)) => {
+                (None, None) if kept.rollout.notes_absence_of(&place.id) => {
                     return Ok(true);
                 }
                 (None, None) => {}
@@ -119,7 +114,7 @@ fn write_hash<'a>(
         }
         (Carried::Unknown, Some(value)) if !value.is_null() => return Ok(true),
         // A null that no controller of the newer version wrote says nothing; it comes back as the null it was.
-        (Carried::Unknown, Some(_)) => to_keep.keep(&place.id, &[now], &[new.clone()]),
+        (Carried::Unknown, Some(_)) => to_keep.fields.keep(&place.id, &[now], &[new.clone()]),
         (Carried::Outdated | Carried::Unknown, _) => {}
     }
     set(root, place, new)?;

@@ -1,0 +1,232 @@
+//! Where two versions part: the smallest set of places such that all that an operation touches is at or below one of them.
+//!
+//! Above the frontier are objects that both versions have ([`Holder`]); they stay where they are, and so does what no
+//! operation names. At the frontier the value is cut out whole, and on the other side it is put together anew.
+//!
+//! With `rename: {from: spec.port, to: spec.net.port}`, where only the newer version has `spec.net`:
+//!
+//! | cut | older | newer |
+//! |---|---|---|
+//! | `spec.port` | the operation's place | unknown: whatever stands there is nothing to the newer version |
+//! | `spec.net` | unknown | an object with the operation's place at `port`, and a remainder |
+
+use std::collections::BTreeMap;
+
+use super::path::Path;
+use super::schema::Schema;
+use super::side::{Side, Sides};
+
+/// The frontier of one level of operations.
+#[derive(Debug, Default)]
+pub(crate) struct Frontier {
+    pub(crate) root: Branch,
+    pub(crate) cuts: Vec<Cut>,
+    /// The holder that each holder is in.
+    pub(crate) holders: Vec<Option<usize>>,
+    /// The first slot of each operation, and one past the last: the places of a side, one after the other.
+    pub(crate) slots: Sides<Vec<usize>>,
+    /// The holder that the cut of each slot is in.
+    pub(crate) held_by: Sides<Vec<Option<usize>>>,
+}
+
+/// What the operations of a level are about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Root {
+    /// An item of a list, or a value of a map.
+    Item,
+    /// The object itself. What is directly in it, such as its spec, never goes because it is empty.
+    Object,
+}
+
+/// What is at the end of a way from the root.
+#[derive(Debug)]
+pub(crate) enum Branch {
+    /// Here the versions part.
+    Cut(usize),
+    /// An object that both versions have.
+    Holder(Holder),
+}
+
+/// An object that both versions have and that operations reach into.
+#[derive(Debug, Default)]
+pub(crate) struct Holder {
+    pub(crate) index: usize,
+    pub(crate) path: Path,
+    /// The path as it is written in kept fields.
+    pub(crate) id: String,
+    /// Whether a version does not go without the object: it stays when it is emptied.
+    pub(crate) stays: Sides<bool>,
+    /// Sorted by name.
+    pub(crate) branches: Vec<(Box<str>, Branch)>,
+}
+
+/// A place where the versions part.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// The path as it is written in kept fields.
+    pub(crate) id: String,
+    /// The holder it is in; the root is cut where there is none.
+    pub(crate) holder: Option<usize>,
+    pub(crate) parts: Sides<Part>,
+    pub(crate) schemas: Sides<Option<Schema>>,
+}
+
+/// What a version has at a cut, or at a place below one.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// An object of this version alone, with places in it. Sorted by name.
+    Object(Vec<(Box<str>, Self)>),
+    /// A place of an operation.
+    Slot(usize),
+    /// No operation of this version knows the place.
+    Unknown,
+}
+
+impl Default for Branch {
+    fn default() -> Self {
+        Self::Holder(Holder::default())
+    }
+}
+
+impl Frontier {
+    /// Marks a holder and all that it is in.
+    pub(crate) fn mark(&self, mut holder: Option<usize>, marks: &mut [bool]) {
+        while let Some(index) = holder {
+            if let Some(mark) = marks.get_mut(index) {
+                *mark = true;
+            }
+            holder = self.holders.get(index).copied().flatten();
+        }
+    }
+}
+
+impl Holder {
+    pub(crate) fn branch(&self, name: &str) -> Option<(usize, &Branch)> {
+        let at = self.branches.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        self.branches.get(at).map(|(_, branch)| (at, branch))
+    }
+}
+
+impl Part {
+    /// Whether one of the slots here or below fulfils a condition.
+    pub(crate) fn any(&self, condition: &mut dyn FnMut(usize) -> bool) -> bool {
+        match self {
+            Self::Object(parts) => parts.iter().any(|(_, part)| part.any(condition)),
+            Self::Slot(slot) => condition(*slot),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// A place under way to its cut: the rest of its path, and its slot.
+type Way<'p> = (&'p [Box<str>], usize);
+
+impl Frontier {
+    /// The frontier of operations with these places, one list for each operation.
+    pub(super) fn new(
+        places: &Sides<Vec<Vec<&Path>>>,
+        older: &Schema,
+        newer: &Schema,
+        root: Root,
+    ) -> Self {
+        let mut frontier = Self::default();
+        let mut ways = Sides::<Vec<Way<'_>>>::default();
+        for side in [Side::Older, Side::Newer] {
+            let mut next = 0;
+            for places in places.of(side) {
+                frontier.slots.of_mut(side).push(next);
+                for path in places {
+                    ways.of_mut(side).push((path.names(), next));
+                    next += 1;
+                }
+            }
+            frontier.slots.of_mut(side).push(next);
+        }
+        let schemas = Sides { older: Some(older), newer: Some(newer) };
+        frontier.root = frontier.branch(Path::default(), (None, Sides::default()), &schemas, &ways);
+        if let (Root::Object, Branch::Holder(holder)) = (root, &mut frontier.root) {
+            for (_, branch) in &mut holder.branches {
+                if let Branch::Holder(holder) = branch {
+                    holder.stays = Sides { older: true, newer: true };
+                }
+            }
+        }
+        for side in [Side::Older, Side::Newer] {
+            let mut held_by = vec![None; ways.of(side).len()];
+            for cut in &frontier.cuts {
+                cut.parts.of(side).any(&mut |slot| {
+                    if let Some(place) = held_by.get_mut(slot) {
+                        *place = cut.holder;
+                    }
+                    false
+                });
+            }
+            *frontier.held_by.of_mut(side) = held_by;
+        }
+        frontier
+    }
+
+    fn branch(
+        &mut self,
+        path: Path,
+        (holder, required): (Option<usize>, Sides<bool>),
+        schemas: &Sides<Option<&Schema>>,
+        ways: &Sides<Vec<Way<'_>>>,
+    ) -> Branch {
+        let is_object = |schema: &Option<&Schema>| {
+            schema.is_some_and(|schema| matches!(schema.kind.as_deref(), Some("object") | None))
+        };
+        let mut all = ways.older.iter().chain(&ways.newer);
+        if all.any(|(rest, _)| rest.is_empty())
+            || !is_object(&schemas.older)
+            || !is_object(&schemas.newer)
+        {
+            let part = |ways: &[Way<'_>]| if ways.is_empty() { Part::Unknown } else { part(ways) };
+            self.cuts.push(Cut {
+                id: path.to_string(),
+                holder,
+                parts: Sides { older: part(&ways.older), newer: part(&ways.newer) },
+                schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },
+            });
+            return Branch::Cut(self.cuts.len() - 1);
+        }
+        let index = self.holders.len();
+        self.holders.push(holder);
+        let mut names: BTreeMap<&str, Sides<Vec<Way<'_>>>> = BTreeMap::new();
+        for side in [Side::Older, Side::Newer] {
+            for (rest, slot) in ways.of(side) {
+                if let Some((name, rest)) = rest.split_first() {
+                    names.entry(name).or_default().of_mut(side).push((rest, *slot));
+                }
+            }
+        }
+        let branches = names
+            .into_iter()
+            .map(|(name, ways)| {
+                let inner = Sides {
+                    older: schemas.older.and_then(|schema| schema.member(name)),
+                    newer: schemas.newer.and_then(|schema| schema.member(name)),
+                };
+                let requires = |schema: Option<&Schema>| {
+                    schema.is_some_and(|schema| schema.required.contains(name))
+                };
+                let required =
+                    Sides { older: requires(schemas.older), newer: requires(schemas.newer) };
+                (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &ways))
+            })
+            .collect();
+        let id = path.to_string();
+        Branch::Holder(Holder { index, id, path, stays: required, branches })
+    }
+}
+
+fn part(ways: &[Way<'_>]) -> Part {
+    let mut inside: BTreeMap<&str, Vec<Way<'_>>> = BTreeMap::new();
+    for (rest, slot) in ways {
+        match rest.split_first() {
+            None => return Part::Slot(*slot),
+            Some((name, rest)) => inside.entry(name).or_default().push((rest, *slot)),
+        }
+    }
+    Part::Object(inside.into_iter().map(|(name, ways)| (name.into(), part(&ways))).collect())
+}

@@ -1,0 +1,67 @@
+//! What the conversion of the status notes on an object of the older version.
+
+use crate::json::{Json, Members};
+
+/// Which of what stands in the status we wrote ourselves.
+#[derive(Debug, Default)]
+pub(crate) struct Notes<'a> {
+    /// `request`: the request that we made up: not the user's while it is untouched.
+    pub(crate) request: Option<Json<'a>>,
+    /// `completed`: the completed request that we made up.
+    pub(crate) completed: Option<Json<'a>>,
+    /// `returned`: a completed request that was kept and given back: somebody wrote the field if it holds another one.
+    pub(crate) returned: Option<Json<'a>>,
+    /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays so
+    /// while the hash is this one.
+    pub(crate) found_at: Option<Json<'a>>,
+    /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list was
+    /// dropped by somebody.
+    pub(crate) absent_hashes: Option<Json<'a>>,
+}
+
+impl<'a> Notes<'a> {
+    /// Reads notes. `None` if there is a member that we do not write.
+    pub(super) fn read(json: Json<'a>) -> Option<Self> {
+        let mut notes = Self::default();
+        json.is_object().then_some(())?;
+        for (name, value) in json.into_members() {
+            let mut members = notes.members().into_iter();
+            let (_, place) = members.find(|(member, _)| *member == name)?;
+            *place = Some(value);
+        }
+        Some(notes)
+    }
+
+    /// The names of the members, in the order in which they are written.
+    fn members(&mut self) -> [(&'static str, &mut Option<Json<'a>>); 5] {
+        [
+            ("request", &mut self.request),
+            ("completed", &mut self.completed),
+            ("returned", &mut self.returned),
+            ("at", &mut self.found_at),
+            ("absent", &mut self.absent_hashes),
+        ]
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { request, completed, returned, found_at, absent_hashes } = self;
+        [request, completed, returned, found_at, absent_hashes].into_iter().all(Option::is_none)
+    }
+
+    pub(super) fn into_json(mut self) -> Json<'a> {
+        let mut written = Members::default();
+        for (name, value) in self.members() {
+            if let Some(value) = value.take() {
+                written.set(name, value);
+            }
+        }
+        Json::Object(written)
+    }
+
+    /// Whether the status is known not to have had the hash at a path.
+    pub(crate) fn notes_absence_of(&self, path: &str) -> bool {
+        self.absent_hashes.as_ref().is_some_and(|absent| {
+            absent.elements().iter().any(|id| id.as_str().as_deref() == Some(path))
+        })
+    }
+}

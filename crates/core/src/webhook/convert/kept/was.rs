@@ -1,0 +1,30 @@
+//! What an object was before values were put into it.
+
+use crate::json::Json;
+
+/// What stood where values were put: written as `absent`, `empty` or `null`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Was {
+    Absent,
+    Empty,
+    Null,
+}
+
+impl Was {
+    pub(super) fn read(text: &Json<'_>) -> Option<Self> {
+        match text.as_str()?.as_ref() {
+            "absent" => Some(Self::Absent),
+            "empty" => Some(Self::Empty),
+            "null" => Some(Self::Null),
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_json<'a>(self) -> Json<'a> {
+        Json::string(match self {
+            Self::Absent => "absent",
+            Self::Empty => "empty",
+            Self::Null => "null",
+        })
+    }
+}

@@ -1,0 +1,343 @@
+//! The edges where a conversion loses data if it is not careful: one small definition each, and what must hold.
+
+use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::{Value, json};
+
+/// A kind `Thing` with versions `v1` and `v2`, whose `spec` has these properties, and a step with these operations.
+fn load(older: &str, newer: &str, operations: &str) -> Result<Kind, BadDefinition> {
+    let version = |name: &str, spec: &str, storage: bool| {
+        let spec: Value = serde_saphyr::from_str(spec).unwrap();
+        let spec = match spec.get("properties") {
+            Some(_) => spec,
+            None => json!({"properties": spec}),
+        };
+        let mut object = json!({"type": "object"});
+        object.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        json!({
+            "name": name, "served": true, "storage": storage,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+                "spec": object,
+            }}},
+        })
+    };
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [version("v1", older, true), version("v2", newer, false)],
+        },
+    });
+    let indented: String = operations.lines().map(|line| format!("  {line}\n")).collect();
+    let text = format!(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: crd.yaml\nsteps:\n- from: v1\n  to: v2\n  operations:\n{indented}"
+    );
+    Kind::load("thing.yaml", &text, &mut |_| Ok(crd.to_string()))
+}
+
+struct Thing(Webhook);
+
+fn thing(older: &str, newer: &str, operations: &str) -> Thing {
+    let kind = load(older, newer, operations).unwrap_or_else(|bad| panic!("{bad}"));
+    Thing(Webhook::new(vec![kind], Metadata::Full).unwrap())
+}
+
+impl Thing {
+    /// A whole object of a version, converted to the other one.
+    fn convert(&self, object: &Value) -> Value {
+        let to = if object["apiVersion"] == "example.com/v1" { "v2" } else { "v1" };
+        let text = self.0.convert(&object.to_string(), to).unwrap().text;
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// There and home again: nothing is lost, nothing is invented. Returns what it was on the other side.
+    fn comes_home(&self, version: &str, spec: Value) -> Value {
+        let object = object(version, spec);
+        let there = self.convert(&object);
+        let home = self.convert(&there);
+        assert_eq!(home["spec"], object["spec"], "by way of {there}");
+        let annotations = home["metadata"].get("annotations");
+        assert_eq!(annotations, None, "by way of {there}");
+        there
+    }
+}
+
+fn object(version: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": format!("example.com/{version}"), "kind": "Thing",
+        "metadata": {"name": "a", "namespace": "b", "uid": "c"}, "spec": spec,
+    })
+}
+
+const STRING: &str = "{type: string}";
+
+#[test]
+fn numbers_survive_the_way_an_api_server_writes_them() {
+    let thing = thing("{port: {type: number}}", "{port: {type: string}}", "- type: spec.port");
+    for text in ["1.10", "1e400", "007", "-0", "1E2", "0.1"] {
+        let there = thing.comes_home("v2", json!({"port": text}));
+        // What the API server would make of the answer must be what we compare with later.
+        if let Some(number) = there["spec"].get("port") {
+            let mut again = there.clone();
+            again["spec"]["port"] = serde_json::from_str(&number.to_string()).unwrap();
+            assert_eq!(thing.convert(&again)["spec"]["port"], text);
+        }
+    }
+    let large = thing.convert(&object("v2", json!({"port": "18446744073709551615"})));
+    assert_eq!(thing.convert(&large)["spec"]["port"], "18446744073709551615");
+    let beyond = thing.convert(&object("v2", json!({"port": format!("1{}", "0".repeat(309))})));
+    assert_eq!(beyond["spec"].get("port"), None, "Go cannot decode it, so it is never answered");
+}
+
+#[test]
+fn a_field_under_its_own_name_comes_home() {
+    let older = "{size: {type: string}, image: {type: string}, owner: {type: string}}";
+    let newer = "
+size: {type: object, properties: {value: {type: integer}}}
+image: {type: object, properties: {repository: {type: string}, tag: {type: string}}}
+owner: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {name: {type: string}}}";
+    let operations = "
+- type: {from: spec.size, to: spec.size.value}
+- split: {field: spec.image, into: [spec.image.repository, spec.image.tag], separator: \":\"}
+- move: {from: spec.owner, to: spec.owner.name}";
+    let thing = thing(older, newer, operations.trim());
+    for spec in [
+        json!({"size": "007"}),
+        json!({"image": "a:b"}),
+        json!({"image": "a"}),
+        json!({"owner": "bob"}),
+        json!({}),
+    ] {
+        thing.comes_home("v1", spec);
+    }
+    for spec in [
+        json!({"size": {}}),
+        json!({"owner": {}}),
+        json!({"owner": {"team": "x"}}),
+        json!({"owner": {"name": "bob", "team": "x"}}),
+        json!({"image": {"tag": "v1"}}),
+        json!({"image": {"repository": "a"}}),
+        json!({"image": {"repository": "a:b", "tag": "c"}}),
+        json!({"size": {"value": 7}}),
+    ] {
+        thing.comes_home("v2", spec);
+    }
+}
+
+#[test]
+fn a_block_that_was_removed_at_one_version_stays_away_at_the_other() {
+    let thing = thing(
+        "{backup: {type: object, properties: {legacy: {type: string}, days: {type: integer}}}}",
+        "{backup: {type: object, properties: {days: {type: integer}}}}",
+        "- drop: spec.backup.legacy",
+    );
+    let mut there = thing.comes_home("v1", json!({"backup": {"legacy": "y", "days": 3}}));
+    there["spec"].as_object_mut().unwrap().remove("backup");
+    assert_eq!(thing.convert(&there)["spec"], json!({}));
+    thing.comes_home("v1", json!({"backup": {"legacy": "y"}}));
+    thing.comes_home("v1", json!({"backup": {}}));
+}
+
+#[test]
+fn what_stands_where_a_value_moves_to_is_kept() {
+    let thing = thing(
+        "{m: {type: object, additionalProperties: {type: string}}}",
+        "{m: {type: object, additionalProperties: {type: string}}}",
+        "- rename: {from: spec.m.app, to: spec.m.application}",
+    );
+    for spec in [
+        json!({"m": {"application": "b"}}),
+        json!({"m": {"app": "a", "application": "b"}}),
+        json!({"m": {"app": "a"}}),
+        json!({"m": {}}),
+    ] {
+        thing.comes_home("v1", spec.clone());
+        thing.comes_home("v2", spec);
+    }
+}
+
+#[test]
+fn items_that_share_a_key_keep_what_is_theirs() {
+    let item = |fields: &str| {
+        format!(
+            "{{mounts: {{type: array, items: {{type: object, required: [name], properties: {{name: {STRING}, path: {STRING}{fields}}}}}}}}}"
+        )
+    };
+    let thing = thing(
+        &item(", comment: {type: string}"),
+        &item(""),
+        "- each: {in: spec.mounts, operations: [{drop: comment}]}",
+    );
+    let mounts = json!([
+        {"name": "a", "path": "/1", "comment": "one"},
+        {"name": "a", "path": "/2", "comment": "two"},
+        {"name": "b", "path": "/3"},
+    ]);
+    let there = thing.comes_home("v1", json!({"mounts": mounts}));
+    let mut shuffled = there.clone();
+    shuffled["spec"]["mounts"].as_array_mut().unwrap().reverse();
+    let expected = json!([mounts[2], mounts[1], mounts[0]]);
+    assert_eq!(thing.convert(&shuffled)["spec"]["mounts"], expected);
+    let mut deleted = there;
+    deleted["spec"]["mounts"].as_array_mut().unwrap().remove(0);
+    assert_eq!(thing.convert(&deleted)["spec"]["mounts"], json!([mounts[1], mounts[2]]));
+}
+
+#[test]
+fn an_item_that_is_edited_in_place_keeps_the_rest() {
+    let item = |fields: &str| {
+        format!(
+            "{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}"
+        )
+    };
+    let thing = thing(
+        &item(", comment: {type: string}"),
+        &item(""),
+        "- each: {in: spec.rules, operations: [{drop: comment}]}",
+    );
+    let rules = json!([{"path": "/1", "comment": "one"}, {"path": "/2", "comment": "two"}]);
+    let mut there = thing.comes_home("v1", json!({"rules": rules}));
+    there["spec"]["rules"][1]["path"] = json!("/9");
+    let expected = json!([rules[0], {"path": "/9", "comment": "two"}]);
+    assert_eq!(thing.convert(&there)["spec"]["rules"], expected);
+}
+
+#[test]
+fn items_become_objects_and_scalars_again() {
+    let objects = "{pools: {type: array, items: {type: object, properties: {name: {type: string}, weight: {type: integer}}}}}";
+    let strings = "{pools: {type: array, items: {type: string}}}";
+    let thing = thing(
+        strings,
+        objects,
+        "- each: {in: spec.pools, operations: [{move: {from: ., to: name}}, {add: weight}]}",
+    );
+    thing.comes_home("v1", json!({"pools": ["a", "b"]}));
+    thing.comes_home("v2", json!({"pools": [{"name": "a", "weight": 3}, {"name": "b"}]}));
+    thing.comes_home("v2", json!({"pools": [{"weight": 3}, {"name": "b"}, {}]}));
+}
+
+#[test]
+fn an_item_that_the_other_version_cannot_say_is_kept_whole() {
+    let ports =
+        |kind: &str| format!("{{ports: {{type: array, items: {{type: {kind}, nullable: true}}}}}}");
+    for kind in ["integer", "number"] {
+        let thing = thing(
+            &ports("string"),
+            &ports(kind),
+            "- each: {in: spec.ports, operations: [{type: .}]}",
+        );
+        let there = thing.comes_home("v1", json!({"ports": ["http", "80", "x", null, "443"]}));
+        assert_eq!(
+            there["spec"]["ports"],
+            json!([80, null, 443]),
+            "no null in place of what cannot be said"
+        );
+    }
+}
+
+#[test]
+fn what_a_split_cannot_say_is_kept() {
+    let thing = thing(
+        "{hostPort: {type: string}}",
+        "{host: {type: string, nullable: true}, port: {type: integer, nullable: true}}",
+        "- split: {field: spec.hostPort, into: [spec.host, spec.port], separator: \":\"}",
+    );
+    for spec in [
+        json!({"host": null, "port": 1}),
+        json!({"host": "a", "port": null}),
+        json!({"port": 1}),
+        json!({"host": "a:1"}),
+        json!({"host": null}),
+    ] {
+        thing.comes_home("v2", spec);
+    }
+    for spec in [json!({"hostPort": "a:01"}), json!({"hostPort": "a"}), json!({"hostPort": ":"})] {
+        thing.comes_home("v1", spec);
+    }
+}
+
+#[test]
+fn the_status_that_only_one_version_has_is_kept_by_holder() {
+    let thing = thing(
+        "{phase: {type: string}}",
+        "{state: {type: object, properties: {phase: {type: string}, seen: {type: integer}}}}",
+        "- move: {from: spec.phase, to: spec.state.phase}\n- add: spec.state.seen",
+    );
+    for spec in [
+        json!({"state": {"phase": "x", "seen": 3}}),
+        json!({"state": {"seen": 3}}),
+        json!({"state": {}}),
+        json!({"state": null}),
+        json!({"state": {"phase": "x"}}),
+    ] {
+        thing.comes_home("v2", spec);
+    }
+    // Whoever deletes all that can be seen of it deletes it.
+    let mut there = thing.comes_home("v2", json!({"state": {"phase": "x", "seen": 3}}));
+    there["spec"].as_object_mut().unwrap().remove("phase");
+    let home = thing.convert(&there);
+    assert_eq!(home["spec"].get("state").and_then(|state| state.get("phase")), None);
+}
+
+#[test]
+fn defaults_that_an_api_server_fills_in_do_not_come_home() {
+    let thing = thing(
+        "{port: {type: integer, default: 80}, mode: {type: string, default: a}, net: {type: object, default: {}, properties: {x: {type: string, default: z}}}}",
+        "{net2: {type: object, properties: {port: {type: integer}}}, mode: {type: string}}",
+        "- move: {from: spec.port, to: spec.net2.port}\n- drop: spec.net",
+    );
+    let there = thing.comes_home("v2", json!({}));
+    assert_eq!(there["spec"], json!({"port": 80, "mode": "a", "net": {"x": "z"}}), "as v1 is read");
+}
+
+#[test]
+fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
+    let thing = thing(
+        "{size: {type: integer, maximum: 100}, image: {type: string}}",
+        "{image: {type: string}}",
+        "- drop: spec.size",
+    );
+    let mut there = thing.comes_home("v1", json!({"size": 500, "image": "a"}));
+    there["spec"]["image"] = json!("b");
+    assert_eq!(thing.convert(&there)["spec"], json!({"size": 500, "image": "b"}));
+}
+
+#[test]
+fn keys_of_items_move_with_the_object_that_holds_them() {
+    let item = |outer: &str, fields: &str| {
+        format!(
+            "{{list: {{type: array, items: {{type: object, properties: {{{outer}: {{type: object, properties: {{name: {STRING}}}}}, v: {STRING}{fields}}}}}}}}}"
+        )
+    };
+    let thing = thing(
+        &item("meta", ", c: {type: string}"),
+        &item("info", ""),
+        "- each: {in: spec.list, key: meta.name, operations: [{rename: {from: meta, to: info}}, {drop: c}]}",
+    );
+    let list = json!([{"meta": {"name": "a"}, "c": "1"}, {"meta": {"name": "b"}, "c": "2"}]);
+    let mut there = thing.comes_home("v1", json!({"list": list}));
+    there["spec"]["list"].as_array_mut().unwrap().reverse();
+    there["spec"]["list"][0]["v"] = json!("edited");
+    let home = thing.convert(&there);
+    assert_eq!(home["spec"]["list"][0]["c"], "2", "{home}");
+}
+
+#[test]
+fn reading_at_one_version_and_writing_at_another_does_not_nest() {
+    let thing =
+        thing("{a: {type: string}, b: {type: string}}", "{a: {type: string}}", "- drop: spec.b");
+    let mut object = object("v1", json!({"a": "x", "b": "y"}));
+    let mut sizes = Vec::new();
+    for _ in 0..6 {
+        let there = thing.convert(&object);
+        sizes.push(there.to_string().len());
+        object = there;
+        // As a tool does that reads at v2 and writes what it read as v1.
+        object["apiVersion"] = json!("example.com/v1");
+        object["spec"]["b"] = json!("y");
+    }
+    assert!(sizes.iter().all(|size| *size <= sizes[1]), "{sizes:?}");
+}
