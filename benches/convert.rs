@@ -25,13 +25,9 @@ const FLOOR: f64 = 1.5;
 
 fn main() {
     let check = std::env::args().any(|argument| argument == "--check");
-    let webhook =
-        Webhook::new(Kind::embedded().expect("embedded"), Metadata::Identity).expect("kinds");
+    let webhook = Webhook::new(Kind::embedded().expect("embedded"), Metadata::Identity).expect("kinds");
     let mut good = true;
-    println!(
-        "{:>8} {:>10} {:>12} {:>12} {:>8}",
-        "objects", "body", "pointsman", "Value tree", "ratio"
-    );
+    println!("{:>8} {:>10} {:>12} {:>12} {:>8}", "objects", "body", "pointsman", "Value tree", "ratio");
     for (objects, rounds) in [(1, 4000), (500, 30)] {
         let body = review(objects);
         let ours = || webhook.handle(Endpoint::Convert, &body).expect("reply").body;
@@ -45,14 +41,8 @@ fn main() {
         let (one, two) = (median(one), median(two));
         let ratio = two.as_secs_f64() / one.as_secs_f64();
         good &= ratio >= FLOOR;
-        let each =
-            |time: Duration| format!("{:.1} us/obj", time.as_secs_f64() * 1e6 / objects as f64);
-        println!(
-            "{objects:>8} {:>9}B {:>12} {:>12} {ratio:>7.1}x",
-            body.len(),
-            each(one),
-            each(two)
-        );
+        let each = |time: Duration| format!("{:.1} us/obj", time.as_secs_f64() * 1e6 / objects as f64);
+        println!("{objects:>8} {:>9}B {:>12} {:>12} {ratio:>7.1}x", body.len(), each(one), each(two));
     }
     if check && !good {
         println!("below the floor of {FLOOR}x");

@@ -49,9 +49,7 @@ fn run(cli: Cli, queue: &mut Option<LogQueue>) -> anyhow::Result<ExitCode> {
         Command::Hash(args) => commands::hash::run(&args),
         Command::Kinds(args) => commands::kinds::run(&args),
         Command::Mutate(args) => commands::mutate::run(&args),
-        Command::Serve(args) => {
-            commands::serve::run(*args, queue.clone()).map(|()| ExitCode::SUCCESS)
-        }
+        Command::Serve(args) => commands::serve::run(*args, queue.clone()).map(|()| ExitCode::SUCCESS),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Webhooks(args) => commands::webhooks::run(&args),
     }

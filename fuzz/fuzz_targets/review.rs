@@ -23,10 +23,8 @@ libfuzzer_sys::fuzz_target!(|body: &[u8]| {
         return;
     };
     let objects = request["request"]["objects"].as_array();
-    let odd = objects
-        .into_iter()
-        .flatten()
-        .any(|object| object["apiVersion"] == request["request"]["desiredAPIVersion"]);
+    let odd =
+        objects.into_iter().flatten().any(|object| object["apiVersion"] == request["request"]["desiredAPIVersion"]);
     match contract::accepted_by_apiserver(&request, &reply.body) {
         Ok(_) => assert_eq!(reply.outcome, Outcome::Convert),
         Err(error) if reply.outcome == Outcome::Fail => {

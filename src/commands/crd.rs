@@ -8,8 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url,
-    crd,
+    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd,
 };
 
 use super::kinds_dir::{KindsArgs, Known};
@@ -36,12 +35,7 @@ pub(crate) struct CrdArgs {
     #[arg(long, value_name = "FILE", help_heading = "Conversion")]
     ca_file: Option<PathBuf>,
     /// Certificate whose authority cert-manager is to write into the CRD.
-    #[arg(
-        long,
-        value_name = "NAMESPACE/CERTIFICATE",
-        conflicts_with = "ca_file",
-        help_heading = "Conversion"
-    )]
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", help_heading = "Conversion")]
     cert_manager: Option<NamespacedName>,
     /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
     #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
@@ -70,19 +64,12 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     };
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
-        let message = format!(
-            "no kind has versions to convert between: choose with --kind {}",
-            names.join("|")
-        );
+        let message = format!("no kind has versions to convert between: choose with --kind {}", names.join("|"));
         return Err(Usage(message).into());
     }
     if let (Some(_), true) = (&args.storage, chosen.len() > 1) {
         let names: Vec<&str> = chosen.iter().map(|known| known.kind.name()).collect();
-        return Err(Usage(format!(
-            "--storage is about one kind: choose with --kind {}",
-            names.join("|")
-        ))
-        .into());
+        return Err(Usage(format!("--storage is about one kind: choose with --kind {}", names.join("|"))).into());
     }
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref())?;
     let trusts_the_public = trust == Trust::SystemRoots;
@@ -93,13 +80,10 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
         storage: args.storage.clone(),
     };
-    let values =
-        chosen.into_iter().map(|known| document(&known.kind, &options, args.no_conversion));
+    let values = chosen.into_iter().map(|known| document(&known.kind, &options, args.no_conversion));
     let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
     if options.conversion.is_some() && trusts_the_public {
-        talk(
-            "note: neither --ca-file nor --cert-manager: the API server will trust public authorities only",
-        );
+        talk("note: neither --ca-file nor --cert-manager: the API server will trust public authorities only");
     }
     output::data(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -121,11 +105,7 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     });
     found.ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
-        Usage(format!(
-            "no kind {name:?}; known are {}. Others come from --kinds DIR",
-            names.join(", ")
-        ))
-        .into()
+        Usage(format!("no kind {name:?}; known are {}. Others come from --kinds DIR", names.join(", "))).into()
     })
 }
 
@@ -145,10 +125,7 @@ fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::R
 }
 
 /// Whose certificates the API server is to trust, as the flags say it.
-pub(super) fn trust(
-    ca_file: Option<&Path>,
-    cert_manager: Option<&NamespacedName>,
-) -> anyhow::Result<Trust> {
+pub(super) fn trust(ca_file: Option<&Path>, cert_manager: Option<&NamespacedName>) -> anyhow::Result<Trust> {
     let Some(file) = ca_file else {
         let certificate = cert_manager.cloned().map(Trust::CertManager);
         return Ok(certificate.unwrap_or(Trust::SystemRoots));

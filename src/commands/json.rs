@@ -38,9 +38,7 @@ impl Json {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Object(members) => {
-                members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
-            }
+            Self::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
             _ => None,
         }
     }
@@ -88,9 +86,7 @@ impl Serialize for Json {
                 let raw = RawValue::from_string(number.clone()).map_err(S::Error::custom)?;
                 raw.serialize(serializer)
             }
-            Self::Object(members) => {
-                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
-            }
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
             Self::String(text) => serializer.serialize_str(text),
         }
     }
@@ -109,19 +105,12 @@ fn read(text: &str, depth: usize) -> anyhow::Result<Json> {
             for (name, _) in &members {
                 anyhow::ensure!(names.insert(name.as_str()), "names {name:?} twice");
             }
-            let inner = members
-                .iter()
-                .map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
+            let inner = members.iter().map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
             Json::Object(inner.collect::<anyhow::Result<_>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            Json::Array(
-                items
-                    .iter()
-                    .map(|item| read(item.get(), depth + 1))
-                    .collect::<anyhow::Result<_>>()?,
-            )
+            Json::Array(items.iter().map(|item| read(item.get(), depth + 1)).collect::<anyhow::Result<_>>()?)
         }
         Some(b'"') => Json::String(serde_json::from_str(text)?),
         _ => match serde_json::from_str::<&RawValue>(text)?.get() {

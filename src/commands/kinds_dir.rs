@@ -74,9 +74,8 @@ pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
         }
         own.push(known);
     }
-    let replaced = |kind: &Kind| {
-        own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()))
-    };
+    let replaced =
+        |kind: &Kind| own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()));
     let mut known = Vec::new();
     for kind in Kind::embedded()? {
         if !replaced(&kind) {
@@ -122,8 +121,7 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
 }
 
 pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
-    let kind =
-        Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;
+    let kind = Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;
     Ok(Known { kind, file: Some(source.name), text: source.text })
 }
 

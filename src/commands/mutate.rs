@@ -6,10 +6,7 @@ use clap::Args;
 use pointsman_core::webhook::PatchOperation;
 
 use super::output::{self, complain};
-use super::{
-    admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs,
-    requests::RequestArgs,
-};
+use super::{admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs, requests::RequestArgs};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -34,8 +31,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     };
     let (mut good, mut values) = (true, Vec::new());
     for request in all {
-        match webhook.patch(&request.object.text, request.old.as_ref().map(|old| old.text.as_str()))
-        {
+        match webhook.patch(&request.object.text, request.old.as_ref().map(|old| old.text.as_str())) {
             Ok(patch) => {
                 let name = request.object.name();
                 values.push((diff(&escaped(&name), &patch), json(&name, &patch)?));
@@ -58,12 +54,8 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
     let mut text = format!("{name}:\n");
     for operation in patch.iter().filter(|operation| operation.value != "{}") {
         let sign = if operation.op == "add" { '+' } else { '~' };
-        let path: Vec<String> = operation
-            .path
-            .split('/')
-            .skip(1)
-            .map(|name| name.replace("~1", "/").replace("~0", "~"))
-            .collect();
+        let path: Vec<String> =
+            operation.path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
         text.push_str(&format!("{sign} {}: {}\n", escaped(&path.join(".")), operation.value));
     }
     text

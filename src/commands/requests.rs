@@ -34,8 +34,7 @@ impl RequestArgs {
         };
         let requests = objects.into_iter().map(|object| {
             let identity = (object.group(), &object.kind, &object.namespace, &object.name);
-            let same =
-                |old: &Object| (old.group(), &old.kind, &old.namespace, &old.name) == identity;
+            let same = |old: &Object| (old.group(), &old.kind, &old.namespace, &old.name) == identity;
             let old = old.iter().position(same).map(|index| old.remove(index));
             Request { object, old }
         });

@@ -27,8 +27,7 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
 
 /// A value for a cell: on one line, and not the width of a screen.
 pub(crate) fn cell(text: &str) -> String {
-    let mut short: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL).collect();
+    let mut short: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL).collect();
     if text.chars().count() > CELL {
         short.push('…');
     }

@@ -6,10 +6,7 @@ use clap::Args;
 use pointsman_core::webhook::{Enforcement, Judgement};
 
 use super::output::{self, complain, talk};
-use super::{
-    admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs,
-    requests::RequestArgs,
-};
+use super::{admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs, requests::RequestArgs};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]

@@ -49,12 +49,7 @@ pub(crate) struct WebhooksArgs {
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     ca_file: Option<PathBuf>,
     /// Certificate whose authority cert-manager is to write into the configurations.
-    #[arg(
-        long,
-        value_name = "NAMESPACE/CERTIFICATE",
-        conflicts_with = "ca_file",
-        help_heading = "Server"
-    )]
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", help_heading = "Server")]
     cert_manager: Option<NamespacedName>,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
@@ -83,8 +78,7 @@ fn url(text: &str) -> Result<Url, &'static str> {
 pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    let versions: Vec<ControllerVersion> =
-        args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
+    let versions: Vec<ControllerVersion> = args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
     if let Some(default) = args.default.as_ref().filter(|default| !versions.contains(default)) {
         let message = format!("--default {}: register that version too", default.as_str());
         return Err(Usage(message).into());
@@ -108,12 +102,7 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn documents(
-    args: &WebhooksArgs,
-    kind: &Kind,
-    versions: &[ControllerVersion],
-    client: &ClientConfig,
-) -> Vec<Value> {
+fn documents(args: &WebhooksArgs, kind: &Kind, versions: &[ControllerVersion], client: &ClientConfig) -> Vec<Value> {
     let mut documents = Vec::new();
     for version in versions {
         let mut add = |selection: Selection<'_>| {
@@ -169,10 +158,7 @@ const WHY: [(&str, &str); 7] = [
         "matchPolicy: Equivalent",
         "All served versions are named below, so nothing is converted for the call; a later one would be.",
     ),
-    (
-        "objectSelector:",
-        "Matched against the old object and the new one: a change of the label reaches both versions.",
-    ),
+    ("objectSelector:", "Matched against the old object and the new one: a change of the label reaches both versions."),
     (
         "reinvocationPolicy: IfNeeded",
         "Another webhook may change the spec after us, and the hash must be of what is stored.",

@@ -61,9 +61,7 @@ pub(crate) const ROWS: &[Row] = &[
         action: "PATCH of the status",
         stored: "1",
         other: "4",
-        act: |s, v, n| {
-            drop(s.patch(v, &format!("{n}/status"), &json!({"status": {"phase": v}})).ok())
-        },
+        act: |s, v, n| drop(s.patch(v, &format!("{n}/status"), &json!({"status": {"phase": v}})).ok()),
     },
     Row {
         action: "PATCH of an object that the other version wrote too",
@@ -78,42 +76,25 @@ pub(crate) const ROWS: &[Row] = &[
         action: "server-side apply, new object",
         stored: "1",
         other: "3",
-        act: |s, v, n| {
-            drop(
-                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me")
-                    .ok(),
-            )
-        },
+        act: |s, v, n| drop(s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me").ok()),
     },
     Row {
         action: "server-side apply, no change",
         stored: "0",
         other: "3",
-        act: |s, v, n| {
-            drop(
-                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me")
-                    .ok(),
-            )
-        },
+        act: |s, v, n| drop(s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "me").ok()),
     },
     Row {
         action: "server-side apply by a second manager at the same version",
         stored: "1",
         other: "4",
-        act: |s, v, n| {
-            drop(
-                s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "you")
-                    .ok(),
-            )
-        },
+        act: |s, v, n| drop(s.apply(v, &format!("{n}-applied"), &s.object(v, &format!("{n}-applied")), "you").ok()),
     },
     Row {
         action: "server-side apply over another version's manager",
         stored: "6 to 9",
         other: "9 to 12",
-        act: |s, v, n| {
-            drop(s.apply(v, &format!("{n}-mixed"), &s.object(v, &format!("{n}-mixed")), "me").ok())
-        },
+        act: |s, v, n| drop(s.apply(v, &format!("{n}-mixed"), &s.object(v, &format!("{n}-mixed")), "me").ok()),
     },
     Row { action: "DELETE", stored: "1", other: "3", act: |s, v, n| drop(s.delete(v, n).ok()) },
 ];

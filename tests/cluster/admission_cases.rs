@@ -88,16 +88,14 @@ pub(crate) fn cases() -> Vec<Case> {
             );
         }
     }
-    let mut updated =
-        |before: Value, after: Value| cases.push(Case { before: Some(before), after });
+    let mut updated = |before: Value, after: Value| cases.push(Case { before: Some(before), after });
     for before in id_spellings() {
         for after in id_spellings() {
             updated(json!({"environmentId": before}), json!({"environmentId": after}));
         }
     }
     // What was wrong before and is left alone.
-    let bare =
-        json!({"consoleExternalCertificateSpec": {"duration": "1d"}, "balancerdReplicas": -1});
+    let bare = json!({"consoleExternalCertificateSpec": {"duration": "1d"}, "balancerdReplicas": -1});
     let with = |more: Value| {
         let mut spec = bare.clone();
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -109,38 +107,26 @@ pub(crate) fn cases() -> Vec<Case> {
     updated(bare.clone(), with(json!({"balancerdReplicas": -2})));
     updated(bare.clone(), with(json!({"balancerdReplicas": 2})));
     updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": {"duration": "2d"}})));
+    updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": {"duration": "1d", "renewBefore": "1h"}})));
     updated(
         bare.clone(),
-        with(json!({"consoleExternalCertificateSpec": {"duration": "1d", "renewBefore": "1h"}})),
+        with(json!({"consoleExternalCertificateSpec": {"duration": "1d", "dnsNames": ["a"], "issuerRef": issuer}})),
     );
-    updated(
-        bare.clone(),
-        with(
-            json!({"consoleExternalCertificateSpec": {"duration": "1d", "dnsNames": ["a"], "issuerRef": issuer}}),
-        ),
-    );
-    updated(
-        bare.clone(),
-        with(json!({"consoleExternalCertificateSpec": {"duration": "1h", "dnsNames": ["a"]}})),
-    );
+    updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": {"duration": "1h", "dnsNames": ["a"]}})));
     updated(bare.clone(), with(json!({"consoleExternalCertificateSpec": null})));
     let none = json!({"consoleExternalCertificateSpec": null});
     updated(none.clone(), json!({"consoleExternalCertificateSpec": {"duration": "1h"}}));
     updated(json!({}), json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}));
     let whole = json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"], "issuerRef": issuer}});
     updated(whole.clone(), json!({"consoleExternalCertificateSpec": {"dnsNames": ["a"]}}));
-    updated(
-        whole.clone(),
-        json!({"consoleExternalCertificateSpec": {"dnsNames": [], "issuerRef": issuer}}),
-    );
+    updated(whole.clone(), json!({"consoleExternalCertificateSpec": {"dnsNames": [], "issuerRef": issuer}}));
     updated(whole.clone(), none);
     updated(whole, json!({}));
     cases
 }
 
 fn id_spellings() -> Vec<Value> {
-    let more =
-        [ID.to_uppercase(), ID.replace('-', ""), format!("urn:uuid:{ID}"), format!("{{{ID}}}")];
+    let more = [ID.to_uppercase(), ID.replace('-', ""), format!("urn:uuid:{ID}"), format!("{{{ID}}}")];
     let nil = [NIL.to_owned(), NIL.replace('-', "")];
     let all = [ID.to_owned(), OTHER.to_owned()].into_iter().chain(more).chain(nil);
     all.map(Value::from).chain([Value::Null]).collect()

@@ -26,27 +26,19 @@ fn judged(scene: &Scene<'_>) {
             object["spec"]["power"] = json!(power);
             object
         };
-        let patch =
-            |name: &str, patch: &Value| scene.patch(version, &format!("{name}-{version}"), patch);
+        let patch = |name: &str, patch: &Value| scene.patch(version, &format!("{name}-{version}"), patch);
         let flip = |label: &str| json!({"metadata": {"labels": {scene.label_key(): label}}});
         // Too strong for A.
         for label in [None, Some(A)] {
             let message = scene.create(version, &with("strong", label, 150)).fails(422);
-            assert!(
-                message
-                    .contains("spec.power: Invalid value: 150: must be less than or equal to 100"),
-                "{message}"
-            );
+            assert!(message.contains("spec.power: Invalid value: 150: must be less than or equal to 100"), "{message}");
         }
         scene.create(version, &with("strong", Some(B), 150)).ok();
         let message = patch("strong", &flip(A)).fails(422);
         assert!(message.contains("less than or equal to 100"), "{message}");
         // Too weak for B.
         let message = scene.create(version, &with("weak", Some(B), 20)).fails(422);
-        assert!(
-            message.contains("spec.power: Invalid value: 20: must be greater than or equal to 50"),
-            "{message}"
-        );
+        assert!(message.contains("spec.power: Invalid value: 20: must be greater than or equal to 50"), "{message}");
         scene.create(version, &with("weak", Some(A), 20)).ok();
         let answer = patch("weak", &flip(B));
         let message = answer.fails(422);
@@ -66,9 +58,7 @@ fn judged(scene: &Scene<'_>) {
     }
     let flips = |at: usize| {
         let page = servers.servers[at].metrics();
-        let lines = page
-            .lines()
-            .filter_map(|line| line.strip_prefix("controller_version_flips_total{outcome="));
+        let lines = page.lines().filter_map(|line| line.strip_prefix("controller_version_flips_total{outcome="));
         lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(flips(0), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");
@@ -90,11 +80,7 @@ fn promoting(scene: &Scene<'_>) {
     for version in [scene.sample.old, new] {
         let (answer, said) = servers.answered(|| scene.patch(version, "e", &flip));
         let message = answer.fails(422);
-        assert!(
-            message
-                .contains("2.16.0 is promoting this object: wait until the rollout is completed"),
-            "{message}"
-        );
+        assert!(message.contains("2.16.0 is promoting this object: wait until the rollout is completed"), "{message}");
         // The API server may begin with an object from its cache that is not promoting yet, and ask again on the conflict.
         let asked = said.contains("A: mutate allow") && said.contains("deny");
         assert!(asked && !said.contains("B: mutate allow, validate deny"), "{said}");
@@ -111,14 +97,10 @@ fn path(scene: &Scene<'_>) {
     let servers = SideBySide::start(scene, &[A, B, C], &[]);
     servers.register("deny");
     scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
-    let flip =
-        |to: &str| scene.patch(new, "e", &json!({"metadata": {"labels": {scene.label_key(): to}}}));
+    let flip = |to: &str| scene.patch(new, "e", &json!({"metadata": {"labels": {scene.label_key(): to}}}));
     let (answer, said) = servers.answered(|| flip(C));
     let message = answer.fails(422);
-    assert!(
-        message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"),
-        "{message}"
-    );
+    assert!(message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"), "{message}");
     assert_eq!(said, "A: mutate allow, validate allow; C: mutate allow, validate deny");
     flip(B).ok();
     flip(C).ok();

@@ -90,11 +90,9 @@ fn stamped(scene: &Scene<'_>) {
             let before = scene.get(version, &name).ok();
             assert_stamped(scene, &before);
             // kubectl takes the items of a list one after the other.
-            let again =
-                json!({"apiVersion": "v1", "kind": "List", "items": vec![manifest.clone(); 20]});
+            let again = json!({"apiVersion": "v1", "kind": "List", "items": vec![manifest.clone(); 20]});
             let (said, answered) = servers.answered(|| scene.kubectl(flags, &again));
-            let quiet =
-                said.matches("unchanged").count() + said.matches("serverside-applied").count();
+            let quiet = said.matches("unchanged").count() + said.matches("serverside-applied").count();
             assert_eq!(quiet, 20, "{said}");
             let after = scene.get(version, &name).ok();
             assert_eq!(after, before, "{name}: {answered}");
@@ -104,9 +102,7 @@ fn stamped(scene: &Scene<'_>) {
             scene.patch(version, &name, &json!({"spec": {"power": 90}})).ok();
             let changed = scene.get(version, &name).ok();
             assert_stamped(scene, &changed);
-            let hash = |object: &Value| {
-                object["metadata"]["annotations"][format!("{}/{HASH}", scene.group)].clone()
-            };
+            let hash = |object: &Value| object["metadata"]["annotations"][format!("{}/{HASH}", scene.group)].clone();
             assert_ne!(hash(&changed), hash(&before));
             // The hash is the same in the other version.
             let other = if version == old { new } else { old };
@@ -149,9 +145,7 @@ fn invalid(scene: &Scene<'_>) {
             let mut stored = scene.etcd(name);
             stored["spec"]["power"] = json!(500);
             scene.bed.etcd.write(&scene.key(name), &stored);
-            scene.eventually(|| {
-                (scene.get(version, name).ok()["spec"]["power"] == 500).then_some(())
-            });
+            scene.eventually(|| (scene.get(version, name).ok()["spec"]["power"] == 500).then_some(()));
         }
         let tell = |answer: crate::support::client::Answer| {
             let told = answer.warnings.concat();
@@ -174,10 +168,7 @@ fn invalid(scene: &Scene<'_>) {
             scene.patch(version, &format!("{name}/scale"), &scale).ok();
         });
         assert_eq!(said, "nobody", "{name}");
-        assert_holds(
-            &scene.get(new, name).ok(),
-            &json!({"spec": {"replicas": 4}, "status": {"replicas": 1}}),
-        );
+        assert_holds(&scene.get(new, name).ok(), &json!({"spec": {"replicas": 4}, "status": {"replicas": 1}}));
         scene.delete(version, name).ok();
         let finalizers = json!({"metadata": {"finalizers": null}});
         let going = scene.get(version, name).ok();

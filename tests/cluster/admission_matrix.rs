@@ -66,9 +66,7 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
         let shown = match &answer.body {
             _ if !answer.is_ok() => short(&answer.message(), &key),
             body if body["kind"] == "Status" => "gone".to_owned(),
-            body => {
-                letter(body["metadata"]["labels"][&key].as_str().unwrap_or_default()).to_owned()
-            }
+            body => letter(body["metadata"]["labels"][&key].as_str().unwrap_or_default()).to_owned(),
         };
         writeln!(table, "{what:29} {} {shown}", answer.code).unwrap();
         writeln!(table, "{:30}{said}", "").unwrap();
@@ -94,9 +92,7 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
 
 /// What matters of a message.
 fn short(message: &str, key: &str) -> String {
-    let said = message
-        .split_once("denied request: ")
-        .or_else(|| message.split_once("denied the request: "));
+    let said = message.split_once("denied request: ").or_else(|| message.split_once("denied the request: "));
     said.map_or(message, |(_, said)| said).replace(key, "KEY")
 }
 
@@ -118,9 +114,7 @@ fn down(scene: &Scene<'_>) {
     for label in [UNKNOWN, MALFORMED] {
         let message = scene.create(new, &scene.labelled(new, "new", Some(label))).fails(422);
         assert!(
-            message.contains(&format!(
-                "no controller version \"{label}\" is served; served are 2.16.0, 2.17.0"
-            )),
+            message.contains(&format!("no controller version \"{label}\" is served; served are 2.16.0, 2.17.0")),
             "{message}"
         );
     }

@@ -13,9 +13,7 @@ static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unenforced_violations_are_counted_or_warned_of", modes).of(&ENGINES).newest(),
     Scenario::new("kubectl_shows_our_warnings", warnings).of(&ENGINES).newest(),
-    Scenario::new("elasticsearch_upgrades_follow_its_path", elasticsearch)
-        .of(&ELASTICSEARCHES)
-        .newest(),
+    Scenario::new("elasticsearch_upgrades_follow_its_path", elasticsearch).of(&ELASTICSEARCHES).newest(),
 ];
 
 fn modes(scene: &Scene<'_>) {
@@ -33,26 +31,21 @@ fn modes(scene: &Scene<'_>) {
     answer.ok();
     scene.create(new, &scene.object(new, "good")).ok();
     let page = servers.servers[0].metrics();
-    let counted: Vec<&str> =
-        page.lines().filter(|line| line.starts_with("admission_verdicts_total{")).collect();
+    let counted: Vec<&str> = page.lines().filter(|line| line.starts_with("admission_verdicts_total{")).collect();
     assert_eq!(counted.len(), 1, "{counted:?}");
     assert!(counted[0].contains("effect=\"would_deny\""), "{counted:?}");
     assert!(counted[0].contains("rule=\"range:spec.power\""), "{counted:?}");
     let heard = audited(scene, "counted", "/would-deny");
     let (key, text) = heard.first().expect("an audit annotation");
     assert!(key.starts_with("validate-"), "{key}");
-    assert!(
-        text.contains("spec.power: Invalid value: 500: must be less than or equal to 100"),
-        "{text}"
-    );
+    assert!(text.contains("spec.power: Invalid value: 500: must be less than or equal to 100"), "{text}");
     assert_eq!(audited(scene, "good", "/would-deny"), []);
     // The guard of the label in the same mode.
     let dry = format!("{}?dryRun=All", scene.all(new));
     scene.eventually(|| {
         scene.post(&dry, &scene.labelled(new, "odd", Some("9.9.9"))).ok();
         let heard = audited(scene, "odd", "validation_failure");
-        let refused =
-            |text: &str| text.contains("9.9.9") && text.contains("is served; served are 2.16.0");
+        let refused = |text: &str| text.contains("9.9.9") && text.contains("is served; served are 2.16.0");
         heard.iter().any(|(_, text)| refused(text)).then_some(())
     });
 
@@ -62,10 +55,7 @@ fn modes(scene: &Scene<'_>) {
     servers.restart(&["--enforcement=enforce"]);
     let (created, said) = scene.try_kubectl(&["create"], &strong("denied"));
     assert!(!created, "{said}");
-    assert!(
-        said.contains("The Engine \"denied\" is invalid") || said.contains("Engine.eng"),
-        "{said}"
-    );
+    assert!(said.contains("The Engine \"denied\" is invalid") || said.contains("Engine.eng"), "{said}");
 }
 
 /// The annotations of a request for an object in the audit log: key and value.
@@ -75,8 +65,7 @@ fn audited(scene: &Scene<'_>, name: &str, part: &str) -> Vec<(String, String)> {
         // A create by POST has its name in the object only, which is not in the log at this level.
         let object = &event["objectRef"];
         let ours = object["namespace"] == scene.ns
-            && (object["name"] == name
-                || event["requestURI"].as_str().is_some_and(|uri| uri.ends_with(name)));
+            && (object["name"] == name || event["requestURI"].as_str().is_some_and(|uri| uri.ends_with(name)));
         let annotations = event["annotations"].as_object().filter(|_| ours);
         for (key, value) in annotations.into_iter().flatten() {
             if key.contains(part) {
@@ -113,35 +102,30 @@ fn warnings(scene: &Scene<'_>) {
 
 fn elasticsearch(scene: &Scene<'_>) {
     let version = scene.sample.new;
-    let crd: Value =
-        serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
+    let crd: Value = serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
     scene.install(&crd);
     let servers = SideBySide::start(scene, &[A], &[]);
     servers.register("deny");
     let running = |name: &str, version_: &str| {
-        let object = scene.with_spec(
-            version,
-            name,
-            json!({"version": version_, "nodeSets": [{"name": "default", "count": 3}]}),
-        );
+        let object =
+            scene.with_spec(version, name, json!({"version": version_, "nodeSets": [{"name": "default", "count": 3}]}));
         scene.create(version, &object).ok();
-        scene
-            .patch(version, &format!("{name}/status"), &json!({"status": {"version": version_}}))
-            .ok();
+        scene.patch(version, &format!("{name}/status"), &json!({"status": {"version": version_}})).ok();
     };
-    let wanted =
-        |name: &str, to: &str| scene.patch(version, name, &json!({"spec": {"version": to}}));
+    let wanted = |name: &str, to: &str| scene.patch(version, name, &json!({"spec": {"version": to}}));
     running("es", "7.17.9");
     let object = wanted("es", "8.18.0").ok();
-    assert_eq!(
-        object["spec"]["nodeSets"][0]["count"], 3,
-        "what the schema does not name is left alone"
-    );
+    assert_eq!(object["spec"]["nodeSets"][0]["count"], 3, "what the schema does not name is left alone");
     let label = "eaas.search.mercari.in/desired-controller-version";
     assert_eq!(object["metadata"]["labels"][label], A);
     running("old", "7.16.3");
     let message = wanted("old", "8.0.0").fails(422);
-    assert!(message.contains("spec.version: Invalid value: \"8.0.0\": no upgrade from 7.16.3 to 8.0.0 is allowed; go to 7.17.0 first"), "{message}");
+    assert!(
+        message.contains(
+            "spec.version: Invalid value: \"8.0.0\": no upgrade from 7.16.3 to 8.0.0 is allowed; go to 7.17.0 first"
+        ),
+        "{message}"
+    );
     wanted("old", "7.17.0").ok();
     running("new", "8.18.1");
     wanted("new", "9.1.0").ok();
@@ -151,10 +135,6 @@ fn elasticsearch(scene: &Scene<'_>) {
     let opt_out = json!({"metadata": {"annotations": {"eck.k8s.elastic.co/disable-downgrade-validation": "true"}}});
     scene.patch(version, "back", &opt_out).ok();
     let answer = wanted("back", "8.17.0");
-    assert!(
-        answer.warnings.concat().contains("not enforced because of annotation"),
-        "{:?}",
-        answer.warnings
-    );
+    assert!(answer.warnings.concat().contains("not enforced because of annotation"), "{:?}", answer.warnings);
     answer.ok();
 }

@@ -8,8 +8,7 @@ use crate::support::scene::{CRDS, JSON, Scene};
 use crate::support::side_by_side::{A, SideBySide};
 use hyper::Method;
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("crd_schema_and_webhook_agree", agree).materialize()];
+pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("crd_schema_and_webhook_agree", agree).materialize()];
 
 /// Whether a write passed, and what was said.
 type Verdict = (bool, String);
@@ -50,16 +49,8 @@ fn agree(scene: &Scene<'_>) {
         }
     }
     let left_out = known.iter().filter(|known| !**known).count();
-    println!(
-        "{accepted} accepted by both, {denied} denied by both, {left_out} that no schema takes"
-    );
-    assert!(
-        differing.is_empty(),
-        "{} of {} differ:\n{}",
-        differing.len(),
-        by_schema.len(),
-        differing.join("\n")
-    );
+    println!("{accepted} accepted by both, {denied} denied by both, {left_out} that no schema takes");
+    assert!(differing.is_empty(), "{} of {} differ:\n{}", differing.len(), by_schema.len(), differing.join("\n"));
     assert!(accepted > 50 && denied > 50);
 }
 
@@ -75,12 +66,7 @@ fn object(scene: &Scene<'_>, version: &str, name: &str, more: &Value) -> Value {
     object
 }
 
-fn write_all(
-    scene: &Scene<'_>,
-    by: &str,
-    cases: &[Case],
-    known: &[bool],
-) -> Vec<(String, Verdict)> {
+fn write_all(scene: &Scene<'_>, by: &str, cases: &[Case], known: &[bool]) -> Vec<(String, Verdict)> {
     let mut verdicts = Vec::new();
     for (number, case) in cases.iter().enumerate().filter(|(number, _)| known[*number]) {
         for version in [scene.sample.old, scene.sample.new] {
@@ -95,14 +81,8 @@ fn write_all(
                 }
             };
             assert!(answer.is_ok() || answer.code == 422, "{}", answer.message());
-            let before = case
-                .before
-                .as_ref()
-                .map_or_else(|| "created".to_owned(), |before| format!("{before} to"));
-            verdicts.push((
-                format!("{version} {before} {}", case.after),
-                (answer.is_ok(), answer.message()),
-            ));
+            let before = case.before.as_ref().map_or_else(|| "created".to_owned(), |before| format!("{before} to"));
+            verdicts.push((format!("{version} {before} {}", case.after), (answer.is_ok(), answer.message())));
         }
     }
     verdicts
@@ -112,8 +92,7 @@ fn write_all(
 fn replace_crd(scene: &Scene<'_>, crd: &Value, accepts: bool) {
     let path = format!("{CRDS}/{}", scene.crd_name());
     let mut crd = crd.clone();
-    crd["metadata"]["resourceVersion"] =
-        scene.call_get(&path)["metadata"]["resourceVersion"].clone();
+    crd["metadata"]["resourceVersion"] = scene.call_get(&path)["metadata"]["resourceVersion"].clone();
     scene.call(Method::PUT, &path, Some((JSON, crd.to_string()))).ok();
     for version in [scene.sample.old, scene.sample.new] {
         let probe = object(scene, version, "probe", &json!({"balancerdReplicas": -1}));

@@ -18,16 +18,13 @@ use crate::support::process::{Process, eventually, free_port};
 use crate::support::scene::{CRDS, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("certificate_renewal_fails_no_request", renewed)
-        .needs("cert-manager-controller")
-        .materialize()];
+    &[Scenario::new("certificate_renewal_fails_no_request", renewed).needs("cert-manager-controller").materialize()];
 
 fn renewed(scene: &Scene<'_>) {
     let _controllers = cert_manager(scene);
     issue(scene);
     let mut volume = Volume { dir: scene.dir.join("volume"), generation: 0 };
-    let mut secret =
-        eventually("the pair is issued", Duration::from_secs(60), || read_secret(scene));
+    let mut secret = eventually("the pair is issued", Duration::from_secs(60), || read_secret(scene));
     volume.project(&secret);
     // As in production: the files are those of the Secret, and nobody restarts us for a renewal.
     scene.stop_pointsman();
@@ -49,11 +46,7 @@ fn renewed(scene: &Scene<'_>) {
             });
         }
     });
-    println!(
-        "     {RENEWALS} renewals under {} requests: {} errors",
-        load.requests,
-        load.errors.len()
-    );
+    println!("     {RENEWALS} renewals under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(ca_bundle(scene), bundle, "the authority outlives its leaves");
 }
@@ -61,11 +54,8 @@ fn renewed(scene: &Scene<'_>) {
 /// How often the pair was taken over since the start.
 fn reloads(page: &str) -> u64 {
     let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64;
-    let success = |line: &&str| {
-        !line.starts_with('#')
-            && line.contains("certificate_reloads_total")
-            && line.contains("success")
-    };
+    let success =
+        |line: &&str| !line.starts_with('#') && line.contains("certificate_reloads_total") && line.contains("success");
     page.lines().filter(success).map(count).sum()
 }
 
@@ -84,10 +74,8 @@ fn cert_manager(scene: &Scene<'_>) -> [Process; 2] {
         Process::start(name, &bed.assets.path(name), &args, &log)
     };
     let metrics = format!("--metrics-listen-address=127.0.0.1:{}", free_port());
-    let controller = start(
-        "cert-manager-controller",
-        &["--cluster-resource-namespace=cert-manager".to_owned(), metrics],
-    );
+    let controller =
+        start("cert-manager-controller", &["--cluster-resource-namespace=cert-manager".to_owned(), metrics]);
     [controller, start("cert-manager-cainjector", &[])]
 }
 
@@ -167,8 +155,7 @@ fn renew(scene: &Scene<'_>) {
     let patch = Some(("application/json-patch+json", issuing.to_string()));
     // Until the last renewal is written down, there may be such a condition still.
     let settled = |certificate: &Value| {
-        let conditions =
-            certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let conditions = certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
         conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
             && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
     };

@@ -11,8 +11,7 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("namespace_with_both_versions_is_deleted", namespace_deleted)
-        .needs("kube-controller-manager"),
+    Scenario::new("namespace_with_both_versions_is_deleted", namespace_deleted).needs("kube-controller-manager"),
     Scenario::new("owned_objects_are_garbage_collected", owners).needs("kube-controller-manager"),
     Scenario::new("finalizers_work_across_versions", finalizers),
     Scenario::new("generate_name_and_deletecollection_work", collections),
@@ -28,8 +27,7 @@ fn namespace_deleted(scene: &Scene<'_>) {
     scene.create(new, &scene.object(new, "d")).ok();
     // In a namespace of their own: ours has the Service that leads to us.
     let ns = format!("{}-doomed", scene.ns);
-    let path =
-        |rest: &str| scene.all(new).replace(&format!("/{}/", scene.ns), &format!("/{ns}/")) + rest;
+    let path = |rest: &str| scene.all(new).replace(&format!("/{}/", scene.ns), &format!("/{ns}/")) + rest;
     scene.post("/api/v1/namespaces", &json!({"metadata": {"name": ns}})).ok();
     for name in ["a", "b"] {
         let mut object: Value = scene.object(new, name);
@@ -78,10 +76,7 @@ fn finalizers(scene: &Scene<'_>) {
         scene.delete(other, &name).ok();
         let dying = scene.get(other, &name).ok();
         assert!(dying["metadata"]["deletionTimestamp"].is_string());
-        assert_holds(
-            &dying,
-            &json!({"spec": if other == new { scene.sample.new_spec() } else { json!({}) }}),
-        );
+        assert_holds(&dying, &json!({"spec": if other == new { scene.sample.new_spec() } else { json!({}) }}));
         scene.patch(version, &name, &json!({"metadata": {"finalizers": null}})).ok();
         assert_eq!(scene.get(new, &name).code, 404);
     }

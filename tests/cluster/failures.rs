@@ -23,24 +23,13 @@ fn conversion_errors(scene: &Scene<'_>) {
     let mut bad = scene.etcd("bad");
     bad["spec"] = json!("text");
     scene.bed.etcd.write(&scene.key("bad"), &bad);
-    let mut verbs = vec![
-        ("bad", Method::GET),
-        ("bad", Method::PUT),
-        ("bad", Method::PATCH),
-        ("bad", Method::DELETE),
-    ];
+    let mut verbs = vec![("bad", Method::GET), ("bad", Method::PUT), ("bad", Method::PATCH), ("bad", Method::DELETE)];
     verbs.extend([("", Method::GET), ("", Method::DELETE)]);
     verbs.extend(
-        ["bad/status"]
-            .into_iter()
-            .flat_map(|name| [(name, Method::GET), (name, Method::PUT), (name, Method::PATCH)]),
+        ["bad/status"].into_iter().flat_map(|name| [(name, Method::GET), (name, Method::PUT), (name, Method::PATCH)]),
     );
     if scene.sample.scale {
-        verbs.extend([
-            ("bad/scale", Method::GET),
-            ("bad/scale", Method::PUT),
-            ("bad/scale", Method::PATCH),
-        ]);
+        verbs.extend([("bad/scale", Method::GET), ("bad/scale", Method::PUT), ("bad/scale", Method::PATCH)]);
     }
     let mut seen = BTreeSet::new();
     for (name, method) in verbs {
@@ -90,7 +79,8 @@ fn too_big(scene: &Scene<'_>) {
     scene.create(old, &scene.object(old, "bad")).ok();
     let before = scene.etcd("bad");
     let big = "x".repeat(300_000);
-    let spec = json!({"environmentdIamRoleArn": big, "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "other"}});
+    let spec =
+        json!({"environmentdIamRoleArn": big, "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "other"}});
     let mut object = scene.get(old, "bad").ok();
     object["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let mut fresh = scene.object(old, "bad-2");

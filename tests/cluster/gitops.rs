@@ -22,8 +22,7 @@ const WAYS: [(&str, Apply); 3] = [
     ("client-side", |scene, version, name, manifest| {
         // What kubectl sends: a patch with the manifest, which it keeps in an annotation as well.
         let mut patch = manifest.clone();
-        let kept =
-            json!({"kubectl.kubernetes.io/last-applied-configuration": manifest.to_string()});
+        let kept = json!({"kubectl.kubernetes.io/last-applied-configuration": manifest.to_string()});
         patch["metadata"]["annotations"] = kept;
         match scene.get(version, name).code {
             404 => scene.create(version, &patch),

@@ -41,11 +41,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
         report.held &= std::env::var_os("CI").is_none();
     }
     if !args.list {
-        println!(
-            "cluster tests: {} in {:.0?}",
-            if report.held { "ok" } else { "FAILED" },
-            began.elapsed()
-        );
+        println!("cluster tests: {} in {:.0?}", if report.held { "ok" } else { "FAILED" }, began.elapsed());
     }
     report.held
 }
@@ -60,8 +56,7 @@ struct Args {
 
 impl Args {
     fn read() -> Self {
-        let (flags, filters): (Vec<_>, Vec<_>) =
-            std::env::args().skip(1).partition(|arg| arg.starts_with('-'));
+        let (flags, filters): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|arg| arg.starts_with('-'));
         let flag = |name: &str| flags.iter().any(|flag| flag == name);
         Self { exact: flag("--exact"), list: flag("--list"), ignored: flag("--ignored"), filters }
     }
@@ -88,8 +83,7 @@ impl Report {
         let program = job.scenario.needs;
         let there = assets.has(program);
         if !there {
-            let why =
-                format!("KUBEBUILDER_ASSETS has no {program}; without it, assets.sh builds one");
+            let why = format!("KUBEBUILDER_ASSETS has no {program}; without it, assets.sh builds one");
             *self.left_out.entry(why).or_default() += 1;
         }
         there
@@ -109,12 +103,10 @@ fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Rep
         return;
     };
     let (count, began) = (jobs.len(), Instant::now());
-    let (alone, together): (Vec<Job>, Vec<Job>) =
-        jobs.into_iter().partition(|job| job.scenario.alone);
+    let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.scenario.alone);
     let shared = Shared::default();
-    let numbered = |jobs: Vec<Job>, first: usize| {
-        jobs.into_iter().enumerate().map(move |(at, job)| (first + at, job)).collect()
-    };
+    let numbered =
+        |jobs: Vec<Job>, first: usize| jobs.into_iter().enumerate().map(move |(at, job)| (first + at, job)).collect();
     let first = together.len();
     work(&bed, numbered(together, 0), WORKERS, &shared);
     work(&bed, numbered(alone, first), 1, &shared);
@@ -141,12 +133,7 @@ fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Rep
         let _ = fs::remove_dir_all(&bed.logs);
     } else {
         report.held = false;
-        report.lines.push(format!(
-            "{} FAILED, logs in {}:\n  {}",
-            plan.name,
-            bed.logs.display(),
-            failed.join("\n  ")
-        ));
+        report.lines.push(format!("{} FAILED, logs in {}:\n  {}", plan.name, bed.logs.display(), failed.join("\n  ")));
     }
 }
 

@@ -71,14 +71,10 @@ fn subresources(scene: &Scene<'_>) {
             object["status"] = json!({"resourceId": "x", "activeGeneration": 1, "conditions": []});
             if version == old {
                 object["status"]["resourcesHash"] = json!("");
-                object["status"]["lastCompletedRolloutRequest"] =
-                    json!("22222222-2222-2222-2222-222222222222");
+                object["status"]["lastCompletedRolloutRequest"] = json!("22222222-2222-2222-2222-222222222222");
             }
             scene.force_apply(version, "a/status", &object, "controller").ok();
-            assert_holds(
-                &scene.get(old, "a").ok(),
-                &json!({"status": {"resourceId": "x", "activeGeneration": 1}}),
-            );
+            assert_holds(&scene.get(old, "a").ok(), &json!({"status": {"resourceId": "x", "activeGeneration": 1}}));
         }
         assert_eq!(scene.get(old, "a").ok()["spec"], spec);
         return;

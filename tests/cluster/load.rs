@@ -16,11 +16,7 @@ pub(crate) struct Load {
 }
 
 /// Keeps `writers` busy at both versions while `work` runs.
-pub(crate) fn under_load<T>(
-    scene: &Scene<'_>,
-    writers: usize,
-    work: impl FnOnce() -> T,
-) -> (Load, T) {
+pub(crate) fn under_load<T>(scene: &Scene<'_>, writers: usize, work: impl FnOnce() -> T) -> (Load, T) {
     let (done, requests) = (AtomicBool::new(false), AtomicUsize::new(0));
     let errors = Mutex::new(Vec::new());
     let (client, versions) = (&scene.bed.api.client, [scene.sample.old, scene.sample.new]);
@@ -36,8 +32,7 @@ pub(crate) fn under_load<T>(
                     let round = requests.fetch_add(1, Ordering::Relaxed);
                     let path = &paths[round % 2];
                     // A change at one version, read at the other.
-                    let patch =
-                        json!({"metadata": {"labels": {"round": round.to_string()}}}).to_string();
+                    let patch = json!({"metadata": {"labels": {"round": round.to_string()}}}).to_string();
                     let patch = Some((crate::support::scene::MERGE, patch));
                     let answer = match round % 3 {
                         0 => client.call(hyper::Method::GET, path, None),

@@ -138,17 +138,10 @@ fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
         println!();
     }
     println!("\n{COLD}");
-    println!(
-        "| API server | objects | calls | until the list was there | per object |\n|---|---|---|---|---|"
-    );
+    println!("| API server | objects | calls | until the list was there | per object |\n|---|---|---|---|---|");
     for (version, _, cold) in columns {
         let each = cold.took.as_secs_f64() * 1000.0 / cold.objects as f64;
-        println!(
-            "| {version} | {} | {} | {:.1} s | {each:.2} ms |",
-            cold.objects,
-            cold.calls,
-            cold.took.as_secs_f64()
-        );
+        println!("| {version} | {} | {} | {:.1} s | {each:.2} ms |", cold.objects, cold.calls, cold.took.as_secs_f64());
     }
     println!("\n{TAIL}");
 }

@@ -11,9 +11,7 @@ use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("migrated_storage_needs_no_webhook", migration)
-        .needs("kube-controller-manager")
-        .failing()];
+    &[Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing()];
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
 fn migration(scene: &Scene<'_>) {
@@ -42,10 +40,7 @@ fn migration(scene: &Scene<'_>) {
     assert_eq!(version_of(&scene.etcd("e")), new);
     assert_eq!(version_of(&scene.etcd("a")), old, "nothing is rewritten by itself");
     let before = ["a", "b", "c", "d", "e"].map(|name| scene.get(new, name).ok());
-    assert_eq!(
-        names.map(|name| scene.get(old, name).ok()["spec"].clone()),
-        seen.map(|object| object["spec"].clone())
-    );
+    assert_eq!(names.map(|name| scene.get(old, name).ok()["spec"].clone()), seen.map(|object| object["spec"].clone()));
     migrate(scene);
     for object in before {
         let name = object["metadata"]["name"].as_str().unwrap();
@@ -83,8 +78,7 @@ fn migrate(scene: &Scene<'_>) {
     eventually("the migration", Duration::from_secs(100), || {
         let migration = scene.call_get(&path);
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let has =
-            |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");
+        let has = |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");
         assert!(!has("Failed"), "{migration:#}");
         // It waits for the garbage collector's view to get as far, which only another write brings about.
         if migration["status"]["resourceVersion"].is_string() {

@@ -12,16 +12,8 @@ use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().alone(),
-    Scenario::new("killing_one_of_two_replicas_is_survived", one_of_two)
-        .materialize()
-        .newest()
-        .failing()
-        .alone(),
-    Scenario::new("killing_the_only_replica_heals_on_restart", the_only_one)
-        .materialize()
-        .newest()
-        .failing()
-        .alone(),
+    Scenario::new("killing_one_of_two_replicas_is_survived", one_of_two).materialize().newest().failing().alone(),
+    Scenario::new("killing_the_only_replica_heals_on_restart", the_only_one).materialize().newest().failing().alone(),
 ];
 
 fn another(scene: &Scene<'_>) -> Pointsman {
@@ -44,11 +36,7 @@ fn rolled(scene: &Scene<'_>) {
             balancer.set(&[one.backend(), two.backend()]);
         }
     });
-    println!(
-        "     {ROLLS} instances rolled under {} requests: {} errors",
-        load.requests,
-        load.errors.len()
-    );
+    println!("     {ROLLS} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(scene.conversions().1, 0);
     // Caches may be behind still, and the CRD's deletion converts as well.
@@ -66,11 +54,7 @@ fn one_of_two(scene: &Scene<'_>) {
         one.kill();
         thread::sleep(Duration::from_secs(1));
     });
-    println!(
-        "     one of two killed under {} requests: {} errors",
-        load.requests,
-        load.errors.len()
-    );
+    println!("     one of two killed under {} requests: {} errors", load.requests, load.errors.len());
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
@@ -88,11 +72,7 @@ fn the_only_one(scene: &Scene<'_>) {
         thread::sleep(Duration::from_millis(500));
         *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
     });
-    println!(
-        "     the only one killed under {} requests: {} errors",
-        load.requests,
-        load.errors.len()
-    );
+    println!("     the only one killed under {} requests: {} errors", load.requests, load.errors.len());
     assert!(!load.errors.is_empty(), "conversion fails while nobody converts");
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");

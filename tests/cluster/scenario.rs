@@ -80,10 +80,8 @@ pub(crate) struct Job {
 
 /// What there is to do on a bed.
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
-    let fitting =
-        scenarios.iter().filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
-    let pairs =
-        fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
+    let fitting = scenarios.iter().filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
+    let pairs = fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
     let job = |(scenario, sample): (Scenario, &'static Sample)| {
         let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
         Job { id, scenario, sample }

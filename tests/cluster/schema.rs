@@ -31,9 +31,8 @@ fn pruning(scene: &Scene<'_>) {
         for (version, before) in [old, new].into_iter().zip(before) {
             // What is read through a cache is up to date with etcd, but only just.
             let now = scene.eventually(|| {
-                Some(scene.get(version, &name).ok()).filter(|now| {
-                    now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
-                })
+                Some(scene.get(version, &name).ok())
+                    .filter(|now| now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"])
             });
             assert_eq!(now["spec"], before["spec"], "at {version}, {storage} stored");
             assert_eq!(now["garbage"], Value::Null);
@@ -50,24 +49,16 @@ fn defaults(scene: &Scene<'_>) {
     scene.arm(new);
     let minimal = json!({"environmentdImageRef": "e:v1", "backendSecretName": "s"});
     scene.create(new, &scene.with_spec(new, "b", minimal.clone())).ok();
-    assert_holds(
-        &scene.etcd("b"),
-        &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "enableRbac": false}}),
-    );
+    assert_holds(&scene.etcd("b"), &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "enableRbac": false}}));
     let at_old = scene.get(old, "b").ok();
-    assert_eq!(
-        at_old["spec"]["inPlaceRollout"],
-        json!(false),
-        "the older schema's default, as it would fill it"
-    );
+    assert_eq!(at_old["spec"]["inPlaceRollout"], json!(false), "the older schema's default, as it would fill it");
     // Stored without defaults, as by an older CRD: read with them, and left as it is.
     let mut bare = scene.etcd("b");
     bare["spec"] = minimal.clone();
     scene.bed.etcd.write(&scene.key("b"), &bare);
     let filled = scene.eventually(|| {
-        Some(scene.get(new, "b").ok()).filter(|now| {
-            now["metadata"]["resourceVersion"] != at_old["metadata"]["resourceVersion"]
-        })
+        Some(scene.get(new, "b").ok())
+            .filter(|now| now["metadata"]["resourceVersion"] != at_old["metadata"]["resourceVersion"])
     });
     assert_eq!(filled["spec"]["rolloutStrategy"], "WaitUntilReady");
     assert_holds(
@@ -90,30 +81,20 @@ fn metadata(scene: &Scene<'_>) {
     let owner = scene.create(new, &owner).ok();
     let mut object = scene.object(old, "a");
     object["metadata"]["labels"] = json!({"a": "b"});
-    object["metadata"]["annotations"] =
-        json!({"example.com/a": "b", "pointsman.dev/other": "ours by name only"});
+    object["metadata"]["annotations"] = json!({"example.com/a": "b", "pointsman.dev/other": "ours by name only"});
     object["metadata"]["finalizers"] = json!(["example.com/hold"]);
     object["metadata"]["ownerReferences"] = json!([{
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "owner", "uid": owner["metadata"]["uid"],
     }]);
     scene.create(old, &object).ok();
     let (at_old, at_new) = (scene.get(old, "a").ok(), scene.get(new, "a").ok());
-    for field in [
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "finalizers",
-        "ownerReferences",
-        "labels",
-    ] {
+    for field in
+        ["uid", "resourceVersion", "generation", "creationTimestamp", "finalizers", "ownerReferences", "labels"]
+    {
         assert_eq!(at_old["metadata"][field], at_new["metadata"][field], "{field}");
     }
     for version in [&at_old, &at_new] {
-        assert_holds(
-            version,
-            &json!({"metadata": {"annotations": object["metadata"]["annotations"]}}),
-        );
+        assert_holds(version, &json!({"metadata": {"annotations": object["metadata"]["annotations"]}}));
     }
     // Removed in one version is removed in the other.
     scene.patch(new, "a", &json!({"metadata": {"labels": null, "finalizers": null}})).ok();

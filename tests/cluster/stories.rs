@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::controllers::{
-    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller,
-    reports_completion, rolls,
+    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, reports_completion, rolls,
 };
 use crate::scenario::Scenario;
 use crate::support::scene::Scene;
@@ -35,10 +34,7 @@ fn adopting(scene: &Scene<'_>) {
         scene.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
         assert!(!rolls(scene, "a"), "{storage} stored, rewritten");
         new_controller(scene, "a", Phase::Settled);
-        assert!(
-            !rolls(scene, "a") && reports_completion(scene, "a"),
-            "{storage} stored, new controller"
-        );
+        assert!(!rolls(scene, "a") && reports_completion(scene, "a"), "{storage} stored, new controller");
     }
     // Fields that call for no rollout do not, in either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
@@ -87,13 +83,9 @@ fn upgrades(scene: &Scene<'_>) {
                 let name = format!("{applied}-over-{born}-in-{storage}");
                 scene.force_apply(born, &name, &scene.object(born, &name), "user").ok();
                 new_controller(scene, &name, Phase::Settled);
-                assert!(
-                    !rolls(scene, &name) && reports_completion(scene, &name),
-                    "{name} at first"
-                );
+                assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name} at first");
                 let mut upgraded = scene.object(applied, &name);
-                upgraded["spec"]["environmentdImageRef"] =
-                    json!("materialize/environmentd:v26.13.0");
+                upgraded["spec"]["environmentdImageRef"] = json!("materialize/environmentd:v26.13.0");
                 if applied == old {
                     upgraded["spec"]["requestRollout"] = json!(THIRD);
                 }
@@ -122,8 +114,7 @@ fn by_annotation(scene: &Scene<'_>) {
         scene.create(version, &scene.object(version, &name)).ok();
         new_controller(scene, &name, Phase::Settled);
         assert!(!rolls(scene, &name));
-        let patch =
-            json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
+        let patch = json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
         scene.patch(version, &name, &patch).ok();
         assert!(rolls(scene, &name), "{name}");
         assert!(!reports_completion(scene, &name), "{name}");
@@ -147,8 +138,7 @@ fn old_writes(scene: &Scene<'_>) {
                 let name = format!("{before:?}-{whole}-{storage}").to_lowercase();
                 scene.create(old, &scene.object(old, &name)).ok();
                 new_controller(scene, &name, before);
-                let upgrade =
-                    json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
+                let upgrade = json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
                 scene.patch(old, &name, &upgrade).ok();
                 assert!(rolls(scene, &name) && !reports_completion(scene, &name), "{name}");
                 if whole {

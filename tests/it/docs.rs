@@ -118,15 +118,12 @@ impl Example {
         let version = |name: &str, object: &Option<Value>, storage: bool| {
             let mut schema = schema(object.as_ref().unwrap());
             for (_, path, more) in self.schemas.iter().filter(|(version, _, _)| version == name) {
-                let inner = path
-                    .rsplit('.')
-                    .fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
+                let inner = path.rsplit('.').fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
                 merge(&mut schema, inner);
                 if let Some(each) = more.get("additionalProperties") {
                     // Its entries are no fields.
-                    let place = schema
-                        .pointer_mut(&format!("/properties/{}", path.replace('.', "/properties/")))
-                        .unwrap();
+                    let place =
+                        schema.pointer_mut(&format!("/properties/{}", path.replace('.', "/properties/"))).unwrap();
                     *place = json!({ "type": "object", "additionalProperties": each });
                 }
             }
@@ -147,7 +144,8 @@ impl Example {
 
     fn object(&self, version: &str) -> Value {
         let body = if version == "v1" { &self.older } else { &self.newer };
-        let mut object = json!({ "apiVersion": format!("example.com/{version}"), "kind": "Gadget", "metadata": { "name": "a" } });
+        let mut object =
+            json!({ "apiVersion": format!("example.com/{version}"), "kind": "Gadget", "metadata": { "name": "a" } });
         merge(&mut object, body.clone().unwrap());
         object
     }
@@ -195,10 +193,7 @@ fn every_operation_has_an_example() {
     let examples = examples();
     for operation in operations {
         let name = operation.pointer("/required/0").and_then(Value::as_str).unwrap();
-        assert!(
-            examples.iter().any(|example| example.section == name),
-            "docs/definitions.md: {name}"
-        );
+        assert!(examples.iter().any(|example| example.section == name), "docs/definitions.md: {name}");
     }
 }
 

@@ -38,11 +38,9 @@ fn memory_stays_within_the_formula() {
     let dir = TempDir::new().unwrap();
     let dev = Dev::start(dir.path(), &FLAGS);
     let url = dev.url("/convert");
-    for (name, body) in [
-        ("list.json", review(3400, 0)),
-        ("labels.json", review(2, 100_000)),
-        ("object.json", review(1, 1000)),
-    ] {
+    for (name, body) in
+        [("list.json", review(3400, 0)), ("labels.json", review(2, 100_000)), ("object.json", review(1, 1000))]
+    {
         assert!(body.len() < 6 << 20, "{name}: {}", body.len());
         fs::write(dir.path().join(name), body).unwrap();
     }

@@ -16,10 +16,7 @@ const DOCUMENTS: [&str; 2] = ["README.md", "docs/running.md"];
 /// Commands that are not run here, and why.
 const NOT_RUN: [(&str, &str); 2] = [
     ("cargo test --locked", "this is that"),
-    (
-        "cargo bench --bench convert -- --check",
-        "takes a release build, and other figures come out each time",
-    ),
+    ("cargo bench --bench convert -- --check", "takes a release build, and other figures come out each time"),
 ];
 
 const SERVE: &str = "cargo run -- serve --dev";
@@ -45,12 +42,7 @@ fn sessions(document: &'static str) -> Vec<Session> {
             _ if !within => {}
             _ if line.starts_with("$ ") => {
                 goes_on = unfinished(line);
-                sessions.push(Session {
-                    document,
-                    line: index + 1,
-                    command: line[2..].to_owned(),
-                    output: Vec::new(),
-                });
+                sessions.push(Session { document, line: index + 1, command: line[2..].to_owned(), output: Vec::new() });
             }
             _ => {
                 let session = sessions.last_mut().expect("a block begins with `$ `");
@@ -75,12 +67,8 @@ fn unfinished(line: &str) -> bool {
 fn agree(shown: &[String], lines: &[&str]) -> bool {
     match shown.split_first() {
         None => lines.is_empty(),
-        Some((any, rest)) if any == "..." => {
-            (0..=lines.len()).any(|skipped| agree(rest, &lines[skipped..]))
-        }
-        Some((first, rest)) => {
-            lines.split_first().is_some_and(|(line, lines)| line == first && agree(rest, lines))
-        }
+        Some((any, rest)) if any == "..." => (0..=lines.len()).any(|skipped| agree(rest, &lines[skipped..])),
+        Some((first, rest)) => lines.split_first().is_some_and(|(line, lines)| line == first && agree(rest, lines)),
     }
 }
 
@@ -116,8 +104,7 @@ impl Clone {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["crates", "docs", "manifests", "tests"] {
-            symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name))
-                .unwrap();
+            symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name)).unwrap();
         }
         let bin = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
@@ -194,19 +181,14 @@ fn the_server_of_the_readme_answers_as_shown() {
         let end = after.find([' ', '/', '\n']).unwrap();
         after[..end].to_owned()
     };
-    let ports = [
-        (address("serves https://"), "127.0.0.1:8443"),
-        (address("curl 'http://"), "127.0.0.1:8080"),
-    ];
-    let shown =
-        ports.iter().fold(said.clone(), |said, (address, shown)| said.replace(address, shown));
+    let ports = [(address("serves https://"), "127.0.0.1:8443"), (address("curl 'http://"), "127.0.0.1:8080")];
+    let shown = ports.iter().fold(said.clone(), |said, (address, shown)| said.replace(address, shown));
     assert_agrees(serve, &shown);
 
     let mut curls = 0;
     for session in sessions.iter().filter(|session| session.command.starts_with("curl ")) {
-        let command = ports.iter().fold(session.command.clone(), |command, (address, shown)| {
-            command.replace(shown, address)
-        });
+        let command =
+            ports.iter().fold(session.command.clone(), |command, (address, shown)| command.replace(shown, address));
         let output = clone.command(&command).output().unwrap();
         assert!(output.status.success(), "{command}: {output:?}");
         assert_agrees(session, &String::from_utf8(output.stdout).unwrap());
@@ -219,9 +201,6 @@ fn the_server_of_the_readme_answers_as_shown() {
 fn commands_that_are_not_run_exist() {
     let all: Vec<Session> = DOCUMENTS.into_iter().flat_map(sessions).collect();
     for (not_run, _) in NOT_RUN {
-        assert!(
-            all.iter().any(|session| session.command == not_run),
-            "nothing says {not_run} any more"
-        );
+        assert!(all.iter().any(|session| session.command == not_run), "nothing says {not_run} any more");
     }
 }

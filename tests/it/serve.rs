@@ -37,8 +37,7 @@ fn missing_certificate_names_the_flags() {
 
 #[test]
 fn missing_files_are_named_with_their_flag() {
-    let error =
-        fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
+    let error = fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
         error,
         "pointsman: check --tls-cert-file and --tls-private-key-file: failed to load the certificate to serve: \
@@ -64,17 +63,12 @@ fn wrong_flags_are_exit_code_2() {
 fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     // Logs that it made a certificate, and ends.
-    let command = format!(
-        "{} serve --dev --listen {}",
-        env!("CARGO_BIN_EXE_pointsman"),
-        taken.local_addr().unwrap()
-    );
+    let command = format!("{} serve --dev --listen {}", env!("CARGO_BIN_EXE_pointsman"), taken.local_addr().unwrap());
     let coloured = |program: &str, args: &[&str], variable: (&str, &str)| {
         let dir = TempDir::new().unwrap();
         let mut terminal = Command::new(program);
         terminal.env_clear().env(variable.0, variable.1).current_dir(dir.path());
-        let Output { stdout, .. } =
-            terminal.args(args).arg(&command).stdin(Stdio::null()).output().unwrap();
+        let Output { stdout, .. } = terminal.args(args).arg(&command).stdin(Stdio::null()).output().unwrap();
         let text = String::from_utf8(stdout).unwrap();
         assert!(text.contains("INFO"), "{text}");
         text.contains('\u{1b}')
@@ -125,8 +119,7 @@ impl Dev {
         Self::spawn(pointsman(dir, &Self::ARGS).args(args))
     }
 
-    const ARGS: [&str; 6] =
-        ["serve", "--dev", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    const ARGS: [&str; 6] = ["serve", "--dev", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
     fn spawn(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -149,8 +142,7 @@ impl Dev {
     }
 
     fn kill(&self, signal: &str) {
-        let killed =
-            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        let killed = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
     }
 
@@ -166,12 +158,7 @@ impl Dev {
 
     /// The commands it printed.
     fn commands(&self) -> Vec<String> {
-        self.said
-            .lines()
-            .map(str::trim)
-            .filter(|line| line.starts_with("curl "))
-            .map(str::to_owned)
-            .collect()
+        self.said.lines().map(str::trim).filter(|line| line.starts_with("curl ")).map(str::to_owned).collect()
     }
 
     pub(crate) fn terminate(self) -> (Option<i32>, String) {
@@ -256,11 +243,8 @@ fn json_logs_are_one_object_per_line() {
     assert_eq!(said.last().unwrap()["message"], "listening");
     let (code, rest) = dev.terminate();
     assert_eq!(code, Some(0));
-    let rest: Vec<serde_json::Value> = rest
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rest: Vec<serde_json::Value> =
+        rest.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rest[0]["signal"], "SIGTERM");
 }
 
@@ -283,9 +267,7 @@ fn server_survives_file_descriptor_exhaustion() {
     let dir = TempDir::new().unwrap();
     let mut limited = Command::new("sh");
     limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());
-    limited
-        .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")])
-        .args(Dev::ARGS);
+    limited.args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pointsman")]).args(Dev::ARGS);
     let dev = Dev::spawn(&mut limited);
     assert!(dev.said.contains("fewer connections than configured"), "{}", dev.said);
     let [_, livez, metrics] = <[String; 3]>::try_from(dev.commands()).unwrap();
@@ -300,8 +282,7 @@ fn server_survives_file_descriptor_exhaustion() {
     );
     let run = |command: &str| {
         let mut shell = Command::new("sh");
-        let Output { stdout, .. } =
-            shell.current_dir(dir.path()).args(["-c", command]).output().unwrap();
+        let Output { stdout, .. } = shell.current_dir(dir.path()).args(["-c", command]).output().unwrap();
         String::from_utf8(stdout).unwrap()
     };
     assert_eq!(run(&curl), "405");
@@ -338,8 +319,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let url = dev.url("/convert");
     let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do curl -s --max-time 10 --cacert certs/dev/ca.crt -o /dev/null \
                   -w '%{http_code}\n' \"$0/[1-100]\" | sort | uniq -c; done";
-    let Output { stdout, .. } =
-        Command::new("sh").current_dir(dir.path()).args(["-c", script, &url]).output().unwrap();
+    let Output { stdout, .. } = Command::new("sh").current_dir(dir.path()).args(["-c", script, &url]).output().unwrap();
     let answered = String::from_utf8(stdout).unwrap();
     let counts: Vec<_> = answered.lines().map(str::trim).collect();
     assert_eq!(counts, ["100 404"; 12], "{answered}");

@@ -18,11 +18,8 @@ pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
                 return (stream, addr);
             }
             // The client gave up in the queue.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
-                ) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {
+            }
             // Out of descriptors or memory: the connection stays queued and accept would fail again at once. Existing
             // ones end and give theirs back.
             Err(error) => {

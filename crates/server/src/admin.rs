@@ -63,14 +63,10 @@ impl Admin {
 fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     if !matches!(path, "/livez" | "/metrics" | "/readyz") {
-        return text(
-            StatusCode::NOT_FOUND,
-            "no such path: use /livez, /metrics or /readyz\n".to_owned(),
-        );
+        return text(StatusCode::NOT_FOUND, "no such path: use /livez, /metrics or /readyz\n".to_owned());
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response =
-            text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use GET\n".to_owned());
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use GET\n".to_owned());
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
@@ -80,15 +76,10 @@ fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Respo
         _ => match metrics.text() {
             Ok(metrics) => {
                 let mut response = text(StatusCode::OK, metrics);
-                response
-                    .headers_mut()
-                    .insert(CONTENT_TYPE, HeaderValue::from_static(prometheus::TEXT_FORMAT));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(prometheus::TEXT_FORMAT));
                 response
             }
-            Err(error) => text(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                format!("failed to encode the metrics: {error}\n"),
-            ),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("failed to encode the metrics: {error}\n")),
         },
     }
 }
@@ -115,9 +106,7 @@ fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 
@@ -126,5 +115,4 @@ pub(super) const ADMIN_CONNECTIONS: usize = 64;
 
 /// A kubelet waits a second for the answer to a probe by default; nobody who has a question waits for ten to put it.
 /// Kept ones stay longer than the usual scrape interval, so that a scraper keeps its connection.
-const IDLE: IdleTimeouts =
-    IdleTimeouts { unproven: Duration::from_secs(10), kept: Duration::from_secs(90) };
+const IDLE: IdleTimeouts = IdleTimeouts { unproven: Duration::from_secs(10), kept: Duration::from_secs(90) };

@@ -294,8 +294,7 @@ mod tests {
     #[tokio::test]
     async fn who_keeps_memory_without_need_loses_it_to_those_who_need_it() {
         let (budget, requests) = budget(Duration::ZERO);
-        let (deciding, arriving, other) =
-            (budget.claim(&requests), budget.claim(&requests), budget.claim(&requests));
+        let (deciding, arriving, other) = (budget.claim(&requests), budget.claim(&requests), budget.claim(&requests));
         deciding.enter(Stage::Deciding);
         assert!(deciding.resize(3 * MIB) && arriving.resize(3 * MIB));
         assert!(!other.resize(2 * MIB));

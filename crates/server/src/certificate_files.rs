@@ -43,11 +43,7 @@ impl CertificateFiles {
     pub(super) fn look(&mut self) -> Found {
         // Before the files are read: what changes after that makes an event.
         let events = self.watch();
-        Found {
-            pair: load_pair(&self.paths),
-            client_ca: self.client_ca_file.as_deref().map(load_client_ca),
-            events,
-        }
+        Found { pair: load_pair(&self.paths), client_ca: self.client_ca_file.as_deref().map(load_client_ca), events }
     }
 
     fn watch(&mut self) -> Option<notify::Result<FileEvents>> {

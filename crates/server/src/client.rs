@@ -31,7 +31,5 @@ pub(super) fn is_allowed(certificate: &CertificateDer<'_>, names: &[String]) -> 
     }
     let certificate = Certificate::from_der(certificate);
     let name = certificate.and_then(|parsed| parsed.tbs_certificate().subject().common_name());
-    name.is_ok_and(|name| {
-        name.is_some_and(|name| names.iter().any(|allowed| *allowed == *name.value()))
-    })
+    name.is_ok_and(|name| name.is_some_and(|name| names.iter().any(|allowed| *allowed == *name.value())))
 }

@@ -110,8 +110,7 @@ where
     let mut leaving = false;
     let mut told = false;
     loop {
-        let Requests { under_way, any, proven, leave: asked, evicted, .. } =
-            *requests.borrow_and_update();
+        let Requests { under_way, any, proven, leave: asked, evicted, .. } = *requests.borrow_and_update();
         if evicted {
             return Ok(());
         }

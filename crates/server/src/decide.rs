@@ -19,9 +19,7 @@ impl Decide {
     /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
     /// threads at once; a panic in it is answered with 500 and leaves everything else alone.
     #[must_use]
-    pub fn new(
-        decide: impl Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
 

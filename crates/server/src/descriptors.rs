@@ -62,14 +62,9 @@ mod tests {
 
     #[test]
     fn some_are_kept_back() {
-        for (limit, webhooks, admin) in [
-            (1_048_576, 2048, 64),
-            (2144, 2048, 64),
-            (1024, 928, 64),
-            (128, 64, 32),
-            (40, 10, 10),
-            (1, 1, 1),
-        ] {
+        for (limit, webhooks, admin) in
+            [(1_048_576, 2048, 64), (2144, 2048, 64), (1024, 928, 64), (128, 64, 32), (40, 10, 10), (1, 1, 1)]
+        {
             let fit = Descriptors::within(limit, 2048, 64);
             assert_eq!(fit, Descriptors { webhooks, admin }, "{limit}");
         }

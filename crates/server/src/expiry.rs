@@ -57,9 +57,7 @@ mod tests {
             crossed(&leaf, 1_000_000 + lifetime - left)
         };
         let year = 365 * DAY;
-        for (left, stages) in
-            [(31 * DAY, 0), (30 * DAY, 1), (8 * DAY, 1), (7 * DAY, 2), (DAY, 3), (1, 3), (0, 4)]
-        {
+        for (left, stages) in [(31 * DAY, 0), (30 * DAY, 1), (8 * DAY, 1), (7 * DAY, 2), (DAY, 3), (1, 3), (0, 4)] {
             assert_eq!(at(year, left), stages, "{left}");
         }
         // Renewed every 16 hours.

@@ -22,9 +22,7 @@ pub(super) struct FileEvents {
 
 impl FileEvents {
     /// Watches the directories of some files, from this call on.
-    pub(super) fn of_directories<'a>(
-        files: impl Iterator<Item = &'a Path>,
-    ) -> notify::Result<Self> {
+    pub(super) fn of_directories<'a>(files: impl Iterator<Item = &'a Path>) -> notify::Result<Self> {
         // One place: a burst of events counts once (a kubelet's swap makes about seven).
         let (sender, receiver) = mpsc::channel(1);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -59,11 +57,7 @@ impl FileEvents {
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
-        EventKind::Any
-        | EventKind::Create(_)
-        | EventKind::Modify(_)
-        | EventKind::Other
-        | EventKind::Remove(_) => true,
+        EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Other | EventKind::Remove(_) => true,
     }
 }
 

@@ -107,17 +107,12 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, Certific
     };
     let leaf = Leaf::read(leaf).map_err(|source| malformed_at(1, source))?;
     let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
-    let key =
-        CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| {
-            match source {
-                rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-                    CertificateError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
-                }
-                source => {
-                    CertificateError::Refused { path: paths.cert.clone(), source: source.into() }
-                }
-            }
-        })?;
+    let key = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| match source {
+        rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            CertificateError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
+        }
+        source => CertificateError::Refused { path: paths.cert.clone(), source: source.into() },
+    })?;
     Ok(ServingPair { key: Arc::new(key), fingerprint, leaf })
 }
 

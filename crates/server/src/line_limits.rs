@@ -20,8 +20,7 @@ pub(super) enum Line {
 }
 
 impl Line {
-    const ALL: [Self; 6] =
-        [Self::Denied, Self::Failed, Self::Handshake, Self::Notice, Self::Panicked, Self::Refused];
+    const ALL: [Self; 6] = [Self::Denied, Self::Failed, Self::Handshake, Self::Notice, Self::Panicked, Self::Refused];
 
     /// The `kind` label of what is left out.
     const fn name(self) -> &'static str {

@@ -42,11 +42,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Accepts until the server closes, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
-        let places = Places::new(
-            self.max_connections,
-            IDLE_OF_A_PEER,
-            self.metrics.connections.evicted(WEBHOOKS),
-        );
+        let places = Places::new(self.max_connections, IDLE_OF_A_PEER, self.metrics.connections.evicted(WEBHOOKS));
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -89,10 +85,8 @@ impl Listener {
             };
             let session = tls.get_ref().1;
             let leaf = session.peer_certificates().and_then(<[_]>::first);
-            let certified = leaf.map(|leaf| Certified {
-                allowed: is_allowed(leaf, &client_names),
-                authorities: serving.authorities,
-            });
+            let certified = leaf
+                .map(|leaf| Certified { allowed: is_allowed(leaf, &client_names), authorities: serving.authorities });
             let peer = Peer { addr, certified };
             let protocol = match session.alpn_protocol() {
                 Some(HTTP2) => Protocol::Http2,

@@ -21,13 +21,7 @@ impl Log {
     }
 
     /// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
-    pub(super) fn reply(
-        &self,
-        webhook: &'static str,
-        peer: SocketAddr,
-        reply: &Reply,
-        took: Duration,
-    ) {
+    pub(super) fn reply(&self, webhook: &'static str, peer: SocketAddr, reply: &Reply, took: Duration) {
         let outcome = outcome_name(reply.outcome);
         // Not `message`: a JSON line has that already, for what happened.
         let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
@@ -45,24 +39,12 @@ impl Log {
             }
         }
         for notice in reply.notices.iter().filter(|_| self.0.allow(Line::Notice)) {
-            tracing::info!(
-                webhook,
-                uid = uid(),
-                event = notice.event,
-                object = printable(&notice.object),
-                "notice"
-            );
+            tracing::info!(webhook, uid = uid(), event = notice.event, object = printable(&notice.object), "notice");
         }
     }
 
     /// A request that got no review. Overload is counted, not written down line by line: that would add to it.
-    pub(super) fn refusal(
-        &self,
-        webhook: &'static str,
-        peer: SocketAddr,
-        refusal: &Refusal,
-        took: Duration,
-    ) {
+    pub(super) fn refusal(&self, webhook: &'static str, peer: SocketAddr, refusal: &Refusal, took: Duration) {
         let code = refusal.status().as_u16();
         match refusal {
             Refusal::Panic { message } if self.0.allow(Line::Panicked) => {
@@ -117,9 +99,7 @@ fn printable(text: &str) -> String {
             break;
         }
         // U+2028 and the bidirectional controls break or reorder lines without being control characters.
-        if c.is_control()
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        {
+        if c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             // Writing to a String cannot fail.
             let _ = write!(result, "{}", c.escape_default());
         } else {

@@ -35,9 +35,7 @@ impl LogQueue {
         let lost = LogMetrics::lost_lines().map_err(io::Error::other)?;
         let (entries, queue) = sync_channel(LINES);
         let said = lost.clone();
-        thread::Builder::new()
-            .name("log".to_owned())
-            .spawn(move || write_all(sink, &queue, &said))?;
+        thread::Builder::new().name("log".to_owned()).spawn(move || write_all(sink, &queue, &said))?;
         Ok(Self { entries, lost })
     }
 
@@ -55,8 +53,7 @@ impl LogQueue {
             thread::sleep(Duration::from_millis(5));
         }
         // Out of time or not, there is nothing more to do.
-        let _: Result<(), RecvTimeoutError> =
-            wait.recv_timeout(most.saturating_sub(began.elapsed()));
+        let _: Result<(), RecvTimeoutError> = wait.recv_timeout(most.saturating_sub(began.elapsed()));
     }
 
     /// For the metrics of a server.

@@ -40,11 +40,7 @@ impl Memory {
     #[must_use]
     pub fn limit(self) -> u64 {
         let connections = CONNECTION.saturating_mul(self.connections as u64);
-        PROCESS
-            .saturating_add(connections)
-            .saturating_add(self.budget)
-            .div_ceil(7)
-            .saturating_mul(8)
+        PROCESS.saturating_add(connections).saturating_add(self.budget).div_ceil(7).saturating_mul(8)
     }
 
     /// 64 MiB: below that, little is left for requests.

@@ -209,9 +209,7 @@ impl Drop for Place {
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-        }
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
     }
 }
 
@@ -244,8 +242,7 @@ mod tests {
     #[test]
     fn the_oldest_that_never_asked_makes_room() {
         let places = places(4, 10);
-        let [kept, first, second, fresh] =
-            [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
+        let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
         ask(&kept);
         assert!(places.take(GOOD).is_none() && places.take(GOOD).is_none(), "one at a time");
         assert_eq!([&kept, &first, &second, &fresh].map(is_evicted), [false, true, false, false]);

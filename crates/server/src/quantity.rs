@@ -26,8 +26,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let mut total = Duration::ZERO;
     let mut rest = text;
     loop {
-        let digits =
-            rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(QuantityError::Duration)?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(QuantityError::Duration)?;
         let (number, tail) = rest.split_at(digits);
         let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
         let (unit, after) = tail.split_at(unit_len);
@@ -41,8 +40,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
             _ => return Err(QuantityError::Duration),
         };
         let number: f64 = number.parse().map_err(|_| QuantityError::Duration)?;
-        let part =
-            Duration::try_from_secs_f64(number * seconds).map_err(|_| QuantityError::Duration)?;
+        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| QuantityError::Duration)?;
         total = total.checked_add(part).ok_or(QuantityError::Duration)?;
         if after.is_empty() {
             return Ok(total);
@@ -78,14 +76,9 @@ mod tests {
 
     #[test]
     fn durations_as_go_writes_them() {
-        for (text, millis) in [
-            ("0", 0),
-            ("30s", 30_000),
-            ("1m30s", 90_000),
-            ("1.5s", 1_500),
-            ("250ms", 250),
-            ("1h0m0.5s", 3_600_500),
-        ] {
+        for (text, millis) in
+            [("0", 0), ("30s", 30_000), ("1m30s", 90_000), ("1.5s", 1_500), ("250ms", 250), ("1h0m0.5s", 3_600_500)]
+        {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for text in ["", "30", "s", "-1s", "1x", "1s2", "1..2s", "99999999999999999999h"] {
@@ -95,9 +88,7 @@ mod tests {
 
     #[test]
     fn sizes_as_kubernetes_writes_them() {
-        for (text, bytes) in
-            [("0", 0), ("1024", 1024), ("64Mi", 64 << 20), ("8M", 8_000_000), ("1Gi", 1 << 30)]
-        {
+        for (text, bytes) in [("0", 0), ("1024", 1024), ("64Mi", 64 << 20), ("8M", 8_000_000), ("1Gi", 1 << 30)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "Mi", "-1", "1.5Mi", "1mi", "99999999999Gi"] {

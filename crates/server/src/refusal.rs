@@ -46,9 +46,7 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::BadReview(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
-            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting => StatusCode::SERVICE_UNAVAILABLE,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::Expired => StatusCode::GATEWAY_TIMEOUT,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,

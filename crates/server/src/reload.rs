@@ -61,25 +61,17 @@ impl Reloader {
             tracing::warn!(error = %unfit(reason), "no client will take the certificate");
         }
         let client_ca = client_ca.transpose().map_err(|source| ServeError::ClientCa { source })?;
-        let config =
-            server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
-                .map_err(|source| ServeError::Pair { source })?;
+        let config = server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
+            .map_err(|source| ServeError::Pair { source })?;
         metrics.certificates.serving(pair.leaf.not_after);
         metrics.certificates.looked(now());
-        tracing::info!(
-            fingerprint = pair.fingerprint,
-            expires = pair.leaf.expires,
-            "certificate loaded"
-        );
+        tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate loaded");
         let mut this = Self {
             paths,
             client_ca_file,
             pair,
             client_ca,
-            serving: Arc::new(ArcSwap::from_pointee(Serving {
-                config: Arc::new(config),
-                authorities: 0,
-            })),
+            serving: Arc::new(ArcSwap::from_pointee(Serving { config: Arc::new(config), authorities: 0 })),
             metrics,
             reader: FileReader::start(files).map_err(|source| ServeError::Thread { source })?,
             events: FileEvents::none(),
@@ -151,11 +143,7 @@ impl Reloader {
             None => None,
         };
         if pair != self.pair || client_ca != self.client_ca {
-            match server_config(
-                &self.paths,
-                &pair,
-                self.client_ca_file.as_deref().zip(client_ca.as_ref()),
-            ) {
+            match server_config(&self.paths, &pair, self.client_ca_file.as_deref().zip(client_ca.as_ref())) {
                 Ok(config) => {
                     let changed = u64::from(client_ca != self.client_ca);
                     let authorities = self.serving.load().authorities + changed;
@@ -163,11 +151,7 @@ impl Reloader {
                     self.serving.store(Arc::new(serving));
                     self.metrics.certificates.serving(pair.leaf.not_after);
                     self.metrics.certificates.reloaded();
-                    tracing::info!(
-                        fingerprint = pair.fingerprint,
-                        expires = pair.leaf.expires,
-                        "certificate reloaded"
-                    );
+                    tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate reloaded");
                     self.pair = pair;
                     self.client_ca = client_ca;
                 }
@@ -180,9 +164,9 @@ impl Reloader {
     /// What is served already is served on, whatever the time: there is nothing better.
     fn judged(&self, pair: ServingPair) -> Result<ServingPair, CertificateError> {
         if pair != self.pair {
-            pair.leaf.judge_succession(&self.pair.leaf, now()).map_err(|reason| {
-                CertificateError::Unfit { path: self.paths.cert.clone(), reason }
-            })?;
+            pair.leaf
+                .judge_succession(&self.pair.leaf, now())
+                .map_err(|reason| CertificateError::Unfit { path: self.paths.cert.clone(), reason })?;
         }
         Ok(pair)
     }

@@ -27,15 +27,7 @@ pub(super) struct Requests {
 impl Default for Requests {
     fn default() -> Self {
         let since = Instant::now();
-        Self {
-            under_way: 0,
-            arriving: 0,
-            any: false,
-            proven: false,
-            since,
-            leave: false,
-            evicted: false,
-        }
+        Self { under_way: 0, arriving: 0, any: false, proven: false, since, leave: false, evicted: false }
     }
 }
 

@@ -117,8 +117,7 @@ impl Routes {
             }
         };
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
-        if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11
-        {
+        if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11 {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let seconds = call.started.elapsed().as_secs_f64();
@@ -216,8 +215,7 @@ fn endpoint(path: &str) -> Option<Endpoint> {
 /// API servers send exactly `application/json` and never an encoding.
 fn is_json(headers: &HeaderMap) -> bool {
     let plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-    let content_type =
-        headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     plain && essence.eq_ignore_ascii_case("application/json")
 }

@@ -123,12 +123,7 @@ impl Bound {
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
-        let admin = Admin {
-            socket: admin,
-            lifecycle: lifecycle.clone(),
-            metrics,
-            max_connections: descriptors.admin,
-        };
+        let admin = Admin { socket: admin, lifecycle: lifecycle.clone(), metrics, max_connections: descriptors.admin };
         background.spawn(async move { limits.report().await });
         background.spawn(budget.write_deadline(options.write_timeout));
         background.spawn(admin.run());
@@ -143,11 +138,7 @@ impl Bound {
     }
 }
 
-async fn drain(
-    options: &Options,
-    lifecycle: &Lifecycle,
-    mut serving: JoinSet<()>,
-) -> Result<(), ServeError> {
+async fn drain(options: &Options, lifecycle: &Lifecycle, mut serving: JoinSet<()>) -> Result<(), ServeError> {
     let Options { lame_duck, shutdown_grace: grace, .. } = *options;
     if !lame_duck.is_zero() {
         tracing::info!(pause = ?lame_duck, "not ready any more, still serving while endpoints are updated");

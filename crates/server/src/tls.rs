@@ -34,10 +34,9 @@ pub(super) fn load_client_ca(path: &Path) -> Result<ClientCa, CertificateError> 
 fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore, CertificateError> {
     let mut roots = RootCertStore::empty();
     for authority in authorities {
-        roots.add(authority.clone()).map_err(|source| CertificateError::Refused {
-            path: path.to_owned(),
-            source: source.into(),
-        })?;
+        roots
+            .add(authority.clone())
+            .map_err(|source| CertificateError::Refused { path: path.to_owned(), source: source.into() })?;
     }
     Ok(roots)
 }
@@ -57,14 +56,9 @@ pub(super) fn server_config(
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&TLS13, &TLS12])
-        .map_err(|source| CertificateError::Refused {
-            path: paths.cert.clone(),
-            source: source.into(),
-        })?;
+        .map_err(|source| CertificateError::Refused { path: paths.cert.clone(), source: source.into() })?;
     let builder = match client_ca {
-        Some((path, authorities)) => {
-            builder.with_client_cert_verifier(verifier(path, authorities, provider)?)
-        }
+        Some((path, authorities)) => builder.with_client_cert_verifier(verifier(path, authorities, provider)?),
         None => builder.with_no_client_auth(),
     };
     let key = CertifiedKey::new(pair.key.cert.clone(), Arc::clone(&pair.key.key));
@@ -86,10 +80,7 @@ fn verifier(
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
         .allow_unauthenticated()
         .build()
-        .map_err(|source| CertificateError::Verifier {
-            path: path.to_owned(),
-            source: source.into(),
-        })
+        .map_err(|source| CertificateError::Verifier { path: path.to_owned(), source: source.into() })
 }
 
 /// The ALPN name of HTTP/2.

@@ -35,12 +35,11 @@ pub(crate) struct ConvertArgs {
 /// Converts objects as the webhook does. All of them, or none is written.
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
-    let converted = args.files.decide(EXAMPLE, |object| {
-        match args.keep_unknown && kind_of(&webhook, object).is_err() {
+    let converted =
+        args.files.decide(EXAMPLE, |object| match args.keep_unknown && kind_of(&webhook, object).is_err() {
             true => Converted::unchanged(object),
             false => convert(&webhook, object, &args.to, args.explain),
-        }
-    })?;
+        })?;
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);
     };

@@ -21,12 +21,7 @@ impl Converted {
 
 /// Converts an object as the webhook does. As in `kubectl convert --output-version`, the group may stand before the
 /// version.
-pub(super) fn convert(
-    webhook: &Webhook,
-    object: &Object,
-    version: &str,
-    explain: bool,
-) -> Result<Converted, String> {
+pub(super) fn convert(webhook: &Webhook, object: &Object, version: &str, explain: bool) -> Result<Converted, String> {
     let kind = kind_of(webhook, object)?;
     let without_group = version.strip_prefix(kind.group()).and_then(|rest| rest.strip_prefix('/'));
     let to = without_group.unwrap_or(version);

@@ -56,8 +56,7 @@ fn row(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),
         fields => {
-            let fields =
-                fields.iter().map(|(field, value)| format!("{field}: {}", table::cell(value)));
+            let fields = fields.iter().map(|(field, value)| format!("{field}: {}", table::cell(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
     };

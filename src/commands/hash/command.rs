@@ -43,11 +43,9 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
     let Some(hashed) = args.files.decide(EXAMPLE, |object| hash(&webhook, object))? else {
         return Ok(ExitCode::FAILURE);
     };
-    let hashed =
-        hashed.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
-    let values = hashed.map(|(object, hashed)| {
-        (text(object, hashed, args.explain), json(object, hashed, args.explain))
-    });
+    let hashed = hashed.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
+    let values =
+        hashed.map(|(object, hashed)| (text(object, hashed, args.explain), json(object, hashed, args.explain)));
     output::data(&args.output.write_all(values.collect()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -57,8 +55,7 @@ fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
     let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
     if explain {
         text.push_str(&format!("  made of these fields at {version}, by recipe {HASH_SCHEMA}:\n"));
-        let rows: Vec<[String; 2]> =
-            preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
+        let rows: Vec<[String; 2]> = preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
         for line in table(["FIELD", "VALUE"], &rows).lines() {
             text.push_str(&format!("    {line}\n"));
         }

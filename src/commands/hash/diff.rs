@@ -31,22 +31,13 @@ pub(crate) struct DiffArgs {
 /// Compares what two hashes are made of. As with diff(1), trouble is exit code 2, so that 1 means one thing.
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if args.a == Path::new("-") && args.b == Path::new("-") {
-        return Err(Usage(
-            "stdin can be read once only: name a file for one of the two".to_owned(),
-        )
-        .into());
+        return Err(Usage("stdin can be read once only: name a file for one of the two".to_owned()).into());
     }
     let trouble = |error: anyhow::Error| Usage(format!("{error:#}"));
     let webhook = args.kinds.webhook().map_err(trouble)?;
-    let (a, b) =
-        (read(&webhook, &args.a).map_err(trouble)?, read(&webhook, &args.b).map_err(trouble)?);
+    let (a, b) = (read(&webhook, &args.a).map_err(trouble)?, read(&webhook, &args.b).map_err(trouble)?);
     if (&a.object.kind, a.object.group()) != (&b.object.kind, b.object.group()) {
-        return Err(Usage(format!(
-            "{} and {} are of different kinds",
-            a.object.label(),
-            b.object.label()
-        ))
-        .into());
+        return Err(Usage(format!("{} and {} are of different kinds", a.object.label(), b.object.label())).into());
     }
     let changes = changes(fields(&a), fields(&b));
     let same = a.hashed.preimage.hash() == b.hashed.preimage.hash();
@@ -102,8 +93,7 @@ fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
     match json {
         Json::Object(members) if !members.is_empty() => {
             for (name, value) in members {
-                let plain =
-                    name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+                let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
                 let path = match (path.is_empty(), plain) {
                     (true, true) => name.clone(),
                     (false, true) => format!("{path}.{name}"),
@@ -134,8 +124,7 @@ fn changes(mut a: BTreeMap<String, String>, mut b: BTreeMap<String, String>) -> 
 
 fn text(a: &Side, b: &Side, changes: &[Change]) -> String {
     let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), cell);
-    let rows: Vec<[String; 3]> =
-        changes.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
+    let rows: Vec<[String; 3]> = changes.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
     format!(
         "a: {}  {}\nb: {}  {}\n{}",
         a.hashed.preimage.hash(),
@@ -151,11 +140,7 @@ fn json(a: &Side, b: &Side, changes: &[Change]) -> Json {
         value.as_deref().map_or(Json::Null, |json| Json::from_json(json).unwrap_or(Json::Null))
     };
     let changes = changes.iter().map(|change| {
-        Json::object([
-            ("field", Json::string(&change.field)),
-            ("a", value(&change.old)),
-            ("b", value(&change.new)),
-        ])
+        Json::object([("field", Json::string(&change.field)), ("a", value(&change.old)), ("b", value(&change.new))])
     });
     Json::object([
         ("a", Json::string(a.hashed.preimage.hash())),

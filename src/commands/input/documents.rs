@@ -40,13 +40,11 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
 }
 
 fn document(place: String, json: Json) -> Result<Document, Vec<String>> {
-    let is_list =
-        json.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
+    let is_list = json.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
     match json.get("items") {
         Some(Json::Array(items)) if is_list => {
             let items = (1..).zip(items);
-            let items =
-                items.map(|(index, item)| Object::read(format!("{place}, item {index}"), item));
+            let items = items.map(|(index, item)| Object::read(format!("{place}, item {index}"), item));
             let (good, bad): (Vec<_>, Vec<_>) = items.partition(Result::is_ok);
             if bad.is_empty() {
                 Ok(Document::List { items: good.into_iter().flatten().collect(), list: json })
@@ -113,10 +111,7 @@ fn pieces(text: &str) -> Vec<(u64, &str)> {
         at += content.len();
     }
     let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([text.len()]);
-    let pieces = starts
-        .iter()
-        .zip(ends)
-        .filter_map(|((line, start), end)| Some((*line, text.get(*start..end)?)));
+    let pieces = starts.iter().zip(ends).filter_map(|((line, start), end)| Some((*line, text.get(*start..end)?)));
     let says_something = |text: &str| {
         let mut lines = text.lines().map(|line| line.strip_prefix("---").unwrap_or(line).trim());
         lines.any(|line| !(line.is_empty() || line.starts_with('#') || line == "..."))

@@ -35,18 +35,13 @@ impl Object {
     /// Takes out what an object is called.
     pub(super) fn read(place: String, json: &Json) -> Result<Self, String> {
         let Json::Object(_) = json else {
-            return Err(format!(
-                "{place}: not an object: a Kubernetes object is a map with apiVersion and kind"
-            ));
+            return Err(format!("{place}: not an object: a Kubernetes object is a map with apiVersion and kind"));
         };
-        let string =
-            |name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
-        let in_metadata =
-            |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
+        let string = |name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let in_metadata = |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
         let name = in_metadata("name").map(str::to_owned);
         let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
-        let missing: Vec<&str> =
-            ["apiVersion", "kind"].into_iter().filter(|name| string(name).is_none()).collect();
+        let missing: Vec<&str> = ["apiVersion", "kind"].into_iter().filter(|name| string(name).is_none()).collect();
         let (Some(api_version), Some(kind)) = (string("apiVersion"), string("kind")) else {
             let named = name.map(|name| format!(" (metadata.name: {name})")).unwrap_or_default();
             return Err(format!(

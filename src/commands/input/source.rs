@@ -22,24 +22,18 @@ impl Source {
 /// The YAML and JSON files of a directory, in the order of their names. Directories in it are passed over, and hidden
 /// files, which is what a mounted ConfigMap keeps its versions in.
 pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory)
-        .with_context(|| format!("failed to read {}", directory.display()))?;
+    let entries = fs::read_dir(directory).with_context(|| format!("failed to read {}", directory.display()))?;
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.with_context(|| format!("failed to read {}", directory.display()))?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let ours = path
-            .extension()
-            .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours));
+        let ours =
+            path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours));
         if ours && !hidden && path.is_file() {
             files.push(path);
         }
     }
-    anyhow::ensure!(
-        !files.is_empty(),
-        "{}: no .yaml, .yml or .json file in this directory",
-        directory.display()
-    );
+    anyhow::ensure!(!files.is_empty(), "{}: no .yaml, .yml or .json file in this directory", directory.display());
     files.sort();
     Ok(files)
 }

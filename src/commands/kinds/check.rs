@@ -40,33 +40,25 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         }
     }
     output::text(&good)?;
-    let plural =
-        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let plural = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     if bad == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    talk(&format!(
-        "{} in {bad} of {}",
-        plural(problems, "problem"),
-        plural(files.len(), "definition")
-    ));
+    talk(&format!("{} in {bad} of {}", plural(problems, "problem"), plural(files.len(), "definition")));
     Ok(ExitCode::FAILURE)
 }
 
 /// The files of a directory that say they are definitions, and those that nobody can tell of.
 fn definitions(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = input::in_directory(directory)?;
-    files.retain(|file| {
-        fs::read_to_string(file).map_or(true, |text| text.contains(definition::KIND))
-    });
+    files.retain(|file| fs::read_to_string(file).map_or(true, |text| text.contains(definition::KIND)));
     anyhow::ensure!(!files.is_empty(), "{}: no definition in this directory", directory.display());
     Ok(files)
 }
 
 fn checked(file: &Path) -> Result<Known, Vec<String>> {
     let source = input::read(file).map_err(|error| vec![format!("{error:#}")])?;
-    kinds_dir::read(file, source)
-        .map_err(|bad| bad.problems.iter().map(ToString::to_string).collect())
+    kinds_dir::read(file, source).map_err(|bad| bad.problems.iter().map(ToString::to_string).collect())
 }
 
 fn understood(known: &Known) -> String {

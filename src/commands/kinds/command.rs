@@ -72,10 +72,7 @@ fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         Some(format) => format.write(&Json::Array(all.iter().map(json).collect())),
         None => {
             let rows: Vec<[String; 8]> = all.iter().map(row).collect();
-            table(
-                ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"],
-                &rows,
-            )
+            table(["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
         }
     })?;
     Ok(ExitCode::SUCCESS)

@@ -31,29 +31,14 @@ pub(crate) struct ServeArgs {
     pub(crate) admin_listen: Option<SocketAddr>,
 
     /// Certificate to serve, PEM, leaf first. Read again whenever it changes, no restart needed.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "POINTSMAN_TLS_CERT_FILE",
-        help_heading = "Certificates"
-    )]
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_CERT_FILE", help_heading = "Certificates")]
     pub(crate) tls_cert_file: Option<PathBuf>,
     /// Its private key, PEM.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "POINTSMAN_TLS_PRIVATE_KEY_FILE",
-        help_heading = "Certificates"
-    )]
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_PRIVATE_KEY_FILE", help_heading = "Certificates")]
     pub(crate) tls_private_key_file: Option<PathBuf>,
     /// Authorities of client certificates, PEM. With it, /mutate and /validate answer 401 to callers without one;
     /// /convert never asks, because API servers convert anonymously.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "POINTSMAN_CLIENT_CA_FILE",
-        help_heading = "Certificates"
-    )]
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_CLIENT_CA_FILE", help_heading = "Certificates")]
     pub(crate) client_ca_file: Option<PathBuf>,
     /// Common names of client certificates that /mutate and /validate are for; without it, any that --client-ca-file
     /// vouches for.

@@ -100,8 +100,7 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
 /// Threads as the CPU limit allows: with one core, a second thread only adds hand-overs.
 fn runtime() -> io::Result<Runtime> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut builder =
-        if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let mut builder = if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     // Large bodies are decided there, which is work for a core and not waiting: more threads than cores make all of
     // them late. Two more look after files.
     builder.enable_all().max_blocking_threads(cores + 2).build()

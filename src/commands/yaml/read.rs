@@ -60,9 +60,7 @@ enum Scanned {
 /// Takes the text of numbers from the source, where JSON can say it.
 fn resolve(scanned: Spanned<Scanned>, source: &str) -> Json {
     match scanned.value {
-        Scanned::Array(items) => {
-            Json::Array(items.into_iter().map(|item| resolve(item, source)).collect())
-        }
+        Scanned::Array(items) => Json::Array(items.into_iter().map(|item| resolve(item, source)).collect()),
         Scanned::Object(members) => {
             let resolved = |(name, value)| (name, resolve(value, source));
             Json::Object(members.into_iter().map(resolved).collect())
@@ -119,11 +117,7 @@ impl<'de> Visitor<'de> for ScannedVisitor {
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Scanned, E> {
         // `{}` writes whole numbers without a fraction, as kubectl does for `08`.
-        let value = if value.abs() < 1e15 {
-            value.to_string()
-        } else {
-            serde_json::Value::from(value).to_string()
-        };
+        let value = if value.abs() < 1e15 { value.to_string() } else { serde_json::Value::from(value).to_string() };
         Ok(Scanned::Scalar(Json::Number(value)))
     }
 

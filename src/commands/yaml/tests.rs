@@ -23,11 +23,9 @@ fn numbers_are_text() {
         "1.00000000000000000001",
         "123456789012345678901234567890.5",
     ] {
-        let yaml =
-            format!("a: {number} # why\nb: [{number}, x]\nc:\n- {number}\nd: &n {number}\ne: *n\n");
-        let wanted = format!(
-            "{{\"a\":{number},\"b\":[{number},\"x\"],\"c\":[{number}],\"d\":{number},\"e\":{number}}}"
-        );
+        let yaml = format!("a: {number} # why\nb: [{number}, x]\nc:\n- {number}\nd: &n {number}\ne: *n\n");
+        let wanted =
+            format!("{{\"a\":{number},\"b\":[{number},\"x\"],\"c\":[{number}],\"d\":{number},\"e\":{number}}}");
         assert_eq!(json(&yaml), wanted);
         assert_eq!(json(&write(&Json::from_json(&wanted).unwrap())), wanted);
     }
@@ -44,33 +42,15 @@ fn number_at_the_root() -> &'static str {
 
 #[test]
 fn strings_stay_strings() {
-    for text in [
-        "no",
-        "0777",
-        "1e3",
-        "2026-01-01",
-        "null",
-        "~",
-        "",
-        "true",
-        "1.0",
-        "0x10",
-        "a: b",
-        "- a",
-        "#a",
-        "<<",
-        "=",
-    ] {
-        let value =
-            Json::object([("a", Json::string(text)), ("b", Json::Array(vec![Json::string(text)]))]);
+    for text in
+        ["no", "0777", "1e3", "2026-01-01", "null", "~", "", "true", "1.0", "0x10", "a: b", "- a", "#a", "<<", "="]
+    {
+        let value = Json::object([("a", Json::string(text)), ("b", Json::Array(vec![Json::string(text)]))]);
         let yaml = write(&value);
         assert_eq!(yaml, format!("a: {0}\nb:\n- {0}\n", quoted(text)));
         assert_eq!(read(&yaml).unwrap(), value);
     }
-    assert_eq!(
-        json("a: \"no\"\nb: '0777'\nc: 2026-01-01\n"),
-        r#"{"a":"no","b":"0777","c":"2026-01-01"}"#
-    );
+    assert_eq!(json("a: \"no\"\nb: '0777'\nc: 2026-01-01\n"), r#"{"a":"no","b":"0777","c":"2026-01-01"}"#);
 }
 
 #[test]
@@ -96,9 +76,7 @@ metadata:
 
 #[test]
 fn what_json_cannot_say_is_refused_with_its_line() {
-    for (yaml, line) in
-        [("a: 1\nb: .inf\n", 2), ("a: 1\na: 2\n", 2), ("a: [\n", 1), ("a: 1\n b: 2\n", 2)]
-    {
+    for (yaml, line) in [("a: 1\nb: .inf\n", 2), ("a: 1\na: 2\n", 2), ("a: [\n", 1), ("a: 1\n b: 2\n", 2)] {
         let error = read(yaml).unwrap_err();
         assert_eq!(error.line, Some(line), "{yaml}: {}", error.message);
     }

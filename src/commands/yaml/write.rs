@@ -51,9 +51,7 @@ fn write_list(out: &mut String, items: &[Json], indent: usize, inline: bool) {
         }
         out.push_str("- ");
         match item {
-            Json::Object(members) if !members.is_empty() => {
-                write_map(out, members, indent + 2, true)
-            }
+            Json::Object(members) if !members.is_empty() => write_map(out, members, indent + 2, true),
             Json::Array(items) if !items.is_empty() => write_list(out, items, indent + 2, true),
             scalar => {
                 write_scalar(out, scalar, indent + 2);
@@ -82,8 +80,7 @@ fn write_scalar(out: &mut String, json: &Json, indent: usize) {
 /// Whether a string is read as that string without quotes, by readers of YAML 1.1 and 1.2.
 fn is_plain(text: &str) -> bool {
     let options: SerializerOptions = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    serde_saphyr::to_string_with_options(&text, options)
-        .is_ok_and(|yaml| yaml.strip_suffix('\n') == Some(text))
+    serde_saphyr::to_string_with_options(&text, options).is_ok_and(|yaml| yaml.strip_suffix('\n') == Some(text))
 }
 
 fn is_plain_key(name: &str) -> bool {
@@ -97,9 +94,7 @@ fn is_literal(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\t', '\n'])
         && text.chars().all(|c| c == '\n' || is_printable(c))
-        && text
-            .lines()
-            .all(|line| line.is_empty() || !line.ends_with([' ', '\t']) && !line.starts_with('\t'))
+        && text.lines().all(|line| line.is_empty() || !line.ends_with([' ', '\t']) && !line.starts_with('\t'))
 }
 
 /// Writes a block without its last line end, which the caller writes.
@@ -123,8 +118,7 @@ fn write_literal(out: &mut String, text: &str, indent: usize) {
 
 /// Characters that YAML readers take as they are and people can see.
 fn is_printable(c: char) -> bool {
-    !(c.is_control() && c != '\t'
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
+    !(c.is_control() && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
 /// A string in double quotes: a JSON string, and what only JSON reads unescaped escaped as well.

@@ -20,13 +20,7 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    pub(crate) fn start(
-        assets: &Assets,
-        etcd: &Etcd,
-        dir: &Path,
-        logs: &Path,
-        extra: &[&str],
-    ) -> Self {
+    pub(crate) fn start(assets: &Assets, etcd: &Etcd, dir: &Path, logs: &Path, extra: &[&str]) -> Self {
         let (private, public) = pki::signing_key();
         fs::write(dir.join("sa.key"), private).unwrap();
         fs::write(dir.join("sa.pub"), public).unwrap();

@@ -118,12 +118,7 @@ impl Client {
         })
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<(&str, String)>,
-    ) -> Response<Incoming> {
+    async fn send(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Response<Incoming> {
         let mut sender = self.connected().await;
         let (form, body) = body.unwrap_or(("application/json", String::new()));
         let request = Request::builder()

@@ -20,8 +20,7 @@ pub(crate) struct Etcd {
 impl Etcd {
     pub(crate) fn start(assets: &Assets, dir: &Path, logs: &Path) -> Self {
         let (port, peer) = (free_port(), free_port());
-        let (client, peer) =
-            (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer}"));
+        let (client, peer) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer}"));
         let args = [
             format!("--data-dir={}", dir.join("etcd").display()),
             format!("--listen-client-urls={client}"),

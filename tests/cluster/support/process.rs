@@ -93,12 +93,7 @@ impl Drop for Process {
 /// kills them and removes
 /// their directories. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
 static WATCHDOG: LazyLock<Mutex<Child>> = LazyLock::new(|| {
-    let child = Command::new("sh")
-        .args(["-c", WATCH])
-        .stdin(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .unwrap();
+    let child = Command::new("sh").args(["-c", WATCH]).stdin(Stdio::piped()).process_group(0).spawn().unwrap();
     Mutex::new(child)
 });
 
@@ -143,11 +138,7 @@ pub(crate) fn free_port() -> u16 {
 ///
 /// # Panics
 /// When there is none in time, with what was waited for.
-pub(crate) fn eventually<T>(
-    what: &str,
-    patience: Duration,
-    mut ask: impl FnMut() -> Option<T>,
-) -> T {
+pub(crate) fn eventually<T>(what: &str, patience: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + patience;
     loop {
         if let Some(answer) = ask() {

@@ -34,13 +34,7 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(
-        bed: &'a Bed,
-        sample: &'static Sample,
-        name: &str,
-        group: Option<&str>,
-        log: PathBuf,
-    ) -> Self {
+    pub(crate) fn new(bed: &'a Bed, sample: &'static Sample, name: &str, group: Option<&str>, log: PathBuf) -> Self {
         let ns = name.to_owned();
         let group = group.map_or_else(|| format!("{ns}.example.com"), str::to_owned);
         let dir = bed.dir.path().join(&ns);
@@ -48,8 +42,7 @@ impl<'a> Scene<'a> {
         let names = ["localhost", "127.0.0.1", &format!("pointsman.{ns}.svc")].map(str::to_owned);
         let (cert, key) = write_pair(&dir, &bed.authority.issue(&names));
         let (kinds, port) = (dir.join("kinds"), free_port());
-        let setup =
-            Setup { cert, key, kinds, log, host: "127.0.0.1".to_owned(), port, flags: Vec::new() };
+        let setup = Setup { cert, key, kinds, log, host: "127.0.0.1".to_owned(), port, flags: Vec::new() };
         let scene = Self {
             bed,
             sample,

@@ -47,8 +47,7 @@ impl<'a> SideBySide<'a> {
             fs::create_dir_all(&dir).unwrap();
             let names = [format!("{name}.{}.svc", scene.ns)];
             let (cert, key) = write_pair(&dir, &scene.bed.authority.issue(&names));
-            let mut flags =
-                vec![format!("--controller-version={version}"), format!("--served-versions={all}")];
+            let mut flags = vec![format!("--controller-version={version}"), format!("--served-versions={all}")];
             flags.extend((index == 0).then(|| "--default-version".to_owned()));
             flags.extend(more.iter().map(|flag| (*flag).to_owned()));
             let log = scene.setup.log.with_extension(format!("{version}.log"));
@@ -147,17 +146,11 @@ impl<'a> SideBySide<'a> {
                 let (webhook, outcome) = answer.split_once(' ').unwrap();
                 if more > 0 && webhook != "convert" {
                     let list = webhooks.entry(webhook.to_owned()).or_default();
-                    list.push(if more > 1 {
-                        format!("{outcome} x{more}")
-                    } else {
-                        outcome.to_owned()
-                    });
+                    list.push(if more > 1 { format!("{outcome} x{more}") } else { outcome.to_owned() });
                 }
             }
-            let webhooks: Vec<String> = webhooks
-                .into_iter()
-                .map(|(webhook, outcomes)| format!("{webhook} {}", outcomes.join("+")))
-                .collect();
+            let webhooks: Vec<String> =
+                webhooks.into_iter().map(|(webhook, outcomes)| format!("{webhook} {}", outcomes.join("+"))).collect();
             if !webhooks.is_empty() {
                 said.push(format!("{}: {}", letter(server.version), webhooks.join(", ")));
             }

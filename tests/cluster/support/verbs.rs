@@ -41,13 +41,7 @@ impl Scene<'_> {
         self.call(Method::PATCH, &path, body)
     }
 
-    pub(crate) fn force_apply(
-        &self,
-        version: &str,
-        name: &str,
-        object: &Value,
-        as_: &str,
-    ) -> Answer {
+    pub(crate) fn force_apply(&self, version: &str, name: &str, object: &Value, as_: &str) -> Answer {
         self.apply(version, name, object, &format!("{as_}&force=true"))
     }
 

@@ -17,9 +17,9 @@ fn fixtures() -> Vec<String> {
 /// Everything of `less` is in `more`, with the same values.
 fn contains(more: &Value, less: &Value) -> bool {
     match (more, less) {
-        (Value::Object(more), Value::Object(less)) => less
-            .iter()
-            .all(|(name, value)| more.get(name).is_some_and(|other| contains(other, value))),
+        (Value::Object(more), Value::Object(less)) => {
+            less.iter().all(|(name, value)| more.get(name).is_some_and(|other| contains(other, value)))
+        }
         _ => more == less,
     }
 }
@@ -47,29 +47,17 @@ fn directories_and_lists_are_converted() {
     assert_eq!(yaml.matches("\n---\n").count(), fixtures().len() - 1);
     assert!(!yaml.contains("/v1alpha1\n"));
 
-    let list =
-        pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures", "-o", "json"])
-            .data();
+    let list = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures", "-o", "json"]).data();
     let value = json(&list);
-    assert_eq!(
-        (value["kind"].as_str(), value["items"].as_array().unwrap().len()),
-        (Some("List"), fixtures().len())
-    );
+    assert_eq!((value["kind"].as_str(), value["items"].as_array().unwrap().len()), (Some("List"), fixtures().len()));
     let back = with_stdin(&["convert", "--to", "v1alpha1", "-o", "json"], list.as_bytes()).data();
     let value = json(&back);
     assert_eq!((value["apiVersion"].as_str(), value["kind"].as_str()), (Some("v1"), Some("List")));
-    assert!(
-        value["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|item| item["apiVersion"] == "materialize.cloud/v1alpha1")
-    );
+    assert!(value["items"].as_array().unwrap().iter().all(|item| item["apiVersion"] == "materialize.cloud/v1alpha1"));
 
     let typed = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"MaterializeList","metadata":{"resourceVersion":"7"},
         "items":[{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize"}]}"#;
-    let value =
-        json(&with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], typed.as_bytes()).data());
+    let value = json(&with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], typed.as_bytes()).data());
     assert_eq!(value["apiVersion"], "materialize.cloud/v1alpha2");
     assert_eq!(
         (value["metadata"]["resourceVersion"].as_str(), &value["items"][0]["apiVersion"]),
@@ -85,39 +73,24 @@ fn numbers_and_strings_come_out_as_they_went_in() {
         "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec:\n  numbers: {numbers}\n  strings: {strings}\n"
     );
     let spaceless = |text: &str| text.replace([' ', '\n'], "");
-    let as_json =
-        with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], object.as_bytes()).data();
+    let as_json = with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], object.as_bytes()).data();
     assert!(spaceless(&as_json).contains(&spaceless(numbers)), "{as_json}");
     assert!(spaceless(&as_json).contains(&spaceless(strings)), "{as_json}");
     let as_yaml = with_stdin(&["convert", "--to", "v1alpha2"], as_json.as_bytes()).data();
     assert!(
-        as_yaml.contains(
-            "- 9007199254740993\n  - 1.0\n  - 1e21\n  - 0.10\n  - 18446744073709551616\n"
-        ),
+        as_yaml.contains("- 9007199254740993\n  - 1.0\n  - 1e21\n  - 0.10\n  - 18446744073709551616\n"),
         "{as_yaml}"
     );
     assert!(
-        as_yaml.contains(
-            "- \"no\"\n  - \"0777\"\n  - \"1e3\"\n  - \"2026-01-01\"\n  - \"null\"\n  - \"\"\n"
-        ),
+        as_yaml.contains("- \"no\"\n  - \"0777\"\n  - \"1e3\"\n  - \"2026-01-01\"\n  - \"null\"\n  - \"\"\n"),
         "{as_yaml}"
     );
-    assert_eq!(
-        with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], as_yaml.as_bytes()).data(),
-        as_json
-    );
+    assert_eq!(with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], as_yaml.as_bytes()).data(), as_json);
 }
 
 #[test]
 fn explanations_name_the_operation_of_each_field() {
-    let answer = pointsman(&[
-        "convert",
-        "--to",
-        "v1alpha2",
-        "-f",
-        "manifests/examples/v1alpha1.yaml",
-        "--explain",
-    ]);
+    let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "manifests/examples/v1alpha1.yaml", "--explain"]);
     assert_eq!(answer.code, 0);
     for row in [
         "drop          spec.inPlaceRollout: false",
@@ -128,14 +101,7 @@ fn explanations_name_the_operation_of_each_field() {
     }
     let back = with_stdin(&["convert", "--to", "v1alpha1", "--explain"], answer.stdout.as_bytes());
     assert!(back.stderr.contains("given back"), "{}", back.stderr);
-    let same = pointsman(&[
-        "convert",
-        "--to",
-        "v1alpha1",
-        "-f",
-        "manifests/examples/v1alpha1.yaml",
-        "--explain",
-    ]);
+    let same = pointsman(&["convert", "--to", "v1alpha1", "-f", "manifests/examples/v1alpha1.yaml", "--explain"]);
     assert!(same.stderr.ends_with("is materialize.cloud/v1alpha1 already\n"), "{}", same.stderr);
     assert_eq!(yaml(&same.stdout), yaml(&read("manifests/examples/v1alpha1.yaml")));
 
@@ -177,10 +143,7 @@ fn other_kinds_pass_through_on_request() {
 fn versions_may_be_written_with_their_group() {
     let file = "manifests/examples/v1alpha1.yaml";
     let short = pointsman(&["convert", "--to", "v1alpha2", "-f", file]).data();
-    assert_eq!(
-        pointsman(&["convert", "--to", "materialize.cloud/v1alpha2", "-f", file]).data(),
-        short
-    );
+    assert_eq!(pointsman(&["convert", "--to", "materialize.cloud/v1alpha2", "-f", file]).data(), short);
     let refused = pointsman(&["convert", "--to", "v2", "-f", file]).refusal(1);
     assert!(refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"), "{refused}");
 }

@@ -86,17 +86,13 @@ fn each_variant_is_a_crd_with_the_same_schema() {
         ),
     ] {
         for format in ["yaml", "json"] {
-            let text =
-                pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
+            let text = pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
             let crd = if format == "json" { json(&text) } else { yaml(&text) };
             let conversion = serde_json::json!({
                 "strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
             });
             assert_eq!(crd["spec"]["conversion"], conversion);
-            assert_eq!(
-                crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str(),
-                annotation
-            );
+            assert_eq!(crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str(), annotation);
             keeps_the_rest(&crd);
         }
     }
@@ -104,19 +100,13 @@ fn each_variant_is_a_crd_with_the_same_schema() {
     assert_eq!(plain["spec"].get("conversion"), None);
     keeps_the_rest(&plain);
     let open = pointsman(&SERVICE);
-    assert!(
-        open.stderr.starts_with("note: neither --ca-file nor --cert-manager"),
-        "{}",
-        open.stderr
-    );
+    assert!(open.stderr.starts_with("note: neither --ca-file nor --cert-manager"), "{}", open.stderr);
 }
 
 #[test]
 fn either_version_can_be_stored() {
     for storage in ["v1alpha1", "v1alpha2"] {
-        let crd = yaml(
-            &pointsman(&["crd", "--no-conversion", "--no-rules", "--storage", storage]).data(),
-        );
+        let crd = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules", "--storage", storage]).data());
         let stored: Vec<&str> = crd["spec"]["versions"]
             .as_array()
             .unwrap()
@@ -133,12 +123,7 @@ fn either_version_can_be_stored() {
 fn partial_crds_are_printed_by_name_only() {
     let all = pointsman(&["crd", "--no-conversion"]).data();
     assert!(!all.contains("Elasticsearch"));
-    for name in [
-        "elasticsearch",
-        "Elasticsearch",
-        "elasticsearches",
-        "elasticsearches.elasticsearch.k8s.elastic.co",
-    ] {
+    for name in ["elasticsearch", "Elasticsearch", "elasticsearches", "elasticsearches.elasticsearch.k8s.elastic.co"] {
         assert!(pointsman(&["crd", "--kind", name]).data().contains("kind: Elasticsearch\n"));
     }
 }
@@ -153,10 +138,7 @@ fn wrong_flags_say_what_is_right() {
     );
     for (args, part) in [
         (vec!["--kind", "materialise"], "known are elasticsearch, materialize"),
-        (
-            vec!["--no-conversion", "--storage", "v1"],
-            "--storage v1: Materialize has v1alpha1, v1alpha2",
-        ),
+        (vec!["--no-conversion", "--storage", "v1"], "--storage v1: Materialize has v1alpha1, v1alpha2"),
         (vec!["--url", "http://a"], "https://"),
         (vec!["--service", "pointsman"], "namespace/name"),
         (vec!["--service", "a/b", "--no-conversion"], "cannot be used with"),
@@ -172,15 +154,9 @@ fn wrong_flags_say_what_is_right() {
 
 #[test]
 fn a_directory_of_kinds_prints_its_own_crds_only() {
-    let own = json(
-        &pointsman(&["crd", "--no-conversion", "--kinds", "tests/data/kinds", "-o", "json"]).data(),
-    );
-    let names: Vec<&str> = own["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap())
-        .collect();
+    let own = json(&pointsman(&["crd", "--no-conversion", "--kinds", "tests/data/kinds", "-o", "json"]).data());
+    let names: Vec<&str> =
+        own["items"].as_array().unwrap().iter().map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap()).collect();
     assert!(names.contains(&"Gadget") && !names.contains(&"Materialize"), "{names:?}");
     // Asked for by its name, a kind that is built in is printed as ever.
     let args = ["crd", "--no-conversion", "--kinds", "tests/data/kinds", "--kind", "materialize"];

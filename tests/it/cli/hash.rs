@@ -7,44 +7,22 @@ const NEWER: &str = "manifests/examples/v1alpha2.yaml";
 fn hashes_are_printed_with_names() {
     let golden = "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87";
     let text = pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml"]).data();
-    assert_eq!(
-        text,
-        format!("{golden}  materialize-environment/12345678-1234-1234-1234-123456789012\n")
-    );
+    assert_eq!(text, format!("{golden}  materialize-environment/12345678-1234-1234-1234-123456789012\n"));
     let value = json(
-        &pointsman(&[
-            "hash",
-            "-f",
-            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
-            "-o",
-            "json",
-            "--explain",
-        ])
-        .data(),
+        &pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "-o", "json", "--explain"])
+            .data(),
     );
     assert_eq!((value["hash"].as_str(), value["recipe"].as_str()), (Some(golden), Some("1")));
     assert_eq!(value["force"], "a4b56cbb-a13e-4f95-8a9d-425c9ba28576");
     assert_eq!(value["fields"]["enableRbac"], false);
     assert_eq!(json(value["canonical"].as_str().unwrap()), value["fields"]);
     let same = yaml(
-        &pointsman(&[
-            "hash",
-            "-f",
-            "tests/data/fixtures/v1alpha2-force-rollout.yaml",
-            "-o",
-            "yaml",
-            "--explain",
-        ])
-        .data(),
+        &pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "-o", "yaml", "--explain"])
+            .data(),
     );
     assert_eq!(same, value);
-    let text =
-        pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "--explain"])
-            .data();
-    assert!(
-        text.contains("environmentdImageRef   \"materialize/environmentd:v26.12.0\""),
-        "{text}"
-    );
+    let text = pointsman(&["hash", "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml", "--explain"]).data();
+    assert!(text.contains("environmentdImageRef   \"materialize/environmentd:v26.12.0\""), "{text}");
 }
 
 #[test]
@@ -55,11 +33,10 @@ fn both_versions_of_the_example_have_the_same_hash() {
 
 #[test]
 fn hash_diff_names_each_field() {
-    let other =
-        read(NEWER).replace("v26.12.0", "v26.13.0").replace("team: data", "team: other").replace(
-            "  namespace:",
-            "  annotations: {materialize.cloud/force-rollout: now}\n  namespace:",
-        );
+    let other = read(NEWER)
+        .replace("v26.12.0", "v26.13.0")
+        .replace("team: data", "team: other")
+        .replace("  namespace:", "  annotations: {materialize.cloud/force-rollout: now}\n  namespace:");
     let answer = with_stdin(&["hash", "diff", OLDER, "-"], other.as_bytes());
     assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));
     let rows: Vec<Vec<&str>> = answer
@@ -80,13 +57,9 @@ fn hash_diff_names_each_field() {
             vec!["podLabels.team", "\"data\"", "\"other\""],
         ]
     );
-    let value =
-        json(&with_stdin(&["hash", "diff", OLDER, "-", "-o", "json"], other.as_bytes()).stdout);
+    let value = json(&with_stdin(&["hash", "diff", OLDER, "-", "-o", "json"], other.as_bytes()).stdout);
     assert_eq!(value["changes"][2]["field"], "podLabels.team");
-    assert_eq!(
-        (value["changes"][2]["a"].as_str(), value["changes"][2]["b"].as_str()),
-        (Some("data"), Some("other"))
-    );
+    assert_eq!((value["changes"][2]["a"].as_str(), value["changes"][2]["b"].as_str()), (Some("data"), Some("other")));
 }
 
 #[test]
@@ -102,11 +75,7 @@ fn hash_diff_errors_have_their_own_exit_code() {
 
 #[test]
 fn kinds_without_a_hash_say_so() {
-    let object =
-        b"apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n";
+    let object = b"apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n";
     let answer = with_stdin(&["hash"], object).refusal(1);
-    assert!(
-        answer.starts_with("error: stdin: Elasticsearch es: Elasticsearch has no rollout hash"),
-        "{answer}"
-    );
+    assert!(answer.starts_with("error: stdin: Elasticsearch es: Elasticsearch has no rollout hash"), "{answer}");
 }

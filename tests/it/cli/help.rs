@@ -51,7 +51,11 @@ fn every_example_runs() {
     }
     symlink(env!("CARGO_BIN_EXE_pointsman"), here.join("bin/pointsman")).unwrap();
     let kubectl = here.join("bin/kubectl");
-    fs::write(&kubectl, "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n").unwrap();
+    fs::write(
+        &kubectl,
+        "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n",
+    )
+    .unwrap();
     fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap());
 
@@ -67,11 +71,7 @@ fn every_example_runs() {
                 .env("HOME", here)
                 .output()
                 .unwrap();
-            assert!(
-                output.status.success(),
-                "{example}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
         }
     }
 }

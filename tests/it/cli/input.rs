@@ -15,10 +15,7 @@ fn input_without_objects_is_refused_by_place() {
     refused(b"", "error: stdin: no object in it");
     refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
     refused(b"null\n", "error: stdin: no object in it");
-    refused(
-        b"hello\n",
-        "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind",
-    );
+    refused(b"hello\n", "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind");
     refused(b"a: \xff\n", "pointsman: stdin:1: not UTF-8: save the file as UTF-8 text");
     refused(b"a: 1\n---\n# two\nb: [\n", "error: stdin:4: document 2: unclosed bracket '['");
     refused(
@@ -69,17 +66,11 @@ fn every_refused_object_is_named() {
 #[test]
 fn missing_input_files_are_named() {
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "gone.yaml"]).refusal(1);
-    assert_eq!(
-        answer,
-        "pointsman: failed to read gone.yaml: No such file or directory (os error 2)\n"
-    );
+    assert_eq!(answer, "pointsman: failed to read gone.yaml: No such file or directory (os error 2)\n");
     let empty = TempDir::new().unwrap();
     let path = empty.path().to_str().unwrap();
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", path]).refusal(1);
-    assert_eq!(
-        answer,
-        format!("pointsman: {path}: no .yaml, .yml or .json file in this directory\n")
-    );
+    assert_eq!(answer, format!("pointsman: {path}: no .yaml, .yml or .json file in this directory\n"));
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "-", "-f", "-"]).refusal(2);
     assert_eq!(answer, "pointsman: -f -: stdin can be read once only\n");
 }
@@ -102,12 +93,9 @@ fn files_from_windows_are_read() {
 fn hidden_and_other_files_are_skipped() {
     let directory = TempDir::new().unwrap();
     let object = read("manifests/examples/v1alpha2.yaml");
-    for (name, text) in [
-        ("a.yaml", object.as_str()),
-        (".b.yaml", "nonsense: ["),
-        ("README.md", "# hello"),
-        ("c.yml", object.as_str()),
-    ] {
+    for (name, text) in
+        [("a.yaml", object.as_str()), (".b.yaml", "nonsense: ["), ("README.md", "# hello"), ("c.yml", object.as_str())]
+    {
         fs::write(directory.path().join(name), text).unwrap();
     }
     fs::create_dir(directory.path().join("d.yaml")).unwrap();
@@ -134,8 +122,5 @@ fn broken_pipe_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()),
-        (Some(0), "")
-    );
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }

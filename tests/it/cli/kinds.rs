@@ -8,12 +8,8 @@ use super::*;
 fn kinds_are_listed() {
     let table = pointsman(&["kinds"]).data();
     assert_eq!(pointsman(&["kinds", "list"]).data(), table);
-    let rows: Vec<Vec<&str>> =
-        table.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(
-        rows[0],
-        ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"]
-    );
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"]);
     assert_eq!(
         rows[2],
         [
@@ -54,8 +50,7 @@ fn directory(change: impl Fn(String) -> String) -> TempDir {
     let directory = TempDir::new().unwrap();
     let file = |name: &str| read(format!("crates/core/kinds/materialize/{name}"));
     fs::write(directory.path().join("materialize.yaml"), change(file("materialize.yaml"))).unwrap();
-    fs::write(directory.path().join("materializes.crd.yaml"), file("materializes.crd.yaml"))
-        .unwrap();
+    fs::write(directory.path().join("materializes.crd.yaml"), file("materializes.crd.yaml")).unwrap();
     directory
 }
 
@@ -77,8 +72,7 @@ fn kinds_check_explains_or_refuses() {
     ] {
         assert!(fine.contains(line), "{fine}");
     }
-    let bad =
-        directory(|text| text.replace("drop: spec.inPlaceRollout", "drop: spec.inPlaceRolout"));
+    let bad = directory(|text| text.replace("drop: spec.inPlaceRollout", "drop: spec.inPlaceRolout"));
     let path = bad.path().to_str().unwrap();
     let error = pointsman(&["kinds", "check", path]).refusal(1);
     let line = 1 + read("crates/core/kinds/materialize/materialize.yaml")
@@ -92,10 +86,7 @@ fn kinds_check_explains_or_refuses() {
     assert!(error.ends_with(" in 1 of 1 definition\n"), "{error}");
     assert!(!error.contains('\u{1b}'));
     let error = pointsman(&["kinds", "check", "manifests/examples/v1alpha1.yaml"]).refusal(1);
-    assert!(
-        error.contains(":4: kind is \"Materialize\", this build reads \"KindDefinition\"\n"),
-        "{error}"
-    );
+    assert!(error.contains(":4: kind is \"Materialize\", this build reads \"KindDefinition\"\n"), "{error}");
     assert!(pointsman(&["kinds", "check"]).refusal(2).contains("<FILE>..."));
 }
 
@@ -107,10 +98,7 @@ fn own_definitions_replace_embedded_ones() {
     assert_eq!(table.matches("Materialize ").count(), 1);
     assert!(table.contains(&format!("{path}/materialize.yaml")), "{table}");
     let hash = |args: &[&str]| {
-        pointsman(
-            &[&["hash", "-f", "tests/data/fixtures/every-optional-field.yaml"], args].concat(),
-        )
-        .data()
+        pointsman(&[&["hash", "-f", "tests/data/fixtures/every-optional-field.yaml"], args].concat()).data()
     };
     assert_ne!(hash(&["--kinds", path]), hash(&[]));
     // For serve, too.
@@ -124,26 +112,14 @@ fn unusable_kinds_directories_are_refused() {
     fs::copy(twice.path().join("materialize.yaml"), twice.path().join("other.yaml")).unwrap();
     let path = twice.path().to_str().unwrap();
     let error = pointsman(&["kinds", "--kinds", path]).refusal(1);
-    assert!(
-        error.contains(
-            "other.yaml: Materialize.materialize.cloud (name: materialize) is defined in"
-        ),
-        "{error}"
-    );
+    assert!(error.contains("other.yaml: Materialize.materialize.cloud (name: materialize) is defined in"), "{error}");
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();
-    let error = pointsman(&[
-        "hash",
-        "--kinds",
-        path,
-        "-f",
-        "tests/data/fixtures/v1alpha2-force-rollout.yaml",
-    ])
-    .refusal(1);
+    let error =
+        pointsman(&["hash", "--kinds", path, "-f", "tests/data/fixtures/v1alpha2-force-rollout.yaml"]).refusal(1);
     assert!(
-        error.contains(&format!("{path}/materialize.yaml:"))
-            && error.contains("did you mean \"steps\"?"),
+        error.contains(&format!("{path}/materialize.yaml:")) && error.contains("did you mean \"steps\"?"),
         "{error}"
     );
 

@@ -35,8 +35,7 @@ fn no_object_steers_the_terminal_of_a_person() {
     let file = directory.path().join("other.json");
     std::fs::write(&file, other).unwrap();
     let file = file.to_str().unwrap();
-    let versions =
-        ["--controller-version", "2.17.0", "--default-version", "--enforcement", "audit"];
+    let versions = ["--controller-version", "2.17.0", "--default-version", "--enforcement", "audit"];
     for args in [
         &["convert", "--to", "v1alpha2", "--explain"][..],
         &["convert", "--to", HOSTILE],

@@ -37,8 +37,7 @@ fn shown<'a>(arrows: impl IntoIterator<Item = &'a Arrow>) -> Vec<String> {
     for Arrow { from, line, path, to } in arrows {
         pairs.entry((from, to)).or_default().push(format!("{path} ({line})"));
     }
-    let shown =
-        pairs.iter().map(|((from, to), names)| format!("  {from} -> {to}: {}", names.join(", ")));
+    let shown = pairs.iter().map(|((from, to), names)| format!("  {from} -> {to}: {}", names.join(", ")));
     shown.collect()
 }
 

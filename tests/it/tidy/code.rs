@@ -85,13 +85,11 @@ fn impls_stand_with_their_types() {
         let text = read(&file);
         let declared = |name: &str| {
             let kinds = ["struct", "enum", "union", "dyn"].iter();
-            let places = kinds
-                .flat_map(|kind| text.split(&format!("{kind} {name}")).skip(1).collect::<Vec<_>>());
+            let places = kinds.flat_map(|kind| text.split(&format!("{kind} {name}")).skip(1).collect::<Vec<_>>());
             places.into_iter().any(|rest| !rest.starts_with(|sign: char| sign.is_alphanumeric()))
         };
         for (index, line) in text.lines().enumerate() {
-            let Some(rest) = line.strip_prefix("impl").filter(|rest| !rest.contains(" for "))
-            else {
+            let Some(rest) = line.strip_prefix("impl").filter(|rest| !rest.contains(" for ")) else {
                 continue;
             };
             let subject = match rest.strip_prefix('<') {
@@ -121,12 +119,7 @@ fn long_functions_are_few() {
 #[test]
 fn nothing_is_left_for_later() {
     // In two halves, or this file would be wrong itself.
-    let words = [
-        concat!("TO", "DO"),
-        concat!("FIX", "ME"),
-        concat!("unimpl", "emented!("),
-        concat!("#[ign", "ore"),
-    ];
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("unimpl", "emented!("), concat!("#[ign", "ore")];
     let mut wrong = Vec::new();
     for file in files("") {
         if ![".rs", ".md", ".yaml", ".sh", "/run"].iter().any(|end| file.ends_with(end)) {
@@ -145,7 +138,5 @@ fn a_log_line_has_one_message() {
     let second = [", message,", "(message,", ", message =", ", %message"];
     let logs = lines(&PACKAGES).into_iter().filter(|(_, line)| line.contains("tracing::"));
     let wrong = logs.filter(|(_, line)| second.iter().any(|field| line.contains(field)));
-    nothing(
-        &wrong.map(|(place, _)| format!("{place}: name the field otherwise")).collect::<Vec<_>>(),
-    );
+    nothing(&wrong.map(|(place, _)| format!("{place}: name the field otherwise")).collect::<Vec<_>>());
 }

@@ -12,8 +12,7 @@ fn every_metric_is_documented() {
     let files = files.filter(|file| file.contains("/metrics"));
     let source: String = files.map(|file| read(&file)).collect();
     // The names are the literals of several words; labels have one.
-    let names: Vec<&str> =
-        source.split('"').skip(1).step_by(2).filter(|text| is_name(text, 2)).collect();
+    let names: Vec<&str> = source.split('"').skip(1).step_by(2).filter(|text| is_name(text, 2)).collect();
     assert!(names.len() > 10, "{names:?}");
     let readme = read("README.md");
     let table = readme.split("### Metrics").nth(1).unwrap();
@@ -37,12 +36,8 @@ fn is_name(text: &str, words: usize) -> bool {
 }
 
 fn help(command: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(command)
-        .arg("--help")
-        .env_clear()
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_pointsman")).args(command).arg("--help").env_clear().output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -166,8 +161,7 @@ fn messages_that_are_explained_are_said() {
         "with what the other version cannot say",
     ];
     let page = read("docs/running.md");
-    let code: String =
-        PACKAGES.iter().flat_map(|package| sources(package)).map(|file| read(&file)).collect();
+    let code: String = PACKAGES.iter().flat_map(|package| sources(package)).map(|file| read(&file)).collect();
     for message in MESSAGES {
         assert!(page.contains(message), "docs/running.md: {message}");
         assert!(code.contains(message), "nothing says {message}");

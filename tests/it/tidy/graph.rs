@@ -158,11 +158,9 @@ pub(super) fn circles(arrows: &[Arrow]) -> Vec<Vec<&Arrow>> {
     for arrow in arrows {
         next.entry(&arrow.from).or_default().insert(&arrow.to);
     }
-    let reached: BTreeMap<&str, BTreeSet<&str>> =
-        next.keys().map(|file| (*file, reached(file, &next))).collect();
+    let reached: BTreeMap<&str, BTreeSet<&str>> = next.keys().map(|file| (*file, reached(file, &next))).collect();
     let meet = |one: &str, other: &str| {
-        let leads =
-            |one: &str, other: &str| reached.get(one).is_some_and(|all| all.contains(other));
+        let leads = |one: &str, other: &str| reached.get(one).is_some_and(|all| all.contains(other));
         leads(one, other) && leads(other, one)
     };
     let mut circles = BTreeMap::<&str, Vec<&Arrow>>::new();
@@ -197,15 +195,10 @@ fn a_circle_is_found() {
             "src/low/leaf.rs",
             "pub(in crate::high) struct Leaf(Vec<super::stem::Stem>);\n#[cfg(test)]\nuse crate::high::High;\n",
         ),
-        (
-            "src/low/stem.rs",
-            "pub struct Stem;\n#[cfg(test)]\nmod tests {\n    use crate::high::High;\n}\n",
-        ),
+        ("src/low/stem.rs", "pub struct Stem;\n#[cfg(test)]\nmod tests {\n    use crate::high::High;\n}\n"),
     ];
-    let mut sources = Sources {
-        folder: "src",
-        texts: texts.map(|(file, text)| (file.to_owned(), text.to_owned())).into(),
-    };
+    let mut sources =
+        Sources { folder: "src", texts: texts.map(|(file, text)| (file.to_owned(), text.to_owned())).into() };
     let arrows = |sources: &Sources| -> Vec<String> {
         let arrows = sources.arrows().into_iter();
         arrows.map(|Arrow { from, line, path, to }| format!("{from}:{line} {path} {to}")).collect()
@@ -227,9 +220,8 @@ fn a_circle_is_found() {
     assert_eq!(circles(&sources.arrows()), [[]; 0] as [[&Arrow; 0]; 0]);
     let circle = |sources: &Sources| -> Vec<Vec<String>> {
         let arrows = sources.arrows();
-        let circle = |circle: &Vec<&Arrow>| {
-            circle.iter().map(|arrow| format!("{}:{}", arrow.from, arrow.line)).collect()
-        };
+        let circle =
+            |circle: &Vec<&Arrow>| circle.iter().map(|arrow| format!("{}:{}", arrow.from, arrow.line)).collect();
         circles(&arrows).iter().map(circle).collect()
     };
     // A child takes something from the face above it.
@@ -237,13 +229,7 @@ fn a_circle_is_found() {
     let found = circle(&sources);
     assert_eq!(
         found,
-        [[
-            "src/low/leaf.rs:1",
-            "src/low/mod.rs:2",
-            "src/low/mod.rs:3",
-            "src/low/mod.rs:4",
-            "src/low/stem.rs:1"
-        ]]
+        [["src/low/leaf.rs:1", "src/low/mod.rs:2", "src/low/mod.rs:3", "src/low/mod.rs:4", "src/low/stem.rs:1"]]
     );
     // Two files take from each other, in the middle of their code.
     sources.texts.insert("src/low/stem.rs".to_owned(), "type A = super::leaf::Leaf;\n".to_owned());

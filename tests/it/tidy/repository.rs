@@ -7,8 +7,7 @@ use std::process::Command;
 use super::tree::{PACKAGES, files, nothing, path, read};
 
 /// Crates that decide nothing: they look at the world, or talk to it.
-const IMPURE: [&str; 8] =
-    ["clap", "hyper", "k8s-openapi", "kube", "notify", "prometheus", "rustls", "tokio"];
+const IMPURE: [&str; 8] = ["clap", "hyper", "k8s-openapi", "kube", "notify", "prometheus", "rustls", "tokio"];
 
 /// How many crates somebody gets who uses the core as a library, the core itself with them.
 const CRATES: usize = 50;
@@ -122,9 +121,7 @@ fn commit_messages_name_no_place_outside() {
 #[test]
 fn bugs_can_be_planted() {
     // The formatter adds and drops white space and commas.
-    let dense = |text: &str| -> String {
-        text.chars().filter(|sign| !sign.is_whitespace() && *sign != ',').collect()
-    };
+    let dense = |text: &str| -> String { text.chars().filter(|sign| !sign.is_whitespace() && *sign != ',').collect() };
     let mut wrong = Vec::new();
     for bug in files("tests/mutants") {
         let text = read(&bug);

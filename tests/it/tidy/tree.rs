@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) const PACKAGES: [&str; 3] = ["crates/core/src", "crates/server/src", "src"];
 
 /// Folders that are no part of the project.
-const OUTSIDE: [&str; 7] =
-    [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];
+const OUTSIDE: [&str; 7] = [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];
 
 pub(super) fn path(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)

@@ -1,8 +1,7 @@
 //! Durations as Go's `time.ParseDuration` takes them: for us, and for the API server's regular expressions.
 
 /// The same as [`is_duration`], for CEL's `matches`.
-pub(crate) const DURATION: &str =
-    r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
+pub(crate) const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// `1h30m`, `1.5s`, `-1ms`, `0`.
 pub(crate) fn is_duration(text: &str) -> bool {
@@ -14,15 +13,13 @@ pub(crate) fn is_duration(text: &str) -> bool {
         return false;
     }
     while !rest.is_empty() {
-        let number =
-            rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+        let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
         let (digits, unit) = rest.split_at(number);
         if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
             return false;
         }
-        let Some(tail) = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"]
-            .iter()
-            .find_map(|known| unit.strip_prefix(known))
+        let Some(tail) =
+            ["ns", "us", "µs", "μs", "ms", "s", "m", "h"].iter().find_map(|known| unit.strip_prefix(known))
         else {
             return false;
         };

@@ -47,19 +47,10 @@ impl Reason {
 
 impl FieldError {
     pub(crate) fn forbidden(path: impl ToString, detail: impl Into<String>) -> Self {
-        Self {
-            path: path.to_string(),
-            reason: Reason::Forbidden,
-            value: None,
-            detail: detail.into(),
-        }
+        Self { path: path.to_string(), reason: Reason::Forbidden, value: None, detail: detail.into() }
     }
 
-    pub(crate) fn invalid(
-        path: impl ToString,
-        value: &Json<'_>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn invalid(path: impl ToString, value: &Json<'_>, detail: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
             reason: Reason::Invalid,
@@ -69,12 +60,7 @@ impl FieldError {
     }
 
     pub(crate) fn required(path: impl ToString, detail: impl Into<String>) -> Self {
-        Self {
-            path: path.to_string(),
-            reason: Reason::Required,
-            value: None,
-            detail: detail.into(),
-        }
+        Self { path: path.to_string(), reason: Reason::Required, value: None, detail: detail.into() }
     }
 
     /// The error without the field, as it stands in a status' causes.

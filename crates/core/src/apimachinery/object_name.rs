@@ -22,10 +22,7 @@ impl ObjectName {
         };
         let generated = || part("generateName").map(|prefix| format!("{prefix}*"));
         let name = part("name").or_else(generated);
-        Self {
-            namespace: part("namespace"),
-            name: name.unwrap_or_else(|| "object without a name".to_owned()),
-        }
+        Self { namespace: part("namespace"), name: name.unwrap_or_else(|| "object without a name".to_owned()) }
     }
 
     /// Without the namespace.

@@ -30,12 +30,7 @@ impl Status {
     }
 
     /// The object is wrong, with one cause for each field (`NewInvalid`).
-    pub(crate) fn invalid(
-        group: &str,
-        kind: &str,
-        name: ObjectName,
-        causes: Vec<FieldError>,
-    ) -> Self {
+    pub(crate) fn invalid(group: &str, kind: &str, name: ObjectName, causes: Vec<FieldError>) -> Self {
         let list: Vec<String> = causes.iter().map(ToString::to_string).collect();
         let list = match list.as_slice() {
             [one] => one.clone(),

@@ -47,8 +47,7 @@ struct Explained<'a> {
 impl Explained<'_> {
     fn at(&self, side: Side, path: &Path) -> bool {
         let mut places = self.operations.iter().flat_map(|operation| operation.places.of(side));
-        places.any(|place| place.path == *path)
-            || side == Side::Older && self.handled.contains(path)
+        places.any(|place| place.path == *path) || side == Side::Older && self.handled.contains(path)
     }
 
     fn inside(&self, path: &Path) -> bool {
@@ -75,8 +74,7 @@ pub(super) fn compare(
     for (index, accept) in accepted.iter().enumerate() {
         let AcceptSpec { path, difference, reason } = &accept.value;
         if !used.contains(&index) {
-            let what =
-                format!("accept: {path} does not differ in {difference:?}: nothing to accept");
+            let what = format!("accept: {path} does not differ in {difference:?}: nothing to accept");
             problems.add(line(accept), what);
         } else if reason.trim().is_empty() {
             problems.add(line(accept), format!("accept: {path}: say why, in `reason`"));
@@ -107,8 +105,7 @@ impl Comparison<'_> {
             self.pair(&at, &older, &newer);
         }
         let lists = operation.places.older.first().zip(operation.places.newer.first());
-        let items =
-            lists.and_then(|(one, two)| one.schema.each.as_ref().zip(two.schema.each.as_ref()));
+        let items = lists.and_then(|(one, two)| one.schema.each.as_ref().zip(two.schema.each.as_ref()));
         if let Some((inside, (older, newer))) = operation.items().zip(items) {
             let explained = Explained { operations: &inside.level.operations, handled: &[] };
             self.level(&format!("{at}[*]"), older, newer, explained);
@@ -116,14 +113,7 @@ impl Comparison<'_> {
     }
 
     /// Goes through the fields that both, or one of them, have at a place.
-    fn walk(
-        &mut self,
-        prefix: &str,
-        path: &Path,
-        older: &Schema,
-        newer: &Schema,
-        explained: Explained<'_>,
-    ) {
+    fn walk(&mut self, prefix: &str, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         let nothing = Schema::default();
         for (field, one, two) in properties(older, newer) {
             let inner = path.join(field);
@@ -188,9 +178,7 @@ impl Comparison<'_> {
         self.agree(at, "enum", options(older), options(newer));
         let keys: BTreeSet<&String> = older.bounds.keys().chain(newer.bounds.keys()).collect();
         for key in keys {
-            let bound = |schema: &Schema| {
-                schema.bounds.get(key).map_or_else(|| "none".to_owned(), Value::to_string)
-            };
+            let bound = |schema: &Schema| schema.bounds.get(key).map_or_else(|| "none".to_owned(), Value::to_string);
             self.agree(at, key, bound(older), bound(newer));
         }
     }
@@ -200,10 +188,8 @@ impl Comparison<'_> {
         if older == newer {
             return;
         }
-        let accepted = self
-            .accepted
-            .iter()
-            .position(|accept| accept.value.path == at && accept.value.difference == difference);
+        let accepted =
+            self.accepted.iter().position(|accept| accept.value.path == at && accept.value.difference == difference);
         match accepted {
             Some(index) => {
                 self.used.insert(index);

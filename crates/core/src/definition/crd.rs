@@ -81,9 +81,7 @@ impl Crd {
             let Some(schema) = version.pointer("/schema/openAPIV3Schema") else {
                 problems.add(
                     at_line,
-                    format!(
-                        "crd: version {name} has no schema.openAPIV3Schema to check the definition by"
-                    ),
+                    format!("crd: version {name} has no schema.openAPIV3Schema to check the definition by"),
                 );
                 return None;
             };
@@ -104,11 +102,7 @@ impl Crd {
     }
 }
 
-fn order(
-    mut versions: Vec<Version>,
-    steps: &[Spanned<StepSpec>],
-    problems: &mut Problems,
-) -> Option<Vec<Version>> {
+fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut Problems) -> Option<Vec<Version>> {
     let names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
     let known = names.join(", ");
     let mut ordered: Vec<Version> = Vec::new();
@@ -118,10 +112,7 @@ fn order(
         let before = ordered.last().filter(|last| index > 0 && *last.name != *from.value);
         if let Some(Version { name: last, .. }) = before {
             let (at_line, from) = (line(from), &from.value);
-            problems.add(
-                at_line,
-                format!("this step starts at {from:?}, the one before ends at {last:?}"),
-            );
+            problems.add(at_line, format!("this step starts at {from:?}, the one before ends at {last:?}"));
             return None;
         }
         for name in Some(from).filter(|_| index == 0).into_iter().chain([to]) {
@@ -150,7 +141,10 @@ fn order(
         return Some(versions);
     }
     if let Some(Version { name, .. }) = versions.first() {
-        problems.add(0, format!("no step leads to version {name:?} of the CRD: write one, with no operations if nothing changed"));
+        problems.add(
+            0,
+            format!("no step leads to version {name:?} of the CRD: write one, with no operations if nothing changed"),
+        );
         return None;
     }
     Some(ordered)

@@ -72,10 +72,7 @@ impl Document {
             [("apiVersion", &document.api_version, API_VERSION), ("kind", &document.kind, KIND)]
         {
             if found.value != wanted {
-                problems.add(
-                    line(found),
-                    format!("{what} is {:?}, this build reads {wanted:?}", found.value),
-                );
+                problems.add(line(found), format!("{what} is {:?}, this build reads {wanted:?}", found.value));
             }
         }
         Some(document)

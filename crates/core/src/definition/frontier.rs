@@ -123,12 +123,7 @@ type Way<'p> = (&'p [Box<str>], usize);
 
 impl Frontier {
     /// The frontier of operations with these places, one list for each operation.
-    pub(super) fn new(
-        places: &Sides<Vec<Vec<&Path>>>,
-        older: &Schema,
-        newer: &Schema,
-        root: Root,
-    ) -> Self {
+    pub(super) fn new(places: &Sides<Vec<Vec<&Path>>>, older: &Schema, newer: &Schema, root: Root) -> Self {
         let mut frontier = Self::default();
         let mut ways = Sides::<Vec<Way<'_>>>::default();
         for side in [Side::Older, Side::Newer] {
@@ -177,10 +172,7 @@ impl Frontier {
             schema.is_some_and(|schema| matches!(schema.kind.as_deref(), Some("object") | None))
         };
         let mut all = ways.older.iter().chain(&ways.newer);
-        if all.any(|(rest, _)| rest.is_empty())
-            || !is_object(&schemas.older)
-            || !is_object(&schemas.newer)
-        {
+        if all.any(|(rest, _)| rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
             let part = |ways: &[Way<'_>]| if ways.is_empty() { Part::Unknown } else { part(ways) };
             self.cuts.push(Cut {
                 id: path.to_string(),
@@ -207,11 +199,8 @@ impl Frontier {
                     older: schemas.older.and_then(|schema| schema.member(name)),
                     newer: schemas.newer.and_then(|schema| schema.member(name)),
                 };
-                let requires = |schema: Option<&Schema>| {
-                    schema.is_some_and(|schema| schema.required.contains(name))
-                };
-                let required =
-                    Sides { older: requires(schemas.older), newer: requires(schemas.newer) };
+                let requires = |schema: Option<&Schema>| schema.is_some_and(|schema| schema.required.contains(name));
+                let required = Sides { older: requires(schemas.older), newer: requires(schemas.newer) };
                 (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &ways))
             })
             .collect();

@@ -8,10 +8,7 @@ use serde_json::Value;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::{
-    admission::Admission, crd::Crd, document::Document, embedded::EMBEDDED, rollout::Rollout,
-    side::Side,
-};
+use super::{admission::Admission, crd::Crd, document::Document, embedded::EMBEDDED, rollout::Rollout, side::Side};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]
@@ -96,17 +93,10 @@ impl Kind {
     /// # Errors
     /// None in a build that passed its tests.
     pub fn embedded() -> Result<Vec<Self>, BadDefinition> {
-        EMBEDDED
-            .iter()
-            .map(|(file, text, crd)| Self::load(file, text, &mut |_| Ok((*crd).to_owned())))
-            .collect()
+        EMBEDDED.iter().map(|(file, text, crd)| Self::load(file, text, &mut |_| Ok((*crd).to_owned()))).collect()
     }
 
-    fn compile(
-        text: &str,
-        read: &mut dyn FnMut(&str) -> io::Result<String>,
-        problems: &mut Problems,
-    ) -> Option<Self> {
+    fn compile(text: &str, read: &mut dyn FnMut(&str) -> io::Result<String>, problems: &mut Problems) -> Option<Self> {
         let document = Document::read(text, problems)?;
         let crd = Crd::read(&document.crd, read, problems)?;
         let versions = crd.versions(line(&document.crd), &document.steps, problems)?;
@@ -217,25 +207,15 @@ impl Kind {
     }
 
     /// The steps from one version to another, in the order they are taken, each with the side that it leads to.
-    pub(crate) fn steps_between(
-        &self,
-        from: VersionIndex,
-        to: VersionIndex,
-    ) -> impl Iterator<Item = (Side, &Step)> {
-        let between = |from: VersionIndex, to: VersionIndex| {
-            self.steps.iter().take(to.step_count()).skip(from.step_count())
-        };
+    pub(crate) fn steps_between(&self, from: VersionIndex, to: VersionIndex) -> impl Iterator<Item = (Side, &Step)> {
+        let between =
+            |from: VersionIndex, to: VersionIndex| self.steps.iter().take(to.step_count()).skip(from.step_count());
         let up = between(from, to).map(|step| (Side::Newer, step));
         up.chain(between(to, from).rev().map(|step| (Side::Older, step)))
     }
 }
 
-fn steps(
-    document: &Document,
-    versions: &Versions,
-    rollout: Option<&Rollout>,
-    problems: &mut Problems,
-) -> Vec<Step> {
+fn steps(document: &Document, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {
     let hashed = rollout.map(|rollout| rollout.at);
     let status = document
         .rollout

@@ -96,8 +96,7 @@ impl fmt::Display for Path {
             return f.write_str(".");
         }
         for (index, name) in self.0.iter().enumerate() {
-            let plain =
-                name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$'));
+            let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$'));
             match (plain, index) {
                 (true, 0) => f.write_str(name)?,
                 (true, _) => write!(f, ".{name}")?,

@@ -56,8 +56,7 @@ impl Schema {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
         let strings = |key: &str| {
-            let list =
-                value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let list = value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
         };
         let int_or_string = flag("x-kubernetes-int-or-string");
@@ -134,9 +133,7 @@ impl Schema {
 
     /// The schema at a path, or the first name on the way that there is no schema for.
     pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
-        path.names()
-            .iter()
-            .try_fold(self, |holder, name| holder.member(name).ok_or(Missing { holder, name }))
+        path.names().iter().try_fold(self, |holder, name| holder.member(name).ok_or(Missing { holder, name }))
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
@@ -158,10 +155,7 @@ impl Schema {
             // The API server drops a null where the field has a default, and fills that in.
             return self.nullable || self.default.is_some() || self.kind.is_none();
         }
-        self.is_type_of(value)
-            && self.admits_option(value)
-            && self.admits_bounds(value)
-            && self.admits_inside(value)
+        self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
     }
 
     fn is_type_of(&self, value: &Json<'_>) -> bool {
@@ -183,17 +177,18 @@ impl Schema {
         self.is_type_of(value)
             && match value.type_name() {
                 "array" => value.elements().iter().all(item),
-                "object" => value.members().iter().all(|(name, member)| {
-                    self.member(name).is_none_or(|schema| schema.has_types_of(member))
-                }),
+                "object" => value
+                    .members()
+                    .iter()
+                    .all(|(name, member)| self.member(name).is_none_or(|schema| schema.has_types_of(member))),
                 _ => true,
             }
     }
 
     fn admits_option(&self, value: &Json<'_>) -> bool {
-        self.options.as_ref().is_none_or(|options| {
-            options.iter().any(|option| Json::owned(option.to_string()).same(value))
-        })
+        self.options
+            .as_ref()
+            .is_none_or(|options| options.iter().any(|option| Json::owned(option.to_string()).same(value)))
     }
 
     fn admits_bounds(&self, value: &Json<'_>) -> bool {
@@ -204,8 +199,8 @@ impl Schema {
             "object" => Some(value.members().len()),
             _ => None,
         };
-        let uuid = self.format.as_deref() != Some("uuid")
-            || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
+        let uuid =
+            self.format.as_deref() != Some("uuid") || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
         uuid && self.bounds.iter().all(|(key, bound)| {
             let Some(bound) = bound.as_f64() else {
                 return true;
@@ -223,22 +218,15 @@ impl Schema {
 
     fn admits_inside(&self, value: &Json<'_>) -> bool {
         if value.is_array() {
-            return self
-                .each
-                .as_ref()
-                .is_none_or(|each| value.elements().iter().all(|item| each.admits(item)));
+            return self.each.as_ref().is_none_or(|each| value.elements().iter().all(|item| each.admits(item)));
         }
         if !value.is_object() {
             return true;
         }
         let members = value.members();
         let has = |name: &str| members.iter().any(|(member, _)| member == name);
-        self.required
-            .iter()
-            .all(|name| has(name) || self.properties.get(name).is_some_and(|p| p.default.is_some()))
-            && members
-                .iter()
-                .all(|(name, member)| self.member(name).is_none_or(|schema| schema.admits(member)))
+        self.required.iter().all(|name| has(name) || self.properties.get(name).is_some_and(|p| p.default.is_some()))
+            && members.iter().all(|(name, member)| self.member(name).is_none_or(|schema| schema.admits(member)))
     }
 
     /// Where the strings below this place are UUIDs.
@@ -246,11 +234,7 @@ impl Schema {
         Canonical {
             uuid: self.format.as_deref() == Some("uuid"),
             skip: false,
-            members: self
-                .properties
-                .iter()
-                .map(|(name, property)| (name.clone(), property.canonical()))
-                .collect(),
+            members: self.properties.iter().map(|(name, property)| (name.clone(), property.canonical())).collect(),
             each: self.each.as_ref().map(|each| Box::new(each.canonical())),
         }
     }
@@ -286,15 +270,11 @@ pub(super) fn properties<'s>(
     newer: &'s Schema,
 ) -> impl Iterator<Item = (&'s str, Option<&'s Schema>, Option<&'s Schema>)> {
     let names: BTreeSet<&String> = older.properties.keys().chain(newer.properties.keys()).collect();
-    names
-        .into_iter()
-        .map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
+    names.into_iter().map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
 fn is_integer(value: &Json<'_>) -> bool {
     // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
-    let whole = |text: &str| {
-        text.parse::<f64>().is_ok_and(|number| number.is_infinite() || number.fract() == 0.0)
-    };
+    let whole = |text: &str| text.parse::<f64>().is_ok_and(|number| number.is_infinite() || number.fract() == 0.0);
     value.type_name() == "number" && value.scalar().is_some_and(whole)
 }

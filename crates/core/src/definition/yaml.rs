@@ -13,16 +13,12 @@ pub(super) fn explain(error: &Error) -> (u64, String) {
 fn message(error: &Error) -> String {
     match error {
         Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
-        Error::SerdeUnknownVariant { variant, expected, .. } => {
-            unknown("operation", variant, expected)
-        }
+        Error::SerdeUnknownVariant { variant, expected, .. } => unknown("operation", variant, expected),
         Error::ExpectedMappingEndAfterEnumVariantValue { .. } => {
             "two operations in one entry: begin each with `- `".to_owned()
         }
         Error::AliasError { error, .. } => message(error.without_snippet()),
-        error => {
-            error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace))
-        }
+        error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),
     }
 }
 

@@ -133,14 +133,7 @@ impl<'a> Writer<'a> {
         let (start, places) = (self.out.len(), self.below());
         self.out.push(char::from(bracket));
         let object = bracket == b'{';
-        self.stack.push(Frame {
-            object,
-            start,
-            sorted: true,
-            entries: Vec::new(),
-            open: None,
-            places,
-        });
+        self.stack.push(Frame { object, start, sorted: true, entries: Vec::new(), open: None, places });
     }
 
     /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
@@ -203,8 +196,7 @@ impl<'a> Writer<'a> {
             return;
         };
         if let Some((name, entry)) = frame.open.take() {
-            if self.form == Form::Canonical && is_nothing(self.out.get(start..).unwrap_or_default())
-            {
+            if self.form == Form::Canonical && is_nothing(self.out.get(start..).unwrap_or_default()) {
                 self.out.truncate(entry);
                 self.unsorted.forget_from(entry);
                 return;

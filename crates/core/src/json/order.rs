@@ -36,8 +36,7 @@ impl Unsorted {
         let mut out = String::with_capacity(text.len());
         let mut pending = vec![(0, text.len())];
         while let Some((from, to)) = pending.pop() {
-            let Some((start, UnsortedObject { end, members })) = self.0.range(from..to).next()
-            else {
+            let Some((start, UnsortedObject { end, members })) = self.0.range(from..to).next() else {
                 out.push_str(text.get(from..to).unwrap_or_default());
                 continue;
             };

@@ -29,10 +29,7 @@ pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
 /// White space, commas and colons: in valid JSON only their order could be wrong, and it is not.
 pub(super) fn skip_separators(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))
-        .count()
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
 }
 
 /// The value that starts at `at`, whole. `None` at a closing bracket or the end.
@@ -46,9 +43,7 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
             let rest = bytes.get(at..)?;
             at + rest
                 .iter()
-                .take_while(|byte| {
-                    !matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r')
-                })
+                .take_while(|byte| !matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r'))
                 .count()
         }
     };
@@ -125,8 +120,7 @@ pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
 
 /// The character of `uXXXX` or `uXXXX\uXXXX`, and how many bytes it took.
 fn unicode(escaped: &str) -> (char, usize) {
-    let unit =
-        |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+    let unit = |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let Some(first) = unit(1) else {
         return (char::REPLACEMENT_CHARACTER, escaped.len().min(5));
     };

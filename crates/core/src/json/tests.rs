@@ -2,11 +2,9 @@ use super::*;
 
 #[test]
 fn one_level_is_split_and_the_rest_stays_as_it_is_written() {
-    let mut json =
-        Json::parse(" { \"a\" : 1.0 , \"b\\u0061\":{\"x\": [1, 2]},\"c\":\"}\\\"]\" } ").unwrap();
+    let mut json = Json::parse(" { \"a\" : 1.0 , \"b\\u0061\":{\"x\": [1, 2]},\"c\":\"}\\\"]\" } ").unwrap();
     let members = json.open().unwrap().unwrap();
-    let seen: Vec<_> =
-        members.iter().map(|(name, value)| (name.to_owned(), value.to_text())).collect();
+    let seen: Vec<_> = members.iter().map(|(name, value)| (name.to_owned(), value.to_text())).collect();
     assert_eq!(
         seen,
         [
@@ -20,10 +18,7 @@ fn one_level_is_split_and_the_rest_stays_as_it_is_written() {
 
 #[test]
 fn a_member_named_twice_is_refused() {
-    assert_eq!(
-        Json::borrowed(r#"{"a":1,"b":2,"\u0061":3}"#).open().unwrap_err(),
-        Duplicate("a".to_owned())
-    );
+    assert_eq!(Json::borrowed(r#"{"a":1,"b":2,"\u0061":3}"#).open().unwrap_err(), Duplicate("a".to_owned()));
     let many: Vec<String> = (0..100).map(|i| format!("\"k{}\":1", i % 99)).collect();
     let many = format!("{{{}}}", many.join(","));
     assert_eq!(Json::borrowed(&many).open().unwrap_err(), Duplicate("k0".to_owned()));
@@ -77,9 +72,8 @@ fn strings_are_unescaped_as_go_does() {
 
 #[test]
 fn depth_and_disorder_cost_no_more_than_their_length() {
-    let deep = |levels: usize| {
-        format!("{}1{}", "{\"b\":".repeat(levels), ",\"a\":[{\"d\":1,\"c\":null}]}".repeat(levels))
-    };
+    let deep =
+        |levels: usize| format!("{}1{}", "{\"b\":".repeat(levels), ",\"a\":[{\"d\":1,\"c\":null}]}".repeat(levels));
     let levels = 200_000;
     let expected = format!("{}1{}", "{\"a\":[{\"d\":1}],\"b\":".repeat(levels), "}".repeat(levels));
     assert_eq!(Canonical::default().text(&deep(levels)).unwrap(), expected);

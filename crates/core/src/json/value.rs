@@ -49,8 +49,7 @@ impl<'a> Json<'a> {
 
     /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&serde_json::value::RawValue>(text)
-            .map(|raw| Self::borrowed(raw.get()))
+        serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get()))
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -143,9 +142,7 @@ impl<'a> Json<'a> {
             }
             let elements = match text {
                 Cow::Borrowed(text) => scan::elements(text).map(Self::borrowed).collect(),
-                Cow::Owned(text) => {
-                    scan::elements(text).map(|e| Self::owned(e.to_owned())).collect()
-                }
+                Cow::Owned(text) => scan::elements(text).map(|e| Self::owned(e.to_owned())).collect(),
             };
             *self = Json::Array(elements);
         }
@@ -159,9 +156,9 @@ impl<'a> Json<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<Json<'_>> {
         match self {
             Json::Object(members) => members.get(name).map(Json::view),
-            Json::Text(text) if text.starts_with('{') => scan::members(text)
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| Json::borrowed(value)),
+            Json::Text(text) if text.starts_with('{') => {
+                scan::members(text).find(|(key, _)| key == name).map(|(_, value)| Json::borrowed(value))
+            }
             Json::Array(_) | Json::Text(_) => None,
         }
     }
@@ -169,9 +166,7 @@ impl<'a> Json<'a> {
     /// Looks at the members without opening anything for good. Empty if this is no object.
     pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
         match self {
-            Json::Object(members) => {
-                members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect()
-            }
+            Json::Object(members) => members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect(),
             Json::Text(text) if text.starts_with('{') => {
                 scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect()
             }
@@ -197,9 +192,7 @@ impl<'a> Json<'a> {
     pub(crate) fn elements(&self) -> Vec<Json<'_>> {
         match self {
             Json::Array(elements) => elements.iter().map(Json::view).collect(),
-            Json::Text(text) if text.starts_with('[') => {
-                scan::elements(text).map(Json::borrowed).collect()
-            }
+            Json::Text(text) if text.starts_with('[') => scan::elements(text).map(Json::borrowed).collect(),
             Json::Object(_) | Json::Text(_) => Vec::new(),
         }
     }
@@ -214,9 +207,7 @@ impl<'a> Json<'a> {
         match self {
             Json::Text(text) => Json::Text(Cow::Owned(text.into_owned())),
             Json::Object(members) => Json::Object(members.into_owned()),
-            Json::Array(elements) => {
-                Json::Array(elements.into_iter().map(Json::into_owned).collect())
-            }
+            Json::Array(elements) => Json::Array(elements.into_iter().map(Json::into_owned).collect()),
         }
     }
 
@@ -225,10 +216,7 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
-            _ => {
-                self.type_name() == other.type_name()
-                    && normal(&self.to_text()) == normal(&other.to_text())
-            }
+            _ => self.type_name() == other.type_name() && normal(&self.to_text()) == normal(&other.to_text()),
         }
     }
 
@@ -278,8 +266,7 @@ impl<'a> Json<'a> {
 impl<'a> Members<'a> {
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
-        let members: Vec<_> =
-            scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
+        let members: Vec<_> = scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
         match repeated(&members) {
             Some(name) => Err(Duplicate(name)),
             None => Ok(Self(members)),
@@ -329,12 +316,7 @@ impl<'a> Members<'a> {
     }
 
     fn into_owned<'b>(self) -> Members<'b> {
-        Members(
-            self.0
-                .into_iter()
-                .map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned()))
-                .collect(),
-        )
+        Members(self.0.into_iter().map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned())).collect())
     }
 }
 

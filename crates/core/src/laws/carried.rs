@@ -8,12 +8,7 @@ use super::schema::{preserves, property};
 use super::trip::{Breach, Trip, identical, ours, without_ours};
 use super::value::{Segment, Value, way};
 
-pub(super) fn nothing_is_invented(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn nothing_is_invented(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if !trip.from.is_sparse(object) || !trip.step {
         return Ok(false);
     }
@@ -21,19 +16,14 @@ pub(super) fn nothing_is_invented(
     let there = trip.explained(object, &mut changes)?;
     let made = changes.into_iter().find(|change| change.before.is_empty() && !change.given_back);
     match made.and_then(|change| change.after.into_iter().next()) {
-        Some((path, value)) => Err(Breach::new(format!("invents {path}: {value}"))
-            .at(way(&path))
-            .after("there", &there)),
+        Some((path, value)) => {
+            Err(Breach::new(format!("invents {path}: {value}")).at(way(&path)).after("there", &there))
+        }
         None => Ok(true),
     }
 }
 
-pub(super) fn no_stranger_stays(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn no_stranger_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
@@ -64,18 +54,15 @@ fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
             let segment = Segment::Name(name.clone());
             match (property(from, name), property(to, name)) {
                 (Some(_), None) if names(from, name) && !preserves(to) => Some(vec![segment]),
-                (Some(from), Some(to)) => {
-                    stranger(from, to, value).map(|rest| behind(segment, rest))
-                }
+                (Some(from), Some(to)) => stranger(from, to, value).map(|rest| behind(segment, rest)),
                 _ => None,
             }
         }),
         Value::List(elements) => {
             let (from, to) = (from.get("items")?, to.get("items")?);
             let mut elements = elements.iter().enumerate();
-            elements.find_map(|(index, value)| {
-                stranger(from, to, value).map(|rest| behind(Segment::Index(index), rest))
-            })
+            elements
+                .find_map(|(index, value)| stranger(from, to, value).map(|rest| behind(Segment::Index(index), rest)))
         }
         _ => None,
     }
@@ -86,12 +73,7 @@ fn names(schema: &Schema, name: &str) -> bool {
     schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
-pub(super) fn identity_is_carried(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
         return Ok(false);
     }
@@ -117,12 +99,7 @@ pub(super) fn identity_is_carried(
 /// Names, guards and quotes that an annotation may cost beside the values in it.
 const OVERHEAD: usize = 400;
 
-pub(super) fn what_is_kept_is_small(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn what_is_kept_is_small(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
@@ -130,18 +107,12 @@ pub(super) fn what_is_kept_is_small(
     let kept: usize = ours(&there).iter().map(|(_, text)| text.len()).sum();
     let whole = object.to_text().len();
     match kept > whole + OVERHEAD {
-        true => Err(Breach::new(format!("keeps {kept} bytes of an object of {whole}"))
-            .after("there", &there)),
+        true => Err(Breach::new(format!("keeps {kept} bytes of an object of {whole}")).after("there", &there)),
         false => Ok(true),
     }
 }
 
-pub(super) fn the_hash_stays(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn the_hash_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if trip.from.kind.hash_version().is_none() || !trip.from.is_complete(object) {
         return Ok(false);
     }

@@ -106,11 +106,7 @@ fn cut(text: &str) -> String {
 ///
 /// # Errors
 /// The first law that is broken, by its smallest counter-example.
-pub fn check(
-    webhook: &Webhook,
-    kind: &Kind,
-    options: &mut Options<'_>,
-) -> Result<Report, Box<Broken>> {
+pub fn check(webhook: &Webhook, kind: &Kind, options: &mut Options<'_>) -> Result<Report, Box<Broken>> {
     let trips = trips(webhook, kind, options.words);
     let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
     let laws: Vec<&Law> = LAWS.iter().filter(selected).collect();
@@ -161,12 +157,7 @@ pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
 }
 
 /// Makes one object and judges it by a law; makes the case smaller where it breaks.
-fn judge(
-    law: &Law,
-    trip: &Trip<'_>,
-    seed: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Box<Broken>> {
+fn judge(law: &Law, trip: &Trip<'_>, seed: u64, coverage: &mut Coverage) -> Result<bool, Box<Broken>> {
     let object = trip.from.make(law.make, trip.webhook, seed);
     let breach = match guarded(law, trip, &object, seed, coverage) {
         Ok(judged) => return Ok(judged),
@@ -189,13 +180,7 @@ fn judge(
 }
 
 /// A panic breaks whatever law it happens under.
-fn guarded(
-    law: &Law,
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Breach> {
+fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage)))
         .unwrap_or_else(|_| Err(Breach::new("panics")))
 }
@@ -209,9 +194,8 @@ fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> Option<String> 
         drop(trip.back().explained(&there, &mut changes));
     }
     let told = |change: &Change| {
-        let paths = |all: &[(String, String)]| {
-            all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ")
-        };
+        let paths =
+            |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
         let (before, after) = (paths(&change.before), paths(&change.after));
         let arrow = if before.is_empty() || after.is_empty() { "" } else { " -> " };
         format!("{} {before}{arrow}{after}, {}", change.operation, trip.name())

@@ -34,11 +34,7 @@ impl Coverage {
         let older = if trip.down { trip.to.version } else { trip.from.version };
         for change in changes {
             let way = if trip.down { Event::Down } else { Event::Up };
-            let also = [
-                Some(way),
-                change.kept.then_some(Event::Kept),
-                change.given_back.then_some(Event::GivenBack),
-            ];
+            let also = [Some(way), change.kept.then_some(Event::Kept), change.given_back.then_some(Event::GivenBack)];
             for (path, _) in change.before.iter().chain(&change.after) {
                 let known = format!("{} {}", change.operation, tail(path));
                 for event in also.into_iter().flatten() {
@@ -58,12 +54,9 @@ impl Coverage {
                     continue;
                 }
                 let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
-                let known: Vec<String> =
-                    places.map(|place| format!("{name} {}", tail(place))).collect();
+                let known: Vec<String> = places.map(|place| format!("{name} {}", tail(place))).collect();
                 let has = |event| {
-                    let place = |known: &String| {
-                        self.seen.contains(&(step.from.clone(), known.clone(), event))
-                    };
+                    let place = |known: &String| self.seen.contains(&(step.from.clone(), known.clone(), event));
                     known.iter().any(place)
                 };
                 let mut say = |what: &str| {

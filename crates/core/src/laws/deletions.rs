@@ -24,9 +24,7 @@ pub(super) fn a_removed_holder_stays_away(
     let mut random = Random::new(seed ^ 0xDE1);
     let mut holders = there.ways();
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
-    holders.retain(|way| {
-        is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way))
-    });
+    holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way)));
     let Some(holder) = random.pick(&holders) else { return Ok(false) };
     if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) {
         return Ok(false);
@@ -41,15 +39,12 @@ pub(super) fn a_removed_holder_stays_away(
     let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
     let home = back.there(&without).map_err(told)?;
     let fresh = back.there(&without_ours(&without)).map_err(told)?;
-    let returned = home.ways().into_iter().find(|way| {
-        way.starts_with(holder)
-            && fresh.at(way).is_none()
-            && !comes_from_elsewhere(&changes, holder, way)
-    });
+    let returned = home
+        .ways()
+        .into_iter()
+        .find(|way| way.starts_with(holder) && fresh.at(way).is_none() && !comes_from_elsewhere(&changes, holder, way));
     match returned {
-        Some(way) => Err(told(
-            Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home),
-        )),
+        Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
         None => Ok(true),
     }
 }
@@ -180,9 +175,8 @@ pub(super) fn a_broken_guard_stays_broken(
     }
     let Some(last) = admitted(trip, &restored, &first) else { return Ok(false) };
     let back = trip.back();
-    let told = |breach: Breach| {
-        breach.after("changed back", &last).after("changed", &first).after("read there", &there)
-    };
+    let told =
+        |breach: Breach| breach.after("changed back", &last).after("changed", &first).after("read there", &there);
     let seen = |object: &Value| {
         let home = back.there(object)?;
         answered(trip.from.schema, &home).map_err(|error| Breach::new(error.to_string()))

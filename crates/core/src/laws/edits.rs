@@ -17,10 +17,7 @@ pub fn edited(source: &Source<'_>, random: &mut Random, object: &Value) -> Optio
             edit(source, random, &mut edited);
         }
         fill(source.schema, &mut edited);
-        if edited != *object
-            && invalid(source.schema, &edited, "").is_none()
-            && edited.get("spec").is_some()
-        {
+        if edited != *object && invalid(source.schema, &edited, "").is_none() && edited.get("spec").is_some() {
             return Some(edited);
         }
     }

@@ -61,31 +61,15 @@ const TEXTS: [&str; 28] = [
     "1e21",
     " ",
 ];
-const INTEGERS: [&str; 10] = [
-    "0",
-    "1",
-    "2",
-    "-1",
-    "80",
-    "-0",
-    "2147483647",
-    "9007199254740993",
-    "-9223372036854775808",
-    "18446744073709551615",
-];
+const INTEGERS: [&str; 10] =
+    ["0", "1", "2", "-1", "80", "-0", "2147483647", "9007199254740993", "-9223372036854775808", "18446744073709551615"];
 const NUMBERS: [&str; 6] = ["1.0", "1e21", "0.50", "-0.0", "0.1", "12345678901234567890.5"];
 /// A number that is JSON and that Go cannot decode.
 const ENDLESS: &str = "1E400";
 const KEYS: [&str; 6] = ["a", "b", "eks.amazonaws.com/role-arn", "example.com/role", "x.y", "é"];
 
 /// A value that the schema allows, as far as it can be told. `name` is that of the field.
-pub fn valid(
-    random: &mut Random,
-    schema: &Schema,
-    name: &str,
-    fullness: Fullness,
-    words: &Words,
-) -> Value {
+pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
     for _ in 0..8 {
         let value = any_valid(random, schema, name, fullness, words);
         if !value.is_empty() && invalid(schema, &value, "").is_none() || value.is_empty() {
@@ -95,13 +79,7 @@ pub fn valid(
     any_valid(random, schema, name, fullness, words)
 }
 
-fn any_valid(
-    random: &mut Random,
-    schema: &Schema,
-    name: &str,
-    fullness: Fullness,
-    words: &Words,
-) -> Value {
+fn any_valid(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
     // Whether null is one of the options of a nullable field has to be said among them.
     if flag(schema, "nullable") && schema.get("enum").is_none() && random.percent(12) {
         return Value::Null;
@@ -126,21 +104,13 @@ fn any_valid(
         Some("array") => list(random, schema, name, fullness, words),
         Some("string") => string(random, schema, name, words),
         Some("integer") => Value::Number(number(random, schema, &INTEGERS)),
-        Some("number") => {
-            Value::Number(number(random, schema, &[&INTEGERS[..], &NUMBERS].concat()))
-        }
+        Some("number") => Value::Number(number(random, schema, &[&INTEGERS[..], &NUMBERS].concat())),
         Some("boolean") => Value::Bool(random.percent(50)),
         _ => anything(random, 2),
     }
 }
 
-fn list(
-    random: &mut Random,
-    schema: &Schema,
-    name: &str,
-    fullness: Fullness,
-    words: &Words,
-) -> Value {
+fn list(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
     let limit = |name| bound(schema, name).map(|bound| bound as usize);
     let least = limit("minItems").unwrap_or_default();
     let most = limit("maxItems").unwrap_or(least + 3).max(least);
@@ -233,9 +203,7 @@ pub fn anything(random: &mut Random, depth: usize) -> Value {
         }
         5 => Value::List((0..random.below(3)).map(|_| anything(random, depth - 1)).collect()),
         _ => Value::Object(
-            (0..random.below(3))
-                .map(|_| (random.word(&KEYS).to_owned(), anything(random, depth - 1)))
-                .collect(),
+            (0..random.below(3)).map(|_| (random.word(&KEYS).to_owned(), anything(random, depth - 1))).collect(),
         ),
     }
 }

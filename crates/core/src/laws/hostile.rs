@@ -52,9 +52,8 @@ pub(super) fn same_input_same_bytes(
     let mut random = Random::new(seed);
     let mut shuffled = String::new();
     object.write(&mut shuffled, &mut |members| random.shuffle(members));
-    let parsed = |text: &str| {
-        Value::read(text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
-    };
+    let parsed =
+        |text: &str| Value::read(text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")));
     match (once, converted(&shuffled)) {
         (Ok(one), Ok(other)) => {
             // An annotation of ours is text, whose members may stand in their own order.
@@ -116,9 +115,9 @@ pub(super) fn forgeries_gain_nothing(
     let mut home = back.there(&forgery).map_err(told)?;
     fill(trip.from.schema, &mut home);
     match invalid(trip.from.schema, &home, "") {
-        Some(problem) if problem.rule == Rule::Type => Err(told(
-            Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &home),
-        )),
+        Some(problem) if problem.rule == Rule::Type => {
+            Err(told(Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &home)))
+        }
         _ => Ok(true),
     }
 }

@@ -124,10 +124,9 @@ impl Source<'_> {
             1..10 => {
                 metadata.set("annotations/a", Value::text("b"));
                 metadata.set("annotations/é", Value::text("\n"));
-                if let (Some(force), Some(Value::Object(all))) = (
-                    self.kind.force_annotation(),
-                    metadata.at_mut(&super::value::way("annotations")),
-                ) {
+                if let (Some(force), Some(Value::Object(all))) =
+                    (self.kind.force_annotation(), metadata.at_mut(&super::value::way("annotations")))
+                {
                     all.insert(force.to_owned(), Value::text("x"));
                 }
             }
@@ -163,9 +162,7 @@ impl Source<'_> {
         let mut ways = object.ways();
         ways.retain(|way| {
             let free = |schema: &Schema| {
-                !["enum", "format", "pattern", "maxLength"]
-                    .iter()
-                    .any(|key| schema.get(*key).is_some())
+                !["enum", "format", "pattern", "maxLength"].iter().any(|key| schema.get(*key).is_some())
             };
             is_contents(way)
                 && matches!(object.at(way), Some(Value::Text(_)))
@@ -207,8 +204,7 @@ impl Source<'_> {
             let value = object.get("spec").and_then(|spec| spec.get(name));
             value.is_some_and(|value| *value != Value::Null)
         };
-        object.get("spec").is_some_and(Value::is_object)
-            && spec.into_iter().flat_map(required).all(has)
+        object.get("spec").is_some_and(Value::is_object) && spec.into_iter().flat_map(required).all(has)
     }
 }
 
@@ -253,9 +249,7 @@ fn has_head(object: &Value) -> bool {
     };
     ["name", "namespace", "uid"].into_iter().all(named)
         && ["labels", "annotations"].into_iter().all(strings)
-        && ["kind", "apiVersion"]
-            .iter()
-            .all(|name| object.get(name).and_then(Value::as_str).is_some())
+        && ["kind", "apiVersion"].iter().all(|name| object.get(name).and_then(Value::as_str).is_some())
 }
 
 /// Puts anything anywhere.

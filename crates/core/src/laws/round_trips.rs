@@ -57,12 +57,7 @@ pub(super) fn sparse_comes_home(
 }
 
 /// Read at the other version, edited and written there, as text and through the API server; and once more at home.
-pub(super) fn edits_win(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xED17);
@@ -76,7 +71,6 @@ pub(super) fn edits_win(
     trip.same("the edit, through the API server", &written, &again)
         .map_err(|breach| told(breach.after("home", &home)))?;
     let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
-    comes_home(trip, &second, coverage)
-        .map_err(|breach| told(breach.after("edited again, at home", &second)))?;
+    comes_home(trip, &second, coverage).map_err(|breach| told(breach.after("edited again, at home", &second)))?;
     Ok(true)
 }

@@ -7,10 +7,7 @@ use super::value::{Segment, Value};
 /// The schema of a member: a property, or what the values of a map are.
 #[must_use]
 pub fn property<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
-    schema
-        .get("properties")
-        .and_then(|properties| properties.get(name))
-        .or_else(|| map_values(schema))
+    schema.get("properties").and_then(|properties| properties.get(name)).or_else(|| map_values(schema))
 }
 
 /// The schema one step further in.
@@ -78,9 +75,7 @@ pub fn clashes(schema: &Schema, elements: &[Value], element: &Value) -> bool {
     let Some(keys) = schema.get("x-kubernetes-list-map-keys").and_then(Schema::as_array) else {
         return false;
     };
-    let same = |other: &Value| {
-        keys.iter().filter_map(Schema::as_str).all(|key| other.get(key) == element.get(key))
-    };
+    let same = |other: &Value| keys.iter().filter_map(Schema::as_str).all(|key| other.get(key) == element.get(key));
     elements.iter().any(same)
 }
 

@@ -50,12 +50,7 @@ impl Breach {
 }
 
 impl<'k> Trip<'k> {
-    pub(super) fn new(
-        webhook: &'k Webhook,
-        from: &Source<'k>,
-        to: &Source<'k>,
-        distance: isize,
-    ) -> Self {
+    pub(super) fn new(webhook: &'k Webhook, from: &Source<'k>, to: &Source<'k>, distance: isize) -> Self {
         let rollouts = rollouts(from.kind);
         let apart = rollouts.into_iter().flat_map(|fields| [fields.request, fields.hash]);
         Self {
@@ -84,11 +79,7 @@ impl<'k> Trip<'k> {
     }
 
     /// The same, and what was done.
-    pub(super) fn explained(
-        &self,
-        object: &Value,
-        changes: &mut Vec<Change>,
-    ) -> Result<Value, Breach> {
+    pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
         self.read_answer(explained.map(|(converted, told)| {
             changes.extend(told);
@@ -98,18 +89,15 @@ impl<'k> Trip<'k> {
 
     fn read_answer(&self, converted: Result<Converted, ConvertError>) -> Result<Value, Breach> {
         let converted = converted.map_err(|error| {
-            Breach::new(format!("is not converted to {}: {error}", self.to.version))
-                .at(way(error.path()))
+            Breach::new(format!("is not converted to {}: {error}", self.to.version)).at(way(error.path()))
         })?;
-        Value::read(&converted.text)
-            .map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
+        Value::read(&converted.text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
     }
 
     /// The object at the other version, as the API server hands it to a client.
     pub(super) fn seen(&self, object: &Value) -> Result<Value, Breach> {
         let there = self.there(object)?;
-        answered(self.to.schema, &there)
-            .map_err(|error| Breach::new(error.to_string()).after("answered", &there))
+        answered(self.to.schema, &there).map_err(|error| Breach::new(error.to_string()).after("answered", &there))
     }
 
     /// The object at the other version, stored there and read again.
@@ -143,12 +131,7 @@ impl<'k> Trip<'k> {
     }
 
     /// Objects are the same, our annotations too, what is set apart aside.
-    pub(super) fn exactly(
-        &self,
-        what: &str,
-        expected: &Value,
-        found: &Value,
-    ) -> Result<(), Breach> {
+    pub(super) fn exactly(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
         let (mut expected, mut found) = (expected.clone(), found.clone());
         if !self.apart.is_empty() {
             for object in [&mut expected, &mut found] {
@@ -170,9 +153,7 @@ impl<'k> Trip<'k> {
 /// Objects are the same to the last place.
 pub(super) fn identical(what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
     match (difference(expected, found), differing(expected, found)) {
-        (Some(difference), Some(at)) => {
-            Err(Breach::new(format!("{what}: {difference}")).at(at).after(what, found))
-        }
+        (Some(difference), Some(at)) => Err(Breach::new(format!("{what}: {difference}")).at(at).after(what, found)),
         _ => Ok(()),
     }
 }

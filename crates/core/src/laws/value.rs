@@ -75,8 +75,7 @@ impl Value {
             Some(b'"') => Ok(Self::Text(serde_json::from_str(text)?)),
             Some(b't' | b'f') => Ok(Self::Bool(serde_json::from_str(text)?)),
             Some(b'n') => serde_json::from_str::<()>(text).map(|()| Self::Null),
-            _ => serde_json::from_str::<&RawValue>(text)
-                .map(|raw| Self::Number(raw.get().to_owned())),
+            _ => serde_json::from_str::<&RawValue>(text).map(|raw| Self::Number(raw.get().to_owned())),
         }
     }
 
@@ -90,9 +89,9 @@ impl Value {
             Json::Number(value) => Self::Number(value.to_string()),
             Json::String(value) => Self::Text(value.clone()),
             Json::Array(elements) => Self::List(elements.iter().map(Self::literal).collect()),
-            Json::Object(members) => Self::Object(
-                members.iter().map(|(name, value)| (name.clone(), Self::literal(value))).collect(),
-            ),
+            Json::Object(members) => {
+                Self::Object(members.iter().map(|(name, value)| (name.clone(), Self::literal(value))).collect())
+            }
         }
     }
 
@@ -225,9 +224,7 @@ impl Value {
         let (last, holder) = way.split_last()?;
         match (last, self.at_mut(holder)?) {
             (Segment::Name(name), Self::Object(members)) => members.remove(name),
-            (Segment::Index(index), Self::List(elements)) if *index < elements.len() => {
-                Some(elements.remove(*index))
-            }
+            (Segment::Index(index), Self::List(elements)) if *index < elements.len() => Some(elements.remove(*index)),
             _ => None,
         }
     }
@@ -245,12 +242,12 @@ impl Value {
         while let Some((way, value)) = queue.pop() {
             let inner = |segment: Segment| [way.clone(), vec![segment]].concat();
             match value {
-                Self::Object(members) => queue.extend(
-                    members.iter().map(|(name, value)| (inner(Segment::Name(name.clone())), value)),
-                ),
-                Self::List(elements) => queue.extend(
-                    elements.iter().enumerate().map(|(i, value)| (inner(Segment::Index(i)), value)),
-                ),
+                Self::Object(members) => {
+                    queue.extend(members.iter().map(|(name, value)| (inner(Segment::Name(name.clone())), value)))
+                }
+                Self::List(elements) => {
+                    queue.extend(elements.iter().enumerate().map(|(i, value)| (inner(Segment::Index(i)), value)))
+                }
                 _ => {}
             }
             found.push(way);

@@ -54,12 +54,7 @@ pub(super) fn a_write_of_nothing_changes_nothing(
 }
 
 /// Whatever the API server stores can be read at every version, and what we answer can be decoded.
-pub(super) fn readers_never_pay(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let stored = trip.from.kind.storage() == trip.from.version;
     match trip.there(&object) {

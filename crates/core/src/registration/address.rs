@@ -48,9 +48,7 @@ impl NamespacedName {
     /// Reads a text whose name, as `plain` has it, the API server takes.
     fn read(text: &str, plain: impl Fn(&str) -> String) -> Result<Self, BadAddress> {
         match text.split_once('/') {
-            Some((namespace, name))
-                if is_dns_subdomain(namespace) && is_dns_subdomain(&plain(name)) =>
-            {
+            Some((namespace, name)) if is_dns_subdomain(namespace) && is_dns_subdomain(&plain(name)) => {
                 Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
             }
             _ => Err(BadAddress::Name),

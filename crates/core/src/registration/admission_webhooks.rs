@@ -91,12 +91,8 @@ fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) 
     let carries = |version: &ControllerVersion| json!({"key": key, "operator": "In", "values": [version.as_str()]});
     match selection {
         Selection::Labelled => (format!("v{}", unique(version)), carries(version)),
-        Selection::Shadowed(other) => {
-            (format!("v{}-shadows-v{}", unique(version), unique(other)), carries(other))
-        }
-        Selection::Unlabelled => {
-            ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"}))
-        }
+        Selection::Shadowed(other) => (format!("v{}-shadows-v{}", unique(version), unique(other)), carries(other)),
+        Selection::Unlabelled => ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"})),
     }
 }
 

@@ -9,12 +9,8 @@ pub(super) fn literal(text: &str) -> String {
 
 /// A property's name, if CEL can name it: `-`, `.`, `/` and keywords are escaped (`apiserver pkg/cel/escaping.go`).
 pub(super) fn property(name: &str) -> Option<String> {
-    let sayable =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
-    if name.is_empty()
-        || name.starts_with(|c: char| c.is_ascii_digit())
-        || !name.bytes().all(sayable)
-    {
+    let sayable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(sayable) {
         return None;
     }
     let escaped = name

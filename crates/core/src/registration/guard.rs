@@ -69,9 +69,7 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
 /// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.
 fn variables(key: &str, served: &[ControllerVersion]) -> Value {
     let key = literal(key);
-    let labelled = |object: &str| {
-        format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels")
-    };
+    let labelled = |object: &str| format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels");
     let label = |object: &str| {
         let labelled = labelled(object);
         format!("{labelled} ? {object}.metadata.labels[{key}] : ''")

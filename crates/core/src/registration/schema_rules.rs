@@ -127,9 +127,7 @@ fn has(name: &str, holder: &Schema, object: &str) -> Option<String> {
 fn add(schema: &mut Value, path: &Path, validation: Value) {
     let mut here = schema;
     for name in path.names() {
-        let Some(next) =
-            here.get_mut("properties").and_then(|properties| properties.get_mut(name.as_ref()))
-        else {
+        let Some(next) = here.get_mut("properties").and_then(|properties| properties.get_mut(name.as_ref())) else {
             return;
         };
         here = next;

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Address, BadAddress, ClientConfig, CrdOptions, GuardMode, NamespacedName, Selection, Service,
-    Trust, Url, crd, guard, webhooks,
+    Address, BadAddress, ClientConfig, CrdOptions, GuardMode, NamespacedName, Selection, Service, Trust, Url, crd,
+    guard, webhooks,
 };
 use crate::{definition::Kind, webhook::ControllerVersion};
 
@@ -21,9 +21,7 @@ fn names(kind: &Kind) -> Vec<String> {
     let of = |selection| webhooks(kind, &version, selection, &client);
     let documents = [of(Selection::Labelled), of(Selection::Unlabelled)].concat();
     let policy = guard(kind, &[version], GuardMode::Deny);
-    let name = |document: &Value| {
-        format!("{} {}", document["kind"].as_str().unwrap(), document["metadata"]["name"])
-    };
+    let name = |document: &Value| format!("{} {}", document["kind"].as_str().unwrap(), document["metadata"]["name"]);
     documents.iter().chain(&policy).map(name).collect()
 }
 
@@ -66,9 +64,7 @@ fn addresses_are_what_the_api_server_takes() {
 
 #[test]
 fn only_the_name_of_a_service_has_a_place_for_the_version() {
-    assert!(
-        Address::Service(Service::per_version("ns/a-{version}:8443").unwrap()).is_per_version()
-    );
+    assert!(Address::Service(Service::per_version("ns/a-{version}:8443").unwrap()).is_per_version());
     assert!(!Address::Service(Service::per_version("ns/a").unwrap()).is_per_version());
     for bad in ["ns-{version}/a", "ns/a-{Version}", "ns/a-{version}:{version}"] {
         Service::per_version(bad).unwrap_err();

@@ -26,11 +26,7 @@ impl Graph {
         if self.hop(running, wanted) {
             return Ok(());
         }
-        Err(Refused {
-            running: running.clone(),
-            wanted: wanted.clone(),
-            next: self.next(running, wanted),
-        })
+        Err(Refused { running: running.clone(), wanted: wanted.clone(), next: self.next(running, wanted) })
     }
 
     /// Whether one hop leads there.
@@ -38,14 +34,13 @@ impl Graph {
         let order = to.cmp_precedence(from);
         let up = || {
             self.rules.iter().any(|rule| rule.from.contains(from) && rule.to.reaches(from, to))
-                || self.exact.iter().any(|exact| {
-                    same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from))
-                })
+                || self
+                    .exact
+                    .iter()
+                    .any(|exact| same(&exact.version, to) && exact.upgrade_from.iter().any(|v| same(v, from)))
         };
         let down = || {
-            self.exact.iter().any(|exact| {
-                same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to))
-            })
+            self.exact.iter().any(|exact| same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to)))
         };
         match order {
             Ordering::Equal => true,
@@ -60,8 +55,7 @@ impl Graph {
         let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty());
         let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
         let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
-        let mut queue: VecDeque<(Version, Option<Version>)> =
-            VecDeque::from([(running.clone(), None)]);
+        let mut queue: VecDeque<(Version, Option<Version>)> = VecDeque::from([(running.clone(), None)]);
         while let Some((at, first)) = queue.pop_front() {
             if first.is_some() && self.hop(&at, wanted) {
                 return first;
@@ -100,14 +94,9 @@ impl Graph {
 
     /// Neighbours versions that no upgrade leads to, although they name versions to come from, or that are not the oldest.
     pub(crate) fn unreachable(&self) -> Vec<&Version> {
-        let oldest = self
-            .exact
-            .iter()
-            .map(|exact| &exact.version)
-            .min_by(|one, two| one.cmp_precedence(two));
+        let oldest = self.exact.iter().map(|exact| &exact.version).min_by(|one, two| one.cmp_precedence(two));
         let reached = |version: &Version| {
-            let from =
-                self.exact.iter().filter(|exact| exact.version.cmp_precedence(version).is_lt());
+            let from = self.exact.iter().filter(|exact| exact.version.cmp_precedence(version).is_lt());
             from.into_iter().any(|exact| self.hop(&exact.version, version))
                 || self.rules.iter().any(|rule| match &rule.to {
                     Target::Range(range) => range.contains(version),
@@ -126,9 +115,8 @@ impl Graph {
         let mut problems = Vec::new();
         for Hop { from, to } in &self.rules {
             match to {
-                Target::Range(to) if !to.goes_beyond(from) => problems.push(format!(
-                    "the rule from {from} to {to} can never hold: only newer versions may follow"
-                )),
+                Target::Range(to) if !to.goes_beyond(from) => problems
+                    .push(format!("the rule from {from} to {to} can never hold: only newer versions may follow")),
                 _ => {}
             }
         }
@@ -140,13 +128,10 @@ impl Graph {
             }
             let is_not_older = |other: &&Version| !other.cmp_precedence(version).is_lt();
             for other in exact.upgrade_from.iter().filter(is_not_older) {
-                problems.push(format!(
-                    "{version} cannot be upgraded to from {other}, which is not older"
-                ));
+                problems.push(format!("{version} cannot be upgraded to from {other}, which is not older"));
             }
             for other in exact.downgrade_to.iter().filter(is_not_older) {
-                problems
-                    .push(format!("{version} cannot be downgraded to {other}, which is not older"));
+                problems.push(format!("{version} cannot be downgraded to {other}, which is not older"));
             }
         }
         problems
@@ -156,20 +141,14 @@ impl Graph {
     pub(crate) fn knows(&self, version: &Version) -> bool {
         self.exact.iter().any(|exact| same(&exact.version, version))
             || self.rules.iter().any(|rule| {
-                rule.from.contains(version)
-                    || matches!(&rule.to, Target::Range(to) if to.contains(version))
+                rule.from.contains(version) || matches!(&rule.to, Target::Range(to) if to.contains(version))
             })
     }
 
     /// Versions that are named as neighbours, but have no entry of their own.
     pub(crate) fn unknown(&self) -> Vec<&Version> {
-        let named = self
-            .exact
-            .iter()
-            .flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
-        named
-            .filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version)))
-            .collect()
+        let named = self.exact.iter().flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
+        named.filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version))).collect()
     }
 }
 

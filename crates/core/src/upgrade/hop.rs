@@ -45,9 +45,7 @@ impl Target {
         match self {
             Self::Range(range) => range.contains(to),
             Self::Reach(Reach::Major) => to.major <= from.major.saturating_add(1),
-            Self::Reach(Reach::Minor) => {
-                to.major == from.major && to.minor <= from.minor.saturating_add(1)
-            }
+            Self::Reach(Reach::Minor) => to.major == from.major && to.minor <= from.minor.saturating_add(1),
             Self::Reach(Reach::Patch) => to.major == from.major && to.minor == from.minor,
         }
     }

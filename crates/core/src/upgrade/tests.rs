@@ -38,13 +38,8 @@ fn ranges_mean_what_people_write() {
 
 #[test]
 fn a_refusal_names_the_next_version_on_the_way() {
-    let path = Graph {
-        rules: vec![rule("7.17", "8"), rule(">=8.18 <9", "9"), rule("*", "minor")],
-        exact: Vec::new(),
-    };
-    let next = |from: &str, to: &str| {
-        path.allow(&v(from), &v(to)).unwrap_err().next.map(|version| version.to_string())
-    };
+    let path = Graph { rules: vec![rule("7.17", "8"), rule(">=8.18 <9", "9"), rule("*", "minor")], exact: Vec::new() };
+    let next = |from: &str, to: &str| path.allow(&v(from), &v(to)).unwrap_err().next.map(|version| version.to_string());
     assert_eq!(next("7.17.9", "9.0.0"), Some("8.18.0".to_owned()));
     assert_eq!(next("7.16.0", "8.0.0"), Some("7.17.0".to_owned()));
     assert_eq!(next("7.16.0", "9.0.0"), Some("7.17.0".to_owned()));
@@ -82,17 +77,10 @@ fn exact_versions_know_their_neighbours() {
 #[test]
 fn image_tags_are_read_as_their_users_write_them() {
     assert_eq!(image_tag("materialize/environmentd:v26.12.0"), Some(v("26.12.0")));
-    assert_eq!(
-        image_tag("localhost:5000/environmentd:v0.147.20--dev.1").map(|v| v.minor),
-        Some(147)
-    );
-    for odd in [
-        "environmentd",
-        "environmentd:latest",
-        "environmentd:26.1.0",
-        "e@sha256:0123",
-        "localhost:5000/environmentd",
-    ] {
+    assert_eq!(image_tag("localhost:5000/environmentd:v0.147.20--dev.1").map(|v| v.minor), Some(147));
+    for odd in
+        ["environmentd", "environmentd:latest", "environmentd:26.1.0", "e@sha256:0123", "localhost:5000/environmentd"]
+    {
         assert_eq!(image_tag(odd), None, "{odd}");
     }
 }

@@ -95,21 +95,13 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
-    pub fn explain(
-        &self,
-        object: &str,
-        to: &str,
-    ) -> Result<(Converted, Vec<Change>), ConvertError> {
+    pub fn explain(&self, object: &str, to: &str) -> Result<(Converted, Vec<Change>), ConvertError> {
         let (kind, object, to) = self.conversion(object, to)?;
         convert::explain(kind, object, to, Metadata::Full)
     }
 
     /// The kind of an object, the object, and the version that is asked for.
-    fn conversion<'o>(
-        &self,
-        object: &'o str,
-        to: &str,
-    ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
+    fn conversion<'o>(&self, object: &'o str, to: &str) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
         let object = Object::open(parse(object)?)?;
         let kind = self.kinds.of(&object)?;
         let version = kind.version(to);
@@ -176,22 +168,14 @@ impl Webhook {
     /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; go to 7.17.0 first")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn judge(
-        &self,
-        new: &str,
-        old: Option<&str>,
-    ) -> Result<(Judgement, Option<String>), ConvertError> {
+    pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
         let judgement = admission::judge(kind, &self.settings, &write);
         let message = judgement.status(kind, &write).map(|status| status.message().to_owned());
         Ok((judgement, message))
     }
 
-    fn write<'a>(
-        &self,
-        new: &'a str,
-        old: Option<&'a str>,
-    ) -> Result<(&Kind, Write<'a>), ConvertError> {
+    fn write<'a>(&self, new: &'a str, old: Option<&'a str>) -> Result<(&Kind, Write<'a>), ConvertError> {
         let old = old.map(parse).transpose()?;
         let write = Write::new(parse(new)?, old);
         let kind = self.kinds.of(&write.new.object()?)?;

@@ -25,17 +25,11 @@ pub(super) struct Kinds(Vec<Kind>);
 impl Kinds {
     pub(super) fn new(kinds: Vec<Kind>) -> Result<Self, DefinedTwice> {
         for (index, kind) in kinds.iter().enumerate() {
-            let same = |other: &&Kind| {
-                (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name
-            };
+            let same =
+                |other: &&Kind| (&other.group, &other.kind) == (&kind.group, &kind.kind) || other.name == kind.name;
             if let Some(other) = kinds.iter().take(index).find(same) {
                 let (first, second) = (other.name.to_string(), kind.name.to_string());
-                return Err(DefinedTwice {
-                    kind: kind.kind.clone(),
-                    group: kind.group.clone(),
-                    first,
-                    second,
-                });
+                return Err(DefinedTwice { kind: kind.kind.clone(), group: kind.group.clone(), first, second });
             }
         }
         Ok(Self(kinds))

@@ -34,11 +34,7 @@ impl Preimage {
     #[must_use]
     pub fn members(&self) -> Vec<(String, String)> {
         let members = Json::borrowed(&self.canonical);
-        members
-            .members()
-            .into_iter()
-            .map(|(name, value)| (name.into_owned(), value.to_text()))
-            .collect()
+        members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
     }
 
     /// The names of members that two preimages do not share.
@@ -53,20 +49,12 @@ impl Preimage {
 }
 
 /// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its annotations.
-pub(crate) fn preimage(
-    rollout: &Rollout,
-    root: &Json<'_>,
-    annotation: impl Fn(&str) -> Option<String>,
-) -> Preimage {
+pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&str) -> Option<String>) -> Preimage {
     let hashed = root.get(&rollout.of);
     let text = hashed.as_ref().map(Json::text);
-    let canonical =
-        text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
+    let canonical = text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
     let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    Preimage {
-        canonical: fill(canonical, &rollout.defaults),
-        force: rollout.force.as_deref().and_then(annotation),
-    }
+    Preimage { canonical: fill(canonical, &rollout.defaults), force: rollout.force.as_deref().and_then(annotation) }
 }
 
 /// Adds the members that are missing. Both are sorted by name.

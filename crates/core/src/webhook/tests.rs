@@ -8,8 +8,7 @@ fn webhook() -> Webhook {
 
 fn fixture(name: &str) -> String {
     let path = format!("{}/../../tests/data/fixtures/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
-    let value: serde_json::Value =
-        serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let value: serde_json::Value = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     value.to_string()
 }
 
@@ -79,10 +78,7 @@ fn golden_hashes_do_not_move() {
             r#","serviceAccountAnnotations":{"eks.amazonaws.com/role-arn":"arn:aws:iam::123456789012:role/mz"}"#,
             "cb28bb1cdca18675fcea5e58c06bb75213acc28fffee281555be7ba74a70c606",
         ),
-        (
-            r#","enableRbac":null,"podLabels":{},"environmentId":"00000000000000000000000000000000""#,
-            minimal,
-        ),
+        (r#","enableRbac":null,"podLabels":{},"environmentId":"00000000000000000000000000000000""#, minimal),
     ] {
         assert_eq!(webhook().preimage(&base.replace("MORE", more)).unwrap().hash(), hash, "{more}");
     }

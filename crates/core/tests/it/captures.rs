@@ -15,8 +15,7 @@ fn essence(object: &Value) -> Value {
         map.retain(|name, _| !name.starts_with("pointsman.dev/kept-"));
         map
     };
-    object["metadata"] =
-        serde_json::json!({"labels": map("labels"), "annotations": map("annotations")});
+    object["metadata"] = serde_json::json!({"labels": map("labels"), "annotations": map("annotations")});
     object
 }
 
@@ -24,25 +23,20 @@ fn essence(object: &Value) -> Value {
 fn recorded_conversions_are_answered_alike() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/captures");
     let (mut reviews, mut objects, mut partial, mut beta) = (0, 0, 0, 0);
-    for file in std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-    {
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()) {
         if !file.ends_with(".json") {
             continue;
         }
         let calls: Vec<Value> = serde_json::from_str(&data(&format!("captures/{file}"))).unwrap();
-        for call in
-            calls.iter().filter(|call| call["path"].as_str().unwrap().starts_with("/convert"))
-        {
+        for call in calls.iter().filter(|call| call["path"].as_str().unwrap().starts_with("/convert")) {
             let (request, recorded) = (&call["request"], &call["response"]);
             if recorded["response"]["result"]["status"] != "Success" {
                 continue;
             }
             let reply = WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()).unwrap();
             assert_eq!(reply.outcome, Outcome::Convert, "{file}: {:?}", reply.message);
-            let converted = accepted_by_apiserver(request, &reply.body)
-                .unwrap_or_else(|error| panic!("{file}: {error}"));
+            let converted =
+                accepted_by_apiserver(request, &reply.body).unwrap_or_else(|error| panic!("{file}: {error}"));
             let expected = recorded["response"]["convertedObjects"].as_array().unwrap();
             assert_eq!(converted.len(), expected.len(), "{file}");
             for (ours, theirs) in converted.iter().zip(expected) {
@@ -54,8 +48,5 @@ fn recorded_conversions_are_answered_alike() {
             beta += u64::from(request["apiVersion"] == "apiextensions.k8s.io/v1beta1");
         }
     }
-    assert!(
-        reviews >= 250 && objects >= 250 && partial >= 4 && beta >= 10,
-        "{reviews} {objects} {partial} {beta}"
-    );
+    assert!(reviews >= 250 && objects >= 250 && partial >= 4 && beta >= 10, "{reviews} {objects} {partial} {beta}");
 }

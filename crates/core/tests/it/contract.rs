@@ -7,22 +7,17 @@ use serde_json::Value;
 
 /// What the API server makes of an answer to a conversion request: the converted objects, or why there are none.
 pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Vec<Value>, String> {
-    let review: Value =
-        serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
+    let review: Value = serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
     let v1 = request["apiVersion"] == "apiextensions.k8s.io/v1";
     if v1 {
         if review["kind"] != "ConversionReview" || review["apiVersion"] != request["apiVersion"] {
-            return Err(format!(
-                "{} {} is not the kind of the request",
-                review["apiVersion"], review["kind"]
-            ));
+            return Err(format!("{} {} is not the kind of the request", review["apiVersion"], review["kind"]));
         }
         if review["response"]["uid"] != request["request"]["uid"] {
             return Err("another uid".to_owned());
         }
     }
-    let response =
-        review.get("response").filter(|response| response.is_object()).ok_or("no response")?;
+    let response = review.get("response").filter(|response| response.is_object()).ok_or("no response")?;
     if response["result"]["status"] != "Success" {
         let message = response["result"]["message"].as_str().unwrap_or_default();
         return Err(if message.is_empty() {
@@ -32,10 +27,8 @@ pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Ve
         });
     }
     let empty = Vec::new();
-    let (sent, converted) = (
-        request["request"]["objects"].as_array().unwrap_or(&empty),
-        response["convertedObjects"].as_array(),
-    );
+    let (sent, converted) =
+        (request["request"]["objects"].as_array().unwrap_or(&empty), response["convertedObjects"].as_array());
     let converted = converted.ok_or("no convertedObjects")?;
     if converted.len() != sent.len() {
         return Err(format!("{} objects, expected {}", converted.len(), sent.len()));
@@ -53,13 +46,10 @@ fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String>
     if converted["kind"] != sent["kind"] {
         return Err(format!("kind {} is not {}", converted["kind"], sent["kind"]));
     }
-    let metadata = converted
-        .get("metadata")
-        .and_then(Value::as_object)
-        .ok_or("missing metadata in converted object")?;
+    let metadata =
+        converted.get("metadata").and_then(Value::as_object).ok_or("missing metadata in converted object")?;
     for name in ["name", "namespace", "uid"] {
-        let text =
-            |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         if text(metadata.get(name)) != text(sent["metadata"].get(name)) {
             return Err(format!("{name} changed"));
         }
@@ -75,10 +65,7 @@ fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String>
         if !map.values().all(Value::is_string) {
             return Err(format!("{name} holds something else than strings"));
         }
-        let size: usize = map
-            .iter()
-            .map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len())
-            .sum();
+        let size: usize = map.iter().map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len()).sum();
         if name == "annotations" && size > 256 * 1024 {
             return Err(format!("annotations hold {size} bytes"));
         }
@@ -106,9 +93,6 @@ fn answers_the_api_server_rejects_are_found() {
         ("{\"name\":\"n\"}", "{\"name\":\"n\",\"annotations\":[]}"),
     ] {
         assert!(good.contains(right));
-        assert!(
-            accepted_by_apiserver(&request, good.replace(right, wrong).as_bytes()).is_err(),
-            "{wrong}"
-        );
+        assert!(accepted_by_apiserver(&request, good.replace(right, wrong).as_bytes()).is_err(), "{wrong}");
     }
 }

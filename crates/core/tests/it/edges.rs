@@ -104,13 +104,9 @@ owner: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {n
 - split: {field: spec.image, into: [spec.image.repository, spec.image.tag], separator: \":\"}
 - move: {from: spec.owner, to: spec.owner.name}";
     let thing = thing(older, newer, operations.trim());
-    for spec in [
-        json!({"size": "007"}),
-        json!({"image": "a:b"}),
-        json!({"image": "a"}),
-        json!({"owner": "bob"}),
-        json!({}),
-    ] {
+    for spec in
+        [json!({"size": "007"}), json!({"image": "a:b"}), json!({"image": "a"}), json!({"owner": "bob"}), json!({})]
+    {
         thing.comes_home("v1", spec);
     }
     for spec in [
@@ -189,15 +185,10 @@ fn items_that_share_a_key_keep_what_is_theirs() {
 #[test]
 fn an_item_that_is_edited_in_place_keeps_the_rest() {
     let item = |fields: &str| {
-        format!(
-            "{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}"
-        )
+        format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
     };
-    let thing = thing(
-        &item(", comment: {type: string}"),
-        &item(""),
-        "- each: {in: spec.rules, operations: [{drop: comment}]}",
-    );
+    let thing =
+        thing(&item(", comment: {type: string}"), &item(""), "- each: {in: spec.rules, operations: [{drop: comment}]}");
     let rules = json!([{"path": "/1", "comment": "one"}, {"path": "/2", "comment": "two"}]);
     let mut there = thing.comes_home("v1", json!({"rules": rules}));
     there["spec"]["rules"][1]["path"] = json!("/9");
@@ -207,13 +198,11 @@ fn an_item_that_is_edited_in_place_keeps_the_rest() {
 
 #[test]
 fn items_become_objects_and_scalars_again() {
-    let objects = "{pools: {type: array, items: {type: object, properties: {name: {type: string}, weight: {type: integer}}}}}";
+    let objects =
+        "{pools: {type: array, items: {type: object, properties: {name: {type: string}, weight: {type: integer}}}}}";
     let strings = "{pools: {type: array, items: {type: string}}}";
-    let thing = thing(
-        strings,
-        objects,
-        "- each: {in: spec.pools, operations: [{move: {from: ., to: name}}, {add: weight}]}",
-    );
+    let thing =
+        thing(strings, objects, "- each: {in: spec.pools, operations: [{move: {from: ., to: name}}, {add: weight}]}");
     thing.comes_home("v1", json!({"pools": ["a", "b"]}));
     thing.comes_home("v2", json!({"pools": [{"name": "a", "weight": 3}, {"name": "b"}]}));
     thing.comes_home("v2", json!({"pools": [{"weight": 3}, {"name": "b"}, {}]}));
@@ -221,20 +210,11 @@ fn items_become_objects_and_scalars_again() {
 
 #[test]
 fn an_item_that_the_other_version_cannot_say_is_kept_whole() {
-    let ports =
-        |kind: &str| format!("{{ports: {{type: array, items: {{type: {kind}, nullable: true}}}}}}");
+    let ports = |kind: &str| format!("{{ports: {{type: array, items: {{type: {kind}, nullable: true}}}}}}");
     for kind in ["integer", "number"] {
-        let thing = thing(
-            &ports("string"),
-            &ports(kind),
-            "- each: {in: spec.ports, operations: [{type: .}]}",
-        );
+        let thing = thing(&ports("string"), &ports(kind), "- each: {in: spec.ports, operations: [{type: .}]}");
         let there = thing.comes_home("v1", json!({"ports": ["http", "80", "x", null, "443"]}));
-        assert_eq!(
-            there["spec"]["ports"],
-            json!([80, null, 443]),
-            "no null in place of what cannot be said"
-        );
+        assert_eq!(there["spec"]["ports"], json!([80, null, 443]), "no null in place of what cannot be said");
     }
 }
 
@@ -327,8 +307,7 @@ fn keys_of_items_move_with_the_object_that_holds_them() {
 
 #[test]
 fn reading_at_one_version_and_writing_at_another_does_not_nest() {
-    let thing =
-        thing("{a: {type: string}, b: {type: string}}", "{a: {type: string}}", "- drop: spec.b");
+    let thing = thing("{a: {type: string}, b: {type: string}}", "{a: {type: string}}", "- drop: spec.b");
     let mut object = object("v1", json!({"a": "x", "b": "y"}));
     let mut sizes = Vec::new();
     for _ in 0..6 {

@@ -35,10 +35,7 @@ fn fixtures_survive_the_round_trip() {
         let (from, to) = other(&object);
         if object.field("spec.backendSecretName").is_some() {
             // As the API server hands it over.
-            crate::laws::schema::fill(
-                crate::kinds::schema(crate::kinds::kind("materialize"), from),
-                &mut object,
-            );
+            crate::laws::schema::fill(crate::kinds::schema(crate::kinds::kind("materialize"), from), &mut object);
         }
         let there = convert(&object, to).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut home = convert(&there, from).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -51,9 +48,7 @@ fn fixtures_survive_the_round_trip() {
                 home.take(carried);
             }
         }
-        if let Some(Value::Object(annotations)) =
-            home.at_mut(&crate::value::way("metadata.annotations"))
-        {
+        if let Some(Value::Object(annotations)) = home.at_mut(&crate::value::way("metadata.annotations")) {
             annotations.retain(|name, _| !name.starts_with("pointsman.dev/"));
             if annotations.is_empty() && object.field("metadata.annotations").is_none() {
                 home.take("metadata.annotations");
@@ -72,10 +67,7 @@ fn fixtures_convert_as_decided() {
     for name in all() {
         let object = fixture(&name);
         let there = convert(&object, other(&object).1).unwrap();
-        let path = format!(
-            "{}/../../tests/data/fixtures/converted/{name}.json",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        let path = format!("{}/../../tests/data/fixtures/converted/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let value: serde_json::Value = serde_json::from_str(&there.to_text()).unwrap();
         let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
         if std::env::var_os("POINTSMAN_BLESS").is_some() {

@@ -12,28 +12,23 @@ use crate::kinds::WEBHOOK;
 #[test]
 fn every_form_ever_written_is_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/kept");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut members = std::collections::BTreeSet::new();
     for file in files {
         let name = file.display();
-        let mut case: Value =
-            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let mut case: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let to = case["to"].as_str().unwrap().to_owned();
-        let converted = WEBHOOK
-            .convert(&case["object"].to_string(), &to)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let converted =
+            WEBHOOK.convert(&case["object"].to_string(), &to).unwrap_or_else(|error| panic!("{name}: {error}"));
         let becomes: Value = serde_json::from_str(&converted.text).unwrap();
         if std::env::var_os("POINTSMAN_BLESS").is_some() && case["becomes"].is_null() {
             case["becomes"] = becomes.clone();
             std::fs::write(&file, serde_json::to_string_pretty(&case).unwrap() + "\n").unwrap();
         }
         assert_eq!(case["becomes"], becomes, "{name}");
-        let annotation =
-            &case["object"]["metadata"]["annotations"][format!("pointsman.dev/kept-{to}")];
-        let annotation: Value =
-            serde_json::from_str(annotation.as_str().unwrap()).unwrap_or_default();
+        let annotation = &case["object"]["metadata"]["annotations"][format!("pointsman.dev/kept-{to}")];
+        let annotation: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap_or_default();
         members.extend(names(&annotation).map(str::to_owned));
         members.extend(names(&annotation["rollout"]).map(|name| format!("rollout.{name}")));
         for (_, entry) in annotation["fields"].as_object().into_iter().flatten() {

@@ -18,16 +18,14 @@ pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {
 pub(crate) fn data(path: &str) -> String {
     // The fuzz targets are a crate of their own, beside `tests`.
     let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let folder =
-        folders.find_map(|folder| Some(folder.join("tests/data")).filter(|data| data.is_dir()));
+    let folder = folders.find_map(|folder| Some(folder.join("tests/data")).filter(|data| data.is_dir()));
     let path = folder.unwrap().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 pub(crate) fn load(file: &str) -> Kind {
     let mut read = |name: &str| Ok(data(&format!("kinds/{name}")));
-    Kind::load(file, &data(&format!("kinds/{file}")), &mut read)
-        .unwrap_or_else(|error| panic!("{error}"))
+    Kind::load(file, &data(&format!("kinds/{file}")), &mut read).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn kind(name: &str) -> &'static Kind {
@@ -36,8 +34,7 @@ pub(crate) fn kind(name: &str) -> &'static Kind {
 
 /// The schema of a version.
 pub(crate) fn schema(kind: &'static Kind, version: &str) -> &'static serde_json::Value {
-    let versions =
-        kind.crd().pointer("/spec/versions").and_then(serde_json::Value::as_array).unwrap();
+    let versions = kind.crd().pointer("/spec/versions").and_then(serde_json::Value::as_array).unwrap();
     let version = versions.iter().find(|other| other["name"] == version).unwrap();
     &version["schema"]["openAPIV3Schema"]
 }
@@ -71,11 +68,9 @@ pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
     let document = Value::yaml(&text);
     let Some(Value::List(steps)) = document.get("steps") else { panic!("no steps") };
     let versions = |step: &&Value| {
-        step.field("from") == Some(&value::text(older))
-            && step.field("to") == Some(&value::text(newer))
+        step.field("from") == Some(&value::text(older)) && step.field("to") == Some(&value::text(newer))
     };
-    let Some(Value::List(operations)) = steps.iter().find(versions).unwrap().get("operations")
-    else {
+    let Some(Value::List(operations)) = steps.iter().find(versions).unwrap().get("operations") else {
         panic!("no operations")
     };
     let mut touched: Vec<Touched> = operations.iter().map(operation).collect();
@@ -95,8 +90,7 @@ pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
     touched
 }
 
-const FILES: [(&str, &str); 3] =
-    [("mailbox", "mailboxes.yaml"), ("proxy", "proxies.yaml"), ("widget", "widgets.yaml")];
+const FILES: [(&str, &str); 3] = [("mailbox", "mailboxes.yaml"), ("proxy", "proxies.yaml"), ("widget", "widgets.yaml")];
 
 fn field(path: &Value) -> Way {
     value::way(path.as_str().unwrap())
@@ -105,10 +99,7 @@ fn field(path: &Value) -> Way {
 fn operation(written: &Value) -> Touched {
     let Value::Object(members) = written else { panic!("no operation: {written:?}") };
     let (name, body) = members.iter().next().unwrap();
-    let same = ["field", "in"]
-        .iter()
-        .find_map(|key| body.get(key))
-        .or_else(|| body.as_str().map(|_| body));
+    let same = ["field", "in"].iter().find_map(|key| body.get(key)).or_else(|| body.as_str().map(|_| body));
     let side = |key: &str| vec![field(body.get(key).or(same).unwrap())];
     let (older, newer) = match name.as_str() {
         "drop" => (side("field"), vec![]),

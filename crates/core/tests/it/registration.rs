@@ -93,20 +93,11 @@ fn trusting(document: &Value, trust: &Trust) {
     }
 }
 
-fn configuration(
-    document: &Value,
-    what: &str,
-    path: &str,
-    kind: &Kind,
-    controller: &str,
-    selection: Selection<'_>,
-) {
+fn configuration(document: &Value, what: &str, path: &str, kind: &Kind, controller: &str, selection: Selection<'_>) {
     assert_eq!(document["apiVersion"], "admissionregistration.k8s.io/v1");
     assert_eq!(document["kind"], format!("{what}WebhookConfiguration"));
     assert!(is_subdomain(document["metadata"]["name"].as_str().unwrap()), "{document}");
-    let [webhook] = document["webhooks"].as_array().unwrap().as_slice() else {
-        panic!("{document}")
-    };
+    let [webhook] = document["webhooks"].as_array().unwrap().as_slice() else { panic!("{document}") };
     let name = webhook["name"].as_str().unwrap();
     assert!(is_subdomain(name) && name.split('.').count() >= 3, "{name}");
     assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
@@ -153,20 +144,15 @@ fn configuration(
 fn webhook_names_differ_by_version() {
     let kind = embedded("materialize");
     let mut names: Vec<String> = Vec::new();
-    let versions =
-        ["2.16.0", "2.17.0", "2.17.0-rc.1", "2.17.0-RC.1", "2.17.0-rc-1", "2.17", "v2.17"];
+    let versions = ["2.16.0", "2.17.0", "2.17.0-rc.1", "2.17.0-RC.1", "2.17.0-rc-1", "2.17", "v2.17"];
     for controller in versions {
-        for document in
-            webhooks(&kind, &version(controller), Selection::Labelled, &service(Trust::SystemRoots))
-        {
+        for document in webhooks(&kind, &version(controller), Selection::Labelled, &service(Trust::SystemRoots)) {
             names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
             assert!(document["webhooks"][0]["clientConfig"].get("caBundle").is_none());
             assert!(document["metadata"].get("annotations").is_none());
         }
     }
-    for document in
-        webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &service(Trust::SystemRoots))
-    {
+    for document in webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &service(Trust::SystemRoots)) {
         names.push(format!("{} {}", document["kind"], document["metadata"]["name"]));
     }
     let all = names.len();
@@ -190,11 +176,8 @@ fn urls_are_joined_with_one_slash() {
 #[test]
 fn guard_is_a_policy_and_its_binding() {
     for kind in kinds() {
-        for (mode, action) in
-            [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")]
-        {
-            let [policy, binding] =
-                guard(&kind, &[version("2.16.0"), version("2.17.0-RC.1")], mode);
+        for (mode, action) in [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")] {
+            let [policy, binding] = guard(&kind, &[version("2.16.0"), version("2.17.0-RC.1")], mode);
             let name = policy["metadata"]["name"].as_str().unwrap();
             assert!(is_subdomain(name));
             assert_eq!(policy["kind"], "ValidatingAdmissionPolicy");
@@ -244,10 +227,8 @@ pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
     }
     assert!(depth.is_empty() && quote.is_none(), "{expression}");
     for (at, _) in expression.match_indices("variables.") {
-        let name: String = expression[at + "variables.".len()..]
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric())
-            .collect();
+        let name: String =
+            expression[at + "variables.".len()..].chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
         assert!(known.contains(&name), "{name} in {expression}");
     }
 }

@@ -25,16 +25,11 @@ fn crd_has_cel_rules_in_every_version() {
             for (at, rule) in &found {
                 expression_is_sane(rule["rule"].as_str().unwrap(), &[]);
                 let message = rule["message"].as_str().unwrap();
-                assert!(
-                    !message.is_empty() && message.len() <= 2048 && !message.contains('\n'),
-                    "{at}"
-                );
+                assert!(!message.is_empty() && message.len() <= 2048 && !message.contains('\n'), "{at}");
                 if let Some(path) = rule["fieldPath"].as_str() {
                     let below = path.trim_start_matches('.');
-                    let pointer = format!(
-                        "/schema/openAPIV3Schema{}/properties/{below}",
-                        at.replace('.', "/properties/")
-                    );
+                    let pointer =
+                        format!("/schema/openAPIV3Schema{}/properties/{below}", at.replace('.', "/properties/"));
                     assert!(version.pointer(&pointer).is_some(), "{at} {path}");
                 }
             }
@@ -53,23 +48,13 @@ fn crd_has_cel_rules_in_every_version() {
                 }
                 ("gadget", "v2") => {
                     assert_eq!(
-                        (
-                            count(".spec"),
-                            count(".spec.endpoint.port"),
-                            count(".spec.tls"),
-                            count(".spec.level")
-                        ),
+                        (count(".spec"), count(".spec.endpoint.port"), count(".spec.tls"), count(".spec.level")),
                         (2, 1, 1, 1)
                     );
                 }
                 // One field of the older version holds host and port: no rule about a number can stand there.
                 ("gadget", _) => assert_eq!(
-                    (
-                        count(".spec"),
-                        count(".spec.hostPort"),
-                        count(".spec.level"),
-                        count(".spec.certificate")
-                    ),
+                    (count(".spec"), count(".spec.hostPort"), count(".spec.level"), count(".spec.certificate")),
                     (1, 0, 0, 1),
                     "{found:?}"
                 ),

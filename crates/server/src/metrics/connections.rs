@@ -17,10 +17,7 @@ pub(crate) struct ConnectionMetrics {
 impl ConnectionMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
         let this = Self {
-            open: new.add(IntGauge::new(
-                "webhook_connections",
-                "Open connections to the webhook listener.",
-            ))?,
+            open: new.add(IntGauge::new("webhook_connections", "Open connections to the webhook listener."))?,
             evicted: new.counters(
                 "connections_evicted_total",
                 "Connections closed to make room for others: idle ones, or such that sent no whole request.",

@@ -24,11 +24,7 @@ impl DecisionMetrics {
                 "Reviews answered, by what was decided: allow, convert, deny, fail or patch.",
                 &["webhook", "outcome"],
             )?,
-            conversions: new.counters(
-                "conversions_total",
-                "Objects converted.",
-                &["kind", "from", "to"],
-            )?,
+            conversions: new.counters("conversions_total", "Objects converted.", &["kind", "from", "to"])?,
             notices: new.counters(
                 "conversion_notices_total",
                 "Events worth knowing that did not change an answer.",
@@ -51,9 +47,7 @@ impl DecisionMetrics {
         self.outcomes.with_label_values(&[webhook, outcome_name(reply.outcome)]).inc();
         for done in &reply.conversions {
             // Names from kind definitions, never from the objects.
-            self.conversions
-                .with_label_values(&[&*done.kind, &*done.from, &*done.to])
-                .inc_by(done.objects);
+            self.conversions.with_label_values(&[&*done.kind, &*done.from, &*done.to]).inc_by(done.objects);
         }
         for verdict in &reply.verdicts {
             self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();

@@ -7,30 +7,15 @@ use prometheus::{Error, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec,
 pub(super) struct Register<'a>(pub(super) &'a Registry);
 
 impl Register<'_> {
-    pub(super) fn counters(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntCounterVec, Error> {
+    pub(super) fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
         self.add(IntCounterVec::new(Opts::new(name, help), labels))
     }
 
-    pub(super) fn gauges(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntGaugeVec, Error> {
+    pub(super) fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, Error> {
         self.add(IntGaugeVec::new(Opts::new(name, help), labels))
     }
 
-    pub(super) fn histograms(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<HistogramVec, Error> {
+    pub(super) fn histograms(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, Error> {
         let opts = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
         self.add(HistogramVec::new(opts, labels))
     }
@@ -47,5 +32,4 @@ impl Register<'_> {
 
 /// Seconds. 4 ms is what the API server allows for the conversion of one object (the comment on its latency histogram,
 /// apiextensions-apiserver conversion/webhook_converter.go), 10 s the default timeout of admission, 30 s the largest.
-const BUCKETS: [f64; 13] =
-    [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];
+const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];

@@ -27,8 +27,7 @@ impl Metrics {
     pub(crate) fn new(lost_lines: Option<IntCounter>) -> Result<Self, Error> {
         let registry = Registry::new();
         let new = Register(&registry);
-        let version =
-            new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
+        let version = new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
         version.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         Ok(Self {
             certificates: CertificateMetrics::new(&new)?,

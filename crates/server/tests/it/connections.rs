@@ -13,34 +13,24 @@ async fn slow_bodies_are_answered_within_the_timeout() {
     let server = TestServer::echo().await;
     let mut stream = server.dial().handshake().await.unwrap();
     let begun = Instant::now();
-    let head =
-        "POST /convert?timeout=200ms HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+    let head = "POST /convert?timeout=200ms HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
     stream.write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("connection: close"), "{answer}");
-    assert!(
-        (Duration::from_millis(200)..Duration::from_secs(5)).contains(&begun.elapsed()),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!((Duration::from_millis(200)..Duration::from_secs(5)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
 }
 
 #[tokio::test]
 async fn request_deadline_bounds_the_callers_timeout() {
-    let server =
-        TestServer::start(echo(), |options| options.request_deadline = Duration::from_millis(200))
-            .await;
+    let server = TestServer::start(echo(), |options| options.request_deadline = Duration::from_millis(200)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert?timeout=1h HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
     stream.write_all(format!("{head}Content-Length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
-    tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer))
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(answer, b"HTTP/1.1 408");
 }
 
@@ -52,15 +42,9 @@ async fn aborted_bodies_harm_no_other_request() {
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.flush().await.unwrap();
     let in_flight = "webhook_requests_in_flight{webhook=\"convert\"}";
-    eventually("the request is begun", || async {
-        (server.metric(in_flight).await == Some(1.0)).then_some(())
-    })
-    .await;
+    eventually("the request is begun", || async { (server.metric(in_flight).await == Some(1.0)).then_some(()) }).await;
     drop(stream);
-    eventually("it is given up", || async {
-        (server.metric(in_flight).await == Some(0.0)).then_some(())
-    })
-    .await;
+    eventually("it is given up", || async { (server.metric(in_flight).await == Some(0.0)).then_some(()) }).await;
     assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
 }
 
@@ -92,8 +76,7 @@ async fn connections_that_ask_nothing_are_closed() {
         let mut stream = dial.handshake().await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         let mut rest = Vec::new();
-        let read =
-            tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
+        let read = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
         read.expect("still open").ok();
         assert!(begun.elapsed() >= idle, "{:?}", begun.elapsed());
     }

@@ -18,15 +18,8 @@ async fn both(server: &TestServer) -> [Client; 2] {
 #[tokio::test]
 async fn reviews_are_answered_over_both_protocols() {
     let server = TestServer::echo().await;
-    for (client, version) in both(&server).await.iter_mut().zip([Version::HTTP_11, Version::HTTP_2])
-    {
-        for path in [
-            "/convert",
-            "/mutate",
-            "/validate",
-            "/convert?timeout=30s",
-            "/validate?timeout=nonsense&x=y",
-        ] {
+    for (client, version) in both(&server).await.iter_mut().zip([Version::HTTP_11, Version::HTTP_2]) {
+        for path in ["/convert", "/mutate", "/validate", "/convert?timeout=30s", "/validate?timeout=nonsense&x=y"] {
             let answer = client.post(path, "{\"a\":1}\n").await.unwrap();
             assert_eq!((answer.status, answer.version), (200, version));
             assert_eq!(answer.text(), "{\"a\":1}\n");
@@ -40,8 +33,7 @@ async fn reviews_are_answered_over_both_protocols() {
 #[tokio::test]
 async fn http1_and_tls12_work_without_alpn() {
     let server = TestServer::echo().await;
-    for dial in [server.dial().without_alpn(), server.dial().tls12(), server.dial().tls12().http2()]
-    {
+    for dial in [server.dial().without_alpn(), server.dial().tls12(), server.dial().tls12().http2()] {
         let answer = dial.connect().await.unwrap().post("/convert", "{}").await.unwrap();
         assert_eq!(answer.status, 200);
     }
@@ -64,14 +56,8 @@ async fn paths_and_methods_are_exact() {
         }
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
-    assert_eq!(
-        server.metric("webhook_requests_total{code=\"404\",webhook=\"other\"}").await,
-        Some(10.0)
-    );
-    assert_eq!(
-        server.metric("webhook_requests_total{code=\"405\",webhook=\"convert\"}").await,
-        Some(6.0)
-    );
+    assert_eq!(server.metric("webhook_requests_total{code=\"404\",webhook=\"other\"}").await, Some(10.0));
+    assert_eq!(server.metric("webhook_requests_total{code=\"405\",webhook=\"convert\"}").await, Some(6.0));
 }
 
 #[tokio::test]
@@ -121,10 +107,7 @@ async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
             assert_eq!(client.post(path, vec![b' '; limit]).await.unwrap().status, 200);
             let message = client.post(path, vec![b' '; limit + 1]).await.unwrap().refused(413);
             assert!(message.contains(&limit.to_string()), "{message}");
-            assert_eq!(
-                client.post_chunked(path, &vec![b' '; limit]).await.unwrap().body.len(),
-                limit
-            );
+            assert_eq!(client.post_chunked(path, &vec![b' '; limit]).await.unwrap().body.len(), limit);
             client.post_chunked(path, &vec![b' '; limit + 1]).await.unwrap().refused(413);
             client.post_chunked(path, &vec![b' '; 20 * limit]).await.unwrap().refused(413);
             assert_eq!(client.post(path, "{}").await.unwrap().status, 200);
@@ -135,8 +118,7 @@ async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
 /// The client that a reset would hit: it writes all there is before it reads anything.
 #[tokio::test]
 async fn clients_see_413_after_writing_the_body() {
-    let server =
-        TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
+    let server = TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let body = vec![b' '; 3_000_000];
     let head = format!(
@@ -145,10 +127,7 @@ async fn clients_see_413_after_writing_the_body() {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(&body).await.unwrap();
-    stream
-        .write_all(b"GET /convert HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        .await
-        .unwrap();
+    stream.write_all(b"GET /convert HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
     let mut answers = String::new();
     stream.read_to_string(&mut answers).await.unwrap();
     let (first, second) = answers.split_once("HTTP/1.1 405").expect("the next request is served");
@@ -158,8 +137,7 @@ async fn clients_see_413_after_writing_the_body() {
 
 #[tokio::test]
 async fn expect_continue_is_refused_before_the_body() {
-    let server =
-        TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
+    let server = TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n";
     stream.write_all(format!("{head}{EXPECT}: 100-continue\r\n\r\n").as_bytes()).await.unwrap();
@@ -185,10 +163,7 @@ async fn a_panic_is_one_500_and_the_connection_lives() {
         }
     }
     assert_eq!(server.metric("webhook_panics_total{webhook=\"mutate\"}").await, Some(4.0));
-    assert_eq!(
-        server.metric("webhook_requests_total{code=\"500\",webhook=\"mutate\"}").await,
-        Some(4.0)
-    );
+    assert_eq!(server.metric("webhook_requests_total{code=\"500\",webhook=\"mutate\"}").await, Some(4.0));
 }
 
 #[tokio::test]
@@ -212,12 +187,7 @@ async fn decisions_are_counted() {
     let decide = Decide::new(|_, body| {
         Ok(Reply {
             outcome: Outcome::Convert,
-            conversions: vec![Conversions {
-                kind: "Fruit".into(),
-                from: "v1".into(),
-                to: "v2".into(),
-                objects: 3,
-            }],
+            conversions: vec![Conversions { kind: "Fruit".into(), from: "v1".into(), to: "v2".into(), objects: 3 }],
             notices: vec![Notice { event: "bruised", object: "ns/apple".to_owned() }],
             ..echo_reply(&body)
         })
@@ -243,10 +213,7 @@ async fn decisions_are_counted() {
 #[tokio::test]
 async fn the_admin_port_answers_probes() {
     let server = TestServer::echo().await;
-    eventually("it is ready", || async {
-        (server.admin("/readyz").await.status == 200).then_some(())
-    })
-    .await;
+    eventually("it is ready", || async { (server.admin("/readyz").await.status == 200).then_some(()) }).await;
     assert_eq!(server.admin("/livez").await.text(), "ok\n");
     let report = server.admin("/readyz?verbose").await.text();
     assert!(report.contains("[+]started ok\n[+]shutdown ok\n"), "{report}");
@@ -262,18 +229,14 @@ async fn heads_may_be_as_large_in_either_protocol() {
     for client in &mut both(&server).await {
         let mut request = client.request(Method::POST, "/convert", "{}");
         for (name, value) in headers(14) {
-            request
-                .headers_mut()
-                .insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+            request.headers_mut().insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
         }
         assert_eq!(client.send(request).await.unwrap().status, 200);
     }
     for client in &mut both(&server).await {
         let mut request = client.request(Method::POST, "/convert", "{}");
         for (name, value) in headers(50) {
-            request
-                .headers_mut()
-                .insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+            request.headers_mut().insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
         }
         let refused = client.send(request).await.map_or(true, |answer| answer.status == 431);
         assert!(refused, "200 KB");

@@ -34,14 +34,8 @@ enum Attack {
 }
 
 impl Attack {
-    const ALL: [Self; 6] = [
-        Self::Silent,
-        Self::SilentAdmin,
-        Self::HalfHeads,
-        Self::HalfBodies,
-        Self::Announced,
-        Self::Unread,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Silent, Self::SilentAdmin, Self::HalfHeads, Self::HalfBodies, Self::Announced, Self::Unread];
 
     /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
     fn begin(self, server: &TestServer) -> oneshot::Sender<()> {
@@ -85,7 +79,8 @@ impl Attack {
 
 const HALF_A_HEAD: &str = "POST /convert HTTP/1.1\r\nHost:";
 
-const HEAD: &str = "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000001\r\n\r\n";
+const HEAD: &str =
+    "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000001\r\n\r\n";
 
 async fn hold<T>(held: std::io::Result<T>) -> Option<()> {
     let _held = held.ok()?;

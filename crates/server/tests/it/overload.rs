@@ -25,8 +25,7 @@ async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
         options.memory_budget = ONE_LARGE;
     })
     .await;
-    let (mut first, mut second, mut small) =
-        (server.http1().await, server.http1().await, server.http2().await);
+    let (mut first, mut second, mut small) = (server.http1().await, server.http1().await, server.http2().await);
     let held = tokio::spawn(async move { first.post("/convert", waiting(600)).await.unwrap() });
     gate.entered(1).await;
 
@@ -54,8 +53,7 @@ async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
     })
     .await;
     let (mut first, mut second) = (server.http1().await, server.http1().await);
-    let held =
-        tokio::spawn(async move { first.post_chunked("/convert", &waiting(300)).await.unwrap() });
+    let held = tokio::spawn(async move { first.post_chunked("/convert", &waiting(300)).await.unwrap() });
     gate.entered(1).await;
     assert_eq!(second.post_chunked("/convert", b"{}").await.unwrap().status, 200);
     gate.open();
@@ -133,9 +131,7 @@ async fn connections_beyond_the_limit_wait_their_turn() {
 
 /// A request as it is written on a connection, head and body apart.
 fn head(length: usize) -> String {
-    format!(
-        "POST /convert HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-    )
+    format!("POST /convert HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
 }
 
 #[tokio::test]
@@ -153,10 +149,7 @@ async fn a_body_that_is_only_announced_shuts_out_nobody() {
         announcing.push(tls);
     }
     let reading = "webhook_requests_in_flight{webhook=\"convert\"}";
-    eventually("all of them are read", || async {
-        (server.metric(reading).await == Some(4.0)).then_some(())
-    })
-    .await;
+    eventually("all of them are read", || async { (server.metric(reading).await == Some(4.0)).then_some(()) }).await;
     let mut client = server.http1().await;
     assert_eq!(client.post("/convert", waiting(300)).await.unwrap().status, 200);
 }
@@ -177,10 +170,7 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
     tls.write_all(&vec![b' '; LARGE]).await.unwrap();
     tls.flush().await.unwrap();
     let decided = "webhook_outcomes_total{outcome=\"allow\",webhook=\"convert\"}";
-    eventually("it is decided", || async {
-        (server.metric(decided).await >= Some(1.0)).then_some(())
-    })
-    .await;
+    eventually("it is decided", || async { (server.metric(decided).await >= Some(1.0)).then_some(()) }).await;
 
     let mut other = server.http1().await;
     let large = vec![b' '; 24 << 20];
@@ -230,10 +220,7 @@ async fn connections_that_never_ask_keep_nobody_out() {
 const HELD: &str = "memory_held_bytes";
 
 async fn nothing_is_held(server: &TestServer) {
-    eventually("nothing is held", || async {
-        (server.metric(HELD).await == Some(0.0)).then_some(())
-    })
-    .await;
+    eventually("nothing is held", || async { (server.metric(HELD).await == Some(0.0)).then_some(()) }).await;
 }
 
 #[tokio::test]
@@ -247,10 +234,8 @@ async fn streams_that_only_announce_a_body_shut_out_nobody() {
             streams.spawn(async move { client.announce("/convert", MIB).await });
         }
     }
-    eventually("all of them are held", || async {
-        (server.metric(HELD).await > Some(2000.0 * 8192.0)).then_some(())
-    })
-    .await;
+    eventually("all of them are held", || async { (server.metric(HELD).await > Some(2000.0 * 8192.0)).then_some(()) })
+        .await;
     let mut client = server.http1().await;
     assert_eq!(client.post("/convert", waiting(60)).await.unwrap().status, 200);
     drop(streams);
@@ -272,10 +257,7 @@ async fn an_answer_that_nobody_reads_is_given_up() {
     let mut unread = server.dial().http2().window(0).connect().await.unwrap();
     let unread = tokio::spawn(async move { unread.post("/convert", waiting(100)).await });
     let decided = "webhook_outcomes_total{outcome=\"allow\",webhook=\"convert\"}";
-    eventually("both are decided", || async {
-        (server.metric(decided).await == Some(2.0)).then_some(())
-    })
-    .await;
+    eventually("both are decided", || async { (server.metric(decided).await == Some(2.0)).then_some(()) }).await;
     nothing_is_held(&server).await;
     assert!(unread.await.unwrap().is_err());
     drop(tls);

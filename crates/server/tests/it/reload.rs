@@ -19,10 +19,8 @@ const EXPIRY: &str = "certificate_expiry_timestamp_seconds";
 const SUCCESSES: &str = "certificate_reloads_total{result=\"success\"}";
 
 async fn serves(server: &TestServer, pair: &Pair) {
-    eventually("the new certificate is served", || async {
-        (server.http1().await.served == pair.der).then_some(())
-    })
-    .await;
+    eventually("the new certificate is served", || async { (server.http1().await.served == pair.der).then_some(()) })
+        .await;
 }
 
 /// As far apart as can be: only an event makes the server look.
@@ -32,17 +30,14 @@ fn events_only(options: &mut Options) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn certificate_swaps_fail_no_handshake_or_request() {
-    let mut server =
-        TestServer::start(echo(), |options| options.reload_interval = Duration::from_secs(10))
-            .await;
+    let mut server = TestServer::start(echo(), |options| options.reload_interval = Duration::from_secs(10)).await;
     let handshakes = Arc::new(AtomicUsize::new(0));
     let requests = Arc::new(AtomicUsize::new(0));
     let swapped = Arc::new(AtomicBool::new(false));
     let mut clients = JoinSet::new();
     for number in 0..4 {
         let dial = if number % 2 == 0 { server.dial() } else { server.dial().http2() };
-        let (handshakes, requests, swapped) =
-            (handshakes.clone(), requests.clone(), swapped.clone());
+        let (handshakes, requests, swapped) = (handshakes.clone(), requests.clone(), swapped.clone());
         clients.spawn(async move {
             let enough = || {
                 swapped.load(Ordering::Relaxed)
@@ -83,10 +78,7 @@ async fn bad_certificates_keep_the_last_good_one() {
     let broken_chain = format!("{}{not_x509}", other.cert);
     for (what, files) in [
         ("mismatched", vec![("tls.crt", other.cert.clone()), ("tls.key", good.key.clone())]),
-        (
-            "truncated certificate",
-            vec![("tls.crt", cut(&other.cert)), ("tls.key", other.key.clone())],
-        ),
+        ("truncated certificate", vec![("tls.crt", cut(&other.cert)), ("tls.key", other.key.clone())]),
         ("truncated key", vec![("tls.crt", other.cert.clone()), ("tls.key", cut(&other.key))]),
         ("empty certificate", vec![("tls.crt", String::new()), ("tls.key", other.key.clone())]),
         ("no key", vec![("tls.crt", other.cert.clone()), ("tls.key", other.cert.clone())]),
@@ -97,10 +89,7 @@ async fn bad_certificates_keep_the_last_good_one() {
         let before = server.metric(ERRORS).await.unwrap();
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         server.volume.swap_files(&files);
-        eventually(what, || async {
-            (server.metric(ERRORS).await > Some(before + 1.0)).then_some(())
-        })
-        .await;
+        eventually(what, || async { (server.metric(ERRORS).await > Some(before + 1.0)).then_some(()) }).await;
         let mut client = server.http1().await;
         assert_eq!(client.served, good.der, "{what}");
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200, "{what}");
@@ -125,8 +114,7 @@ async fn file_events_alone_reload_certificates() {
 async fn plain_files_are_followed_by_rewrite_and_rename() {
     let authority = Authority::new();
     let dir = tempfile::tempdir().unwrap();
-    let paths =
-        CertPaths { cert: dir.path().join("server.pem"), key: dir.path().join("server.key") };
+    let paths = CertPaths { cert: dir.path().join("server.pem"), key: dir.path().join("server.key") };
     let write = |pair: &Pair| {
         fs::write(&paths.cert, &pair.cert).unwrap();
         fs::write(&paths.key, &pair.key).unwrap();
@@ -173,10 +161,7 @@ async fn renewed_intermediates_are_reloaded() {
     let chain = format!("{}{}", server.pair.cert, server.authority.pem);
     let key = server.pair.key.clone();
     server.volume.swap_files(&[("tls.crt", &chain), ("tls.key", &key)]);
-    eventually("it is reloaded", || async {
-        (server.metric(SUCCESSES).await == Some(1.0)).then_some(())
-    })
-    .await;
+    eventually("it is reloaded", || async { (server.metric(SUCCESSES).await == Some(1.0)).then_some(()) }).await;
     let stream = server.dial().handshake().await.unwrap();
     assert_eq!(stream.get_ref().1.peer_certificates().unwrap().len(), 2);
 }
@@ -188,16 +173,10 @@ async fn expiry_metric_follows_the_served_certificate() {
     let errors = server.metric(ERRORS).await.unwrap();
     let next = server.authority.issue_until(2050);
     server.volume.swap_files(&[("tls.crt", &next.cert)]);
-    eventually("it is refused", || async {
-        (server.metric(ERRORS).await > Some(errors)).then_some(())
-    })
-    .await;
+    eventually("it is refused", || async { (server.metric(ERRORS).await > Some(errors)).then_some(()) }).await;
     assert_eq!(server.metric(EXPIRY).await, Some(4_070_908_800.0));
     server.volume.swap(&next);
-    eventually("2050-01-01", || async {
-        (server.metric(EXPIRY).await == Some(2_524_608_000.0)).then_some(())
-    })
-    .await;
+    eventually("2050-01-01", || async { (server.metric(EXPIRY).await == Some(2_524_608_000.0)).then_some(()) }).await;
 }
 
 const LAST_LOOK: &str = "certificate_last_look_timestamp_seconds";
@@ -212,10 +191,7 @@ async fn what_no_client_would_take_is_not_served() {
         ("not valid yet", authority.issue_as(|leaf| leaf.not_before = date_time_ymd(2098, 1, 1))),
         ("for clients", authority.issue_client()),
         ("nameless", authority.issue_as(|leaf| leaf.subject_alt_names.clear())),
-        (
-            "an authority",
-            authority.issue_as(|leaf| leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)),
-        ),
+        ("an authority", authority.issue_as(|leaf| leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained))),
         (
             "somebody else's",
             authority.issue_as(|leaf| {
@@ -237,8 +213,7 @@ async fn what_no_client_would_take_is_not_served() {
 async fn refuses(server: &mut TestServer, what: &str, files: &[(&str, &str)]) {
     let before = server.metric(ERRORS).await.unwrap();
     server.volume.swap_files(files);
-    eventually(what, || async { (server.metric(ERRORS).await > Some(before + 1.0)).then_some(()) })
-        .await;
+    eventually(what, || async { (server.metric(ERRORS).await > Some(before + 1.0)).then_some(()) }).await;
 }
 
 #[tokio::test]
@@ -274,9 +249,7 @@ async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not()
     };
     bind(authority.issue_until(2000)).await.unwrap();
     let error = bind(authority.issue_client()).await.unwrap_err();
-    let ServeError::Pair { source: CertificateError::Unfit { reason, .. } } = error else {
-        panic!("{error:?}")
-    };
+    let ServeError::Pair { source: CertificateError::Unfit { reason, .. } } = error else { panic!("{error:?}") };
     assert_eq!(reason, Unfit::NotForServers);
 }
 

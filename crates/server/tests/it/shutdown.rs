@@ -10,10 +10,7 @@ use crate::support::gate::{Gate, waiting};
 use crate::support::server::{TestServer, echo};
 
 async fn not_ready(server: &TestServer) {
-    eventually("it is not ready", || async {
-        (server.admin("/readyz").await.status == 503).then_some(())
-    })
-    .await;
+    eventually("it is not ready", || async { (server.admin("/readyz").await.status == 503).then_some(()) }).await;
 }
 
 #[tokio::test]
@@ -30,8 +27,7 @@ async fn requests_in_flight_at_sigterm_are_answered() {
     let report = server.admin("/readyz").await.text();
     assert!(report.contains("[-]shutdown failed"), "{report}");
     assert_eq!(server.admin("/livez").await.status, 200);
-    eventually("it does not accept", || async { TcpStream::connect(server.addr).await.err() })
-        .await;
+    eventually("it does not accept", || async { TcpStream::connect(server.addr).await.err() }).await;
     assert!(!held1.is_finished() && !held2.is_finished());
 
     gate.open();
@@ -44,17 +40,12 @@ async fn requests_in_flight_at_sigterm_are_answered() {
 
 #[tokio::test]
 async fn readiness_fails_before_draining_begins() {
-    let server =
-        TestServer::start(echo(), |options| options.lame_duck = Duration::from_secs(1)).await;
+    let server = TestServer::start(echo(), |options| options.lame_duck = Duration::from_secs(1)).await;
     let (mut old1, mut old2) = (server.http1().await, server.http2().await);
     let begun = Instant::now();
     server.stop();
     not_ready(&server).await;
-    assert!(
-        begun.elapsed() < Duration::from_millis(900),
-        "too slow to tell: {:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_millis(900), "too slow to tell: {:?}", begun.elapsed());
 
     let (mut new1, mut new2) = (server.http1().await, server.http2().await);
     for client in [&mut old1, &mut new1] {
@@ -88,8 +79,7 @@ async fn idle_connections_do_not_delay_shutdown() {
 async fn a_request_that_comes_while_draining_is_answered() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
-    let (mut busy, mut late, mut kept) =
-        (server.http1().await, server.http1().await, server.http1().await);
+    let (mut busy, mut late, mut kept) = (server.http1().await, server.http1().await, server.http1().await);
     assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
     let held = tokio::spawn(async move { busy.post("/convert", waiting(300)).await.unwrap() });
     gate.entered(1).await;
@@ -129,9 +119,7 @@ async fn callers_that_hear_of_it_late_lose_nothing() {
 #[tokio::test]
 async fn shutdown_grace_is_bounded() {
     let (gate, decide) = Gate::new();
-    let server =
-        TestServer::start(decide, |options| options.shutdown_grace = Duration::from_millis(300))
-            .await;
+    let server = TestServer::start(decide, |options| options.shutdown_grace = Duration::from_millis(300)).await;
     let mut client = server.http1().await;
     let held = tokio::spawn(async move { client.post("/convert", waiting(300)).await });
     gate.entered(1).await;
@@ -144,8 +132,7 @@ async fn shutdown_grace_is_bounded() {
 #[tokio::test]
 async fn the_second_signal_aborts() {
     let (gate, decide) = Gate::new();
-    let server =
-        TestServer::start(decide, |options| options.lame_duck = Duration::from_secs(60)).await;
+    let server = TestServer::start(decide, |options| options.lame_duck = Duration::from_secs(60)).await;
     let mut client = server.http1().await;
     let held = tokio::spawn(async move { client.post("/convert", waiting(300)).await });
     gate.entered(1).await;

@@ -18,8 +18,7 @@ async fn client_certificates_are_required_for_admission() {
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().join("client-ca.crt");
     fs::write(&ca, &ours.pem).unwrap();
-    let server =
-        TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
+    let server = TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
 
     for mut anonymous in [server.http1().await, server.http2().await] {
         assert_eq!(anonymous.post("/convert", "{}").await.unwrap().status, 200);
@@ -49,10 +48,7 @@ async fn client_certificates_are_required_for_admission() {
 
     // The authorities change: the next handshake goes by the new ones.
     fs::write(&ca, &theirs.pem).unwrap();
-    eventually("the new authority is trusted", || async {
-        (!refused(stranger.clone()).await).then_some(())
-    })
-    .await;
+    eventually("the new authority is trusted", || async { (!refused(stranger.clone()).await).then_some(()) }).await;
     assert!(refused(known).await);
 }
 
@@ -88,8 +84,7 @@ async fn a_client_is_verified_again_when_the_authorities_change() {
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().join("client-ca.crt");
     fs::write(&ca, &old.pem).unwrap();
-    let server =
-        TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
+    let server = TestServer::start(echo(), |options| options.client_ca_file = Some(ca.clone())).await;
     let dial = server.dial().with(old.issue_client());
     for dial in [dial.clone(), dial.http2()] {
         fs::write(&ca, &old.pem).unwrap();
@@ -128,9 +123,7 @@ async fn bad_certificate_at_start_is_fatal() {
     let mut volume = Volume::new(&one);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
-    let bind = |paths: CertPaths| {
-        Server::bind(Options::new(addr, addr, paths), Decide::new(|_, _| panic!("unused")))
-    };
+    let bind = |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), Decide::new(|_, _| panic!("unused")));
 
     // With a good pair, the address is what fails: so the pair comes first below.
     let error = bind(volume.cert_paths()).await.unwrap_err();
@@ -138,16 +131,12 @@ async fn bad_certificate_at_start_is_fatal() {
 
     volume.swap_files(&[("tls.crt", &one.cert), ("tls.key", &other.key)]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: CertificateError::Mismatch { cert, key } } = error else {
-        panic!("{error:?}")
-    };
+    let ServeError::Pair { source: CertificateError::Mismatch { cert, key } } = error else { panic!("{error:?}") };
     assert_eq!((cert, key), (volume.file("tls.crt"), volume.file("tls.key")));
 
     volume.swap_files(&[]);
     let error = bind(volume.cert_paths()).await.unwrap_err();
-    let ServeError::Pair { source: CertificateError::Read { path, .. } } = error else {
-        panic!("{error:?}")
-    };
+    let ServeError::Pair { source: CertificateError::Read { path, .. } } = error else { panic!("{error:?}") };
     assert_eq!(path, volume.file("tls.crt"));
 }
 

@@ -71,14 +71,11 @@ impl Admission {
             paths.insert(name.clone(), UpgradePath::compile(name, path, problems)?);
         }
         let mut compiler = RuleCompiler::new(versions, &paths, problems);
-        let mut rules: Vec<Rule> =
-            spec.rules.iter().filter_map(|rule| compiler.rule(rule, None)).collect();
+        let mut rules: Vec<Rule> = spec.rules.iter().filter_map(|rule| compiler.rule(rule, None)).collect();
         for controllers in &spec.controllers {
             let ControllerRulesSpec { versions, rules: more } = &controllers.value;
             match Range::parse(versions) {
-                Ok(range) => {
-                    rules.extend(more.iter().filter_map(|rule| compiler.rule(rule, Some(&range))))
-                }
+                Ok(range) => rules.extend(more.iter().filter_map(|rule| compiler.rule(rule, Some(&range)))),
                 Err(error) => {
                     compiler.at(line(controllers)).problem(format!("controllers: {error}"));
                 }

@@ -43,11 +43,7 @@ impl<'a> RuleCompiler<'a> {
     }
 
     /// A rule, of all controller versions or of some.
-    pub(super) fn rule(
-        &mut self,
-        rule: &Spanned<RuleSpec>,
-        controllers: Option<&Range>,
-    ) -> Option<Rule> {
+    pub(super) fn rule(&mut self, rule: &Spanned<RuleSpec>, controllers: Option<&Range>) -> Option<Rule> {
         self.line = line(rule);
         let spec = &rule.value;
         let newest = self.versions.newest();
@@ -63,12 +59,8 @@ impl<'a> RuleCompiler<'a> {
                 ("immutable", newest, &immutable.field, Check::Immutable { unset })
             }
             RuleSpec::Range(range) => ("range", newest, &range.field, self.range(range)),
-            RuleSpec::Requires(requires) => {
-                ("requires", newest, &requires.field, self.requires(requires)?)
-            }
-            RuleSpec::Upgrade(upgrade) => {
-                ("upgrade", newest, &upgrade.wanted, self.upgrade(upgrade)?)
-            }
+            RuleSpec::Requires(requires) => ("requires", newest, &requires.field, self.requires(requires)?),
+            RuleSpec::Upgrade(upgrade) => ("upgrade", newest, &upgrade.wanted, self.upgrade(upgrade)?),
             RuleSpec::Warn(warn) => {
                 let at = self.version(warn.at.as_deref())?;
                 ("warn", at, &warn.field, self.warn(warn, at)?)
@@ -76,8 +68,7 @@ impl<'a> RuleCompiler<'a> {
         };
         let only = matches!(
             spec,
-            RuleSpec::Deprecated(DeprecatedSpec { at: Some(_), .. })
-                | RuleSpec::Warn(WarnSpec { at: Some(_), .. })
+            RuleSpec::Deprecated(DeprecatedSpec { at: Some(_), .. }) | RuleSpec::Warn(WarnSpec { at: Some(_), .. })
         );
         let (field, schema) = self.field(at, field)?;
         self.can_hold(name, &field, schema, &check);
@@ -106,8 +97,7 @@ impl<'a> RuleCompiler<'a> {
             self.problem(format!("requires: {base} needs nothing"));
         }
         let needs = requires.needs.iter();
-        let needs =
-            needs.map(|name| self.field(newest, &format!("{base}.{name}")).map(|(path, _)| path));
+        let needs = needs.map(|name| self.field(newest, &format!("{base}.{name}")).map(|(path, _)| path));
         Some(Check::Requires { needs: needs.collect::<Option<_>>()? })
     }
 
@@ -157,9 +147,7 @@ impl<'a> RuleCompiler<'a> {
         let found = self.paths.get(name).cloned();
         if found.is_none() {
             let known = self.paths.keys().cloned().collect::<Vec<_>>().join(", ");
-            self.problem(format!(
-                "there is no upgrade path {name:?} under paths; there is {known}"
-            ));
+            self.problem(format!("there is no upgrade path {name:?} under paths; there is {known}"));
         }
         found
     }

@@ -72,11 +72,7 @@ pub(crate) struct UpgradePath {
 
 impl UpgradePath {
     /// Reads the path `name` and checks that every version on it can be reached.
-    pub(super) fn compile(
-        name: &str,
-        spec: &Spanned<UpgradePathSpec>,
-        problems: &mut Problems,
-    ) -> Option<Self> {
+    pub(super) fn compile(name: &str, spec: &Spanned<UpgradePathSpec>, problems: &mut Problems) -> Option<Self> {
         let mut bad = Vec::new();
         let UpgradePathSpec { rules, versions, opt_out, downgrade_opt_out } = &spec.value;
         let mut path = Graph::default();
@@ -93,13 +89,15 @@ impl UpgradePath {
             bad.extend(key.map(|key| format!("{name}: {key:?} is no annotation key")));
         }
         let unknown = path.unknown();
-        bad.extend(unknown.iter().map(|version| {
-            format!("{version} is named as a neighbour, but has no entry under versions")
-        }));
+        bad.extend(
+            unknown.iter().map(|version| format!("{version} is named as a neighbour, but has no entry under versions")),
+        );
         let unreachable = path.unreachable();
-        bad.extend(unreachable.iter().map(|version| {
-            format!("no other version leads to {version}: it could never be upgraded to")
-        }));
+        bad.extend(
+            unreachable
+                .iter()
+                .map(|version| format!("no other version leads to {version}: it could never be upgraded to")),
+        );
         if path.rules.is_empty() && path.exact.is_empty() {
             bad.push("allows nothing: give it rules or versions".to_owned());
         }

@@ -48,11 +48,8 @@ impl Mapping for Blank {
 
     /// What may be blank may differ in all but its type and its bounds.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
-        let rest = |schema: &Schema| Schema {
-            kind: schema.kind.clone(),
-            bounds: schema.bounds.clone(),
-            ..Schema::default()
-        };
+        let rest =
+            |schema: &Schema| Schema { kind: schema.kind.clone(), bounds: schema.bounds.clone(), ..Schema::default() };
         Unexplained::schemas(rest(&older.schema), rest(&newer.schema))
     }
 }

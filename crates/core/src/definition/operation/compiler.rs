@@ -23,12 +23,7 @@ pub(crate) struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    pub(crate) fn new(
-        problems: &'a mut Problems,
-        older: &'a Schema,
-        newer: &'a Schema,
-        line: u64,
-    ) -> Self {
+    pub(crate) fn new(problems: &'a mut Problems, older: &'a Schema, newer: &'a Schema, line: u64) -> Self {
         Self { problems, older, newer, line }
     }
 
@@ -42,11 +37,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles operations. `handled` are older fields that the rollout's status takes care of.
-    pub(crate) fn operations<O: Compile>(
-        &mut self,
-        specs: &[Spanned<O>],
-        handled: &[Path],
-    ) -> Vec<Operation> {
+    pub(crate) fn operations<O: Compile>(&mut self, specs: &[Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<(Operation, u64)> = Vec::new();
         for spec in specs {
@@ -70,21 +61,15 @@ impl<'a> Compiler<'a> {
     fn is_first(&mut self, operation: &Operation, earlier: &[(Operation, u64)], handled: &[Path]) {
         for side in [Side::Older, Side::Newer] {
             for Place { path, .. } in operation.places.of(side) {
-                let earlier = earlier
-                    .iter()
-                    .flat_map(|(other, at)| other.places.of(side).iter().map(move |p| (p, at)));
+                let earlier = earlier.iter().flat_map(|(other, at)| other.places.of(side).iter().map(move |p| (p, at)));
                 for (other, first) in earlier {
                     if path.starts_with(&other.path) || other.path.starts_with(path) {
                         let other = &other.path;
-                        self.problem(format!(
-                            "two operations on one field: {path} here and {other} in line {first}"
-                        ));
+                        self.problem(format!("two operations on one field: {path} here and {other} in line {first}"));
                     }
                 }
                 if side == Side::Older && handled.contains(path) {
-                    self.problem(format!(
-                        "two operations on one field: {path} is handled by rollout.status"
-                    ));
+                    self.problem(format!("two operations on one field: {path} is handled by rollout.status"));
                 }
             }
         }
@@ -105,9 +90,7 @@ impl<'a> Compiler<'a> {
         };
         let first = path.names().first().map(AsRef::as_ref);
         if matches!(first, Some("apiVersion" | "kind" | "metadata")) {
-            self.problem(format!(
-                "{path}: the API server itself takes care of metadata, apiVersion and kind"
-            ));
+            self.problem(format!("{path}: the API server itself takes care of metadata, apiVersion and kind"));
             return None;
         }
         match root.find(&path) {

@@ -42,8 +42,7 @@ impl<O: Compile> Compile for EachSpec<O> {
             return None;
         };
         if older.kind != newer.kind {
-            compiler
-                .problem(format!("each: {path} is a list in one version and a map in the other"));
+            compiler.problem(format!("each: {path} is a list in one version and a map in the other"));
         }
         let mut inside = compiler.inside(older_item, newer_item);
         let mut operations = inside.operations(&self.operations, &[]);
@@ -56,12 +55,7 @@ impl<O: Compile> Compile for EachSpec<O> {
 
 impl<O> EachSpec<O> {
     /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
-    fn keys(
-        &self,
-        inside: &mut Compiler<'_>,
-        list: &Schema,
-        operations: &[Operation],
-    ) -> Option<Sides<Vec<Path>>> {
+    fn keys(&self, inside: &mut Compiler<'_>, list: &Schema, operations: &[Operation]) -> Option<Sides<Vec<Path>>> {
         let mut keys = Sides::<Vec<Path>>::default();
         if !list.is("array") {
             return Some(keys);
@@ -75,20 +69,16 @@ impl<O> EachSpec<O> {
         };
         for name in names {
             let older = inside.place(Side::Older, &name)?.path;
-            let touching =
-                operations.iter().find(|operation| operation.touches(Side::Older, &older));
+            let touching = operations.iter().find(|operation| operation.touches(Side::Older, &older));
             let newer = match touching {
                 None => older.clone(),
                 Some(Operation { places, .. })
-                    if touching.is_some_and(Operation::is_same)
-                        && older.starts_with(&places.older.first()?.path) =>
+                    if touching.is_some_and(Operation::is_same) && older.starts_with(&places.older.first()?.path) =>
                 {
                     older.moved(&places.older.first()?.path, &places.newer.first()?.path)
                 }
                 Some(Operation { name: operation, .. }) => {
-                    inside.problem(format!(
-                        "each: {name} tells the items apart, so {operation} cannot change it"
-                    ));
+                    inside.problem(format!("each: {name} tells the items apart, so {operation} cannot change it"));
                     return None;
                 }
             };

@@ -13,25 +13,14 @@ use crate::definition::side::Sides;
 
 /// Fields that both versions have, that no operation names, and that the API server fills in differently. In an object
 /// that operations may make that goes for every field with a default.
-pub(in crate::definition) fn filled(
-    older: &Schema,
-    newer: &Schema,
-    operations: &[Operation],
-) -> Vec<Operation> {
-    let named: Vec<&Path> =
-        operations.iter().flat_map(Operation::all_places).map(|place| &place.path).collect();
+pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
+    let named: Vec<&Path> = operations.iter().flat_map(Operation::all_places).map(|place| &place.path).collect();
     let mut found = Vec::new();
     differing(older, newer, &Path::default(), &named, &mut found);
     found.into_iter().map(|places| Operation::between("required", places, Same)).collect()
 }
 
-fn differing(
-    older: &Schema,
-    newer: &Schema,
-    path: &Path,
-    named: &[&Path],
-    found: &mut Vec<Sides<Place>>,
-) {
+fn differing(older: &Schema, newer: &Schema, path: &Path, named: &[&Path], found: &mut Vec<Sides<Place>>) {
     // `spec` is there wherever anything is filled in; other objects may be made for what is moved into them.
     let made = path.len() > 1 && named.iter().any(|named| named.starts_with(path));
     for (name, one, two) in properties(older, newer) {

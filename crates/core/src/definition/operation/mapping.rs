@@ -74,20 +74,12 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    pub(super) fn new(
-        name: &'static str,
-        places: Sides<Vec<Place>>,
-        mapping: impl Mapping + 'static,
-    ) -> Self {
+    pub(super) fn new(name: &'static str, places: Sides<Vec<Place>>, mapping: impl Mapping + 'static) -> Self {
         Self { name, places, mapping: Box::new(mapping) }
     }
 
     /// One place on each side.
-    pub(super) fn between(
-        name: &'static str,
-        places: Sides<Place>,
-        mapping: impl Mapping + 'static,
-    ) -> Self {
+    pub(super) fn between(name: &'static str, places: Sides<Place>, mapping: impl Mapping + 'static) -> Self {
         Self::new(name, places.map(|place| vec![place]), mapping)
     }
 
@@ -123,10 +115,7 @@ impl Operation {
     }
 
     /// What the comparison of the schemas is left with. `name` makes the name of a path in messages.
-    pub(crate) fn unexplained(
-        &self,
-        name: impl FnOnce(&Path) -> String,
-    ) -> Option<(String, Unexplained)> {
+    pub(crate) fn unexplained(&self, name: impl FnOnce(&Path) -> String) -> Option<(String, Unexplained)> {
         let (older, newer) = (self.places.older.first()?, self.places.newer.first()?);
         let at = name(&older.path);
         let unexplained = self.mapping.unexplained(&at, older, newer);
@@ -159,12 +148,7 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    pub(in crate::definition) fn new(
-        older: &Schema,
-        newer: &Schema,
-        operations: Vec<Operation>,
-        root: Root,
-    ) -> Self {
+    pub(in crate::definition) fn new(older: &Schema, newer: &Schema, operations: Vec<Operation>, root: Root) -> Self {
         let places = |side: Side| {
             let places = operations.iter().map(move |operation| operation.places.of(side));
             places.map(|places| places.iter().map(|place| &place.path).collect()).collect()

@@ -12,11 +12,7 @@ use crate::json::{Json, normal};
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}",
-    rename = "OneSided"
-)]
+#[serde(untagged, expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}", rename = "OneSided")]
 pub(crate) enum OneSidedSpec {
     /// Just its path.
     Path(String),
@@ -36,12 +32,7 @@ pub(crate) struct FilledSpec {
 
 impl OneSidedSpec {
     /// The operation `name` on a field that only `side` has.
-    pub(super) fn compile(
-        &self,
-        name: &'static str,
-        side: Side,
-        compiler: &mut Compiler<'_>,
-    ) -> Option<Operation> {
+    pub(super) fn compile(&self, name: &'static str, side: Side, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let (path, value) = match self {
             Self::Path(path) => (path, None),
             Self::Filled(filled) => (&filled.field, Some(&filled.value)),

@@ -25,13 +25,10 @@ impl Mapping for Retype {
 
     /// Both must be scalars, and both nullable or none: a null has no other type.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
-        let scalar =
-            |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
-        let problem =
-            || format!("type: {at} must be a string, a number or a boolean in both versions");
+        let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
+        let problem = || format!("type: {at} must be a string, a number or a boolean in both versions");
         let both = scalar(&older.schema) && scalar(&newer.schema);
-        let nullable =
-            |place: &Place| Schema { nullable: place.schema.nullable, ..Schema::default() };
+        let nullable = |place: &Place| Schema { nullable: place.schema.nullable, ..Schema::default() };
         Unexplained {
             problem: (!both).then(problem),
             schemas: Some(Sides { older: nullable(older), newer: nullable(newer) }),
@@ -51,9 +48,7 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
         (Some("string"), None) => Json::string(value.scalar()?),
         (Some("integer" | "int-or-string"), Some(text)) => Json::owned(integer(&text)?),
         (Some("number"), Some(text)) => Json::owned(number(&text)?),
-        (Some("boolean"), Some(text)) => {
-            Json::owned(matches!(&*text, "true" | "false").then(|| text.into_owned())?)
-        }
+        (Some("boolean"), Some(text)) => Json::owned(matches!(&*text, "true" | "false").then(|| text.into_owned())?),
         _ => return None,
     };
     place.schema.admits(&converted).then_some(converted)

@@ -6,11 +6,7 @@ use crate::definition::{place::Place, side::Side};
 use crate::json::Json;
 
 /// The operation `name` from one place to the other.
-pub(super) fn same(
-    name: &'static str,
-    pair: &PairSpec,
-    compiler: &mut Compiler<'_>,
-) -> Option<Operation> {
+pub(super) fn same(name: &'static str, pair: &PairSpec, compiler: &mut Compiler<'_>) -> Option<Operation> {
     compiler.between(name, &pair.from, &pair.to, Same)
 }
 

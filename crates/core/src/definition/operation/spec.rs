@@ -6,9 +6,8 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
-    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
-    wrap::wrapped,
+    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::OneSidedSpec,
+    retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 

@@ -28,10 +28,8 @@ impl Compile for SplitSpec {
             return None;
         }
         let whole = compiler.place(Side::Older, &self.field);
-        let parts: Vec<_> =
-            self.into.iter().map(|part| compiler.place(Side::Newer, part)).collect();
-        let places =
-            Sides { older: vec![whole?], newer: parts.into_iter().collect::<Option<Vec<_>>>()? };
+        let parts: Vec<_> = self.into.iter().map(|part| compiler.place(Side::Newer, part)).collect();
+        let places = Sides { older: vec![whole?], newer: parts.into_iter().collect::<Option<Vec<_>>>()? };
         for place in places.older.iter().chain(places.newer.iter().take(1)) {
             if !place.schema.is("string") {
                 compiler.problem(format!("split: {} must be a string", place.path));
@@ -79,14 +77,12 @@ impl Split {
     }
 
     fn joined<'a>(&self, parts: &[Option<Json<'a>>]) -> Option<Json<'a>> {
-        let present: Vec<_> =
-            parts.iter().map_while(|part| part.as_ref().filter(|part| !part.is_null())).collect();
+        let present: Vec<_> = parts.iter().map_while(|part| part.as_ref().filter(|part| !part.is_null())).collect();
         if present.is_empty() {
             return None;
         }
-        let text = |part: &Json<'_>| {
-            part.as_str().map(|text| text.into_owned()).or_else(|| part.scalar().map(str::to_owned))
-        };
+        let text =
+            |part: &Json<'_>| part.as_str().map(|text| text.into_owned()).or_else(|| part.scalar().map(str::to_owned));
         let texts: Option<Vec<String>> = present.into_iter().map(text).collect();
         texts.map(|texts| Json::string(&texts.join(&self.separator)))
     }

@@ -33,8 +33,7 @@ impl Compile for ValuesSpec {
         let mut pairs = Vec::new();
         for (older, newer) in &self.map {
             let older = if is_text { Value::String(older.clone()) } else { scalar(older) };
-            let pair =
-                Sides { older, newer: newer.clone() }.map(|value| Json::owned(value.to_string()));
+            let pair = Sides { older, newer: newer.clone() }.map(|value| Json::owned(value.to_string()));
             for side in [Side::Older, Side::Newer] {
                 let (Place { path, schema, .. }, value) = (places.of(side), pair.of(side));
                 if !schema.admits(value) {

@@ -32,14 +32,10 @@ impl Mapping for Wrap {
     /// The older value must be what the newer list holds.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         match &newer.schema.each {
-            Some(item) if newer.schema.is("array") => Unexplained::schemas(
-                Schema { nullable: item.nullable, ..older.schema.clone() },
-                Schema::clone(item),
-            ),
-            _ => Unexplained {
-                problem: Some(format!("wrap: {} must be a list", newer.path)),
-                schemas: None,
-            },
+            Some(item) if newer.schema.is("array") => {
+                Unexplained::schemas(Schema { nullable: item.nullable, ..older.schema.clone() }, Schema::clone(item))
+            }
+            _ => Unexplained { problem: Some(format!("wrap: {} must be a list", newer.path)), schemas: None },
         }
     }
 }

@@ -47,19 +47,11 @@ pub(crate) struct Rollout {
 
 impl HashSpec {
     /// The recipe as it runs. `at_line` is where it stands.
-    pub(crate) fn compile(
-        &self,
-        versions: &Versions,
-        at_line: u64,
-        problems: &mut Problems,
-    ) -> Option<Rollout> {
+    pub(crate) fn compile(&self, versions: &Versions, at_line: u64, problems: &mut Problems) -> Option<Rollout> {
         let Self { of, at: version, .. } = self;
         let Some(at) = versions.named(version) else {
             let known = versions.names();
-            problems.add(
-                at_line,
-                format!("rollout.hash.at: the CRD has no version {version:?}; it has {known}"),
-            );
+            problems.add(at_line, format!("rollout.hash.at: the CRD has no version {version:?}; it has {known}"));
             return None;
         };
         let root = &versions.at(at).schema;
@@ -79,10 +71,7 @@ impl HashSpec {
             let Some((path, _)) = self.hashed(&text.value, root, line(text), problems) else {
                 let (text, at_line) = (&text.value, line(text));
                 let (of, at, hint) = (&self.of, &self.at, near(root, text));
-                problems.add(
-                    at_line,
-                    format!("rollout.hash.except: {text} is not a field of {of} at {at}{hint}"),
-                );
+                problems.add(at_line, format!("rollout.hash.except: {text} is not a field of {of} at {at}{hint}"));
                 continue;
             };
             let mut place = &mut *canonical;
@@ -94,12 +83,7 @@ impl HashSpec {
     }
 
     /// Members with what counts where they are absent.
-    fn defaults(
-        &self,
-        root: &Schema,
-        at_line: u64,
-        problems: &mut Problems,
-    ) -> Vec<(String, String)> {
+    fn defaults(&self, root: &Schema, at_line: u64, problems: &mut Problems) -> Vec<(String, String)> {
         let mut defaults = Vec::new();
         for (text, value) in &self.defaults {
             let hashed = self.hashed(text, root, at_line, problems);
@@ -113,14 +97,9 @@ impl HashSpec {
             };
             let value = value.to_string();
             if !schema.admits(&Json::borrowed(&value)) {
-                problems.add(
-                    at_line,
-                    format!("rollout.hash.defaults: {text} cannot be {value} at {}", self.at),
-                );
+                problems.add(at_line, format!("rollout.hash.defaults: {text} cannot be {value} at {}", self.at));
             }
-            if let (Some(name), Some(value)) =
-                (path.names().last(), schema.canonical().text(&value))
-            {
+            if let (Some(name), Some(value)) = (path.names().last(), schema.canonical().text(&value)) {
                 defaults.push((name.to_string(), value));
             }
         }

@@ -76,8 +76,7 @@ impl RolloutStatusSpec {
         let (reasons, request, done) = (reasons?, request?, done?);
         for Place { path, .. } in [&request, &done] {
             if compiler.newer.at(path).is_some() {
-                compiler
-                    .problem(format!("rollout.status.requests: the newer version has {path} too"));
+                compiler.problem(format!("rollout.status.requests: the newer version has {path} too"));
             }
         }
         Some(RolloutStatus {
@@ -98,11 +97,7 @@ impl RolloutStatus {
 
     /// One line for each request and its hash, for people.
     pub(crate) fn describe(&self) -> [String; 2] {
-        let line =
-            |request: &Place, hash: &Place| format!("rollout {} <-> {}", request.id, hash.id);
-        [
-            line(&self.requests.requested, &self.hashes.requested),
-            line(&self.requests.completed, &self.hashes.completed),
-        ]
+        let line = |request: &Place, hash: &Place| format!("rollout {} <-> {}", request.id, hash.id);
+        [line(&self.requests.requested, &self.hashes.requested), line(&self.requests.completed, &self.hashes.completed)]
     }
 }

@@ -2,8 +2,7 @@ use super::expect::{HEAD, SAME, check, crd, difference, problems_of, step};
 
 #[test]
 fn fields_of_one_version_that_nothing_explains() {
-    let more =
-        "properties: {image: {type: string}, replicas: {type: integer}, size: {type: string}}";
+    let more = "properties: {image: {type: string}, replicas: {type: integer}, size: {type: string}}";
     step(
         more,
         SAME,
@@ -16,11 +15,8 @@ fn fields_of_one_version_that_nothing_explains() {
         "",
         "thing.yaml:5: spec.size: only the newer version has it, and no operation says so: add `add: spec.size`, or `rename`/`move` to it",
     );
-    let list = |more: &str| {
-        format!(
-            "{{type: array, items: {{type: object, properties: {{name: {{type: string}}{more}}}}}}}"
-        )
-    };
+    let list =
+        |more: &str| format!("{{type: array, items: {{type: object, properties: {{name: {{type: string}}{more}}}}}}}");
     difference(
         &list(", size: {type: string}"),
         &list(""),
@@ -28,9 +24,7 @@ fn fields_of_one_version_that_nothing_explains() {
     );
     let lists = |more: &str| {
         let inner = list(more);
-        format!(
-            "{{type: array, items: {{type: object, properties: {{name: {{type: string}}, b: {inner}}}}}}}"
-        )
+        format!("{{type: array, items: {{type: object, properties: {{name: {{type: string}}, b: {inner}}}}}}}")
     };
     difference(
         &lists(", size: {type: string}"),
@@ -95,19 +89,9 @@ fn differences_that_nothing_explains() {
 
 #[test]
 fn what_is_accepted_must_differ_and_say_why() {
-    let accept =
-        |accept: &str| format!("{HEAD}steps:\n- from: v1\n  to: v2\n  accept:\n  - {accept}\n");
-    let crd = crd(
-        "properties: {a: {type: integer, minimum: 0}}",
-        "properties: {a: {type: integer, minimum: 1}}",
-    );
-    check(
-        problems_of(
-            &accept("{path: spec.a, difference: minimum, reason: zero never worked}"),
-            &crd,
-        ),
-        "fine",
-    );
+    let accept = |accept: &str| format!("{HEAD}steps:\n- from: v1\n  to: v2\n  accept:\n  - {accept}\n");
+    let crd = crd("properties: {a: {type: integer, minimum: 0}}", "properties: {a: {type: integer, minimum: 1}}");
+    check(problems_of(&accept("{path: spec.a, difference: minimum, reason: zero never worked}"), &crd), "fine");
     check(
         problems_of(&accept("{path: spec.a, difference: minimum, reason: \" \"}"), &crd),
         "thing.yaml:8: accept: spec.a: say why, in `reason`",
@@ -116,8 +100,5 @@ fn what_is_accepted_must_differ_and_say_why() {
         problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
     );
-    check(
-        problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
-        "thing.yaml:8: missing field `reason`",
-    );
+    check(problems_of(&accept("{path: spec.a, difference: minimum}"), &crd), "thing.yaml:8: missing field `reason`");
 }

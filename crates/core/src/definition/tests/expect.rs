@@ -19,8 +19,7 @@ pub(super) fn crd(older: &str, newer: &str) -> String {
     )
 }
 
-pub(super) const HEAD: &str =
-    "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.yaml\n";
+pub(super) const HEAD: &str = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.yaml\n";
 
 pub(super) fn problems_of(definition: &str, crd: &str) -> String {
     match Kind::load("thing.yaml", definition, &mut |_| Ok(crd.to_owned())) {

@@ -5,10 +5,7 @@ use crate::definition::kind::Kind;
 fn steps_that_do_not_make_a_line() {
     let same = crd(SAME, SAME);
     let steps = |steps: &str| problems_of(&format!("{HEAD}steps:\n{steps}"), &same);
-    check(
-        steps("- {from: v1, to: v3}\n"),
-        r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#,
-    );
+    check(steps("- {from: v1, to: v3}\n"), r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#);
     check(
         steps("- {from: v1, to: v2}\n- {from: v1, to: v2}\n"),
         r#"thing.yaml:6: this step starts at "v1", the one before ends at "v2""#,
@@ -51,13 +48,8 @@ fn the_file_and_its_crd() {
         problems_of("a: [", &same),
         r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission"#,
     );
-    check(
-        problems_of(&fine.replace("crd: things.yaml\n", ""), &same),
-        "thing.yaml:3: missing field `crd`",
-    );
-    let missing =
-        Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none"))
-            .unwrap_err();
+    check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: missing field `crd`");
+    let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
     check(
         missing.to_string(),
         r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
@@ -66,10 +58,7 @@ fn the_file_and_its_crd() {
         problems_of(&fine, "kind: Deployment\nspec: {}\n"),
         "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
     );
-    check(
-        problems_of(&fine, "kind: [\n"),
-        "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['",
-    );
+    check(problems_of(&fine, "kind: [\n"), "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['");
     check(
         problems_of(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
         "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
@@ -83,18 +72,9 @@ fn the_file_and_its_crd() {
 #[test]
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
-    let rollout = |hash: &str| {
-        problems_of(
-            &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"),
-            &same,
-        )
-    };
-    check(
-        rollout(
-            "{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}",
-        ),
-        "fine",
-    );
+    let rollout =
+        |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same);
+    check(rollout("{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}"), "fine");
     check(
         rollout("{of: spec, at: v3}"),
         r#"thing.yaml:7: rollout.hash.at: the CRD has no version "v3"; it has v1, v2"#,

@@ -55,12 +55,7 @@ fn paths_that_no_schema_has() {
         "  - drop: sepc.image\n",
         r#"thing.yaml:8: sepc.image: the older version has no "sepc" there, did you mean "spec"?"#,
     );
-    step(
-        SAME,
-        SAME,
-        "  - drop: spec..image\n",
-        r#"thing.yaml:8: path "spec..image": an empty name"#,
-    );
+    step(SAME, SAME, "  - drop: spec..image\n", r#"thing.yaml:8: path "spec..image": an empty name"#);
     step(
         SAME,
         SAME,

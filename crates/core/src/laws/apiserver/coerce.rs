@@ -43,8 +43,7 @@ pub fn fill(schema: &Schema, object: &mut Value) {
 /// Takes fields away that the schema of an object does not know.
 fn prune(schema: &Schema, object: &mut Value) {
     let Value::Object(members) = object else { return };
-    let head: Vec<(String, Value)> =
-        HEAD.iter().filter_map(|name| members.remove_entry(*name)).collect();
+    let head: Vec<(String, Value)> = HEAD.iter().filter_map(|name| members.remove_entry(*name)).collect();
     prune_inside(Some(schema), object);
     if let Value::Object(members) = object {
         members.extend(head);
@@ -82,9 +81,7 @@ fn prune_nulls(schema: &Schema, value: &mut Value) {
             members.retain(|name, member| {
                 let inner = property(schema, name);
                 !(*member == Value::Null
-                    && inner.is_some_and(|inner| {
-                        !flag(inner, "nullable") && inner.get("default").is_none()
-                    }))
+                    && inner.is_some_and(|inner| !flag(inner, "nullable") && inner.get("default").is_none()))
             });
             for (name, member) in members {
                 if let Some(inner) = property(schema, name) {
@@ -107,8 +104,7 @@ fn default(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, inner) in properties(schema) {
-                let Some(default) = inner.get("default").filter(|default| !default.is_null())
-                else {
+                let Some(default) = inner.get("default").filter(|default| !default.is_null()) else {
                     continue;
                 };
                 if members.get(name).is_none_or(|value| void(inner, value)) {
@@ -224,10 +220,7 @@ mod tests {
             (r#"{"a":"","o":null}"#, format!(r#"{{"a":"",{n}{o}}}"#)),
             (r#"{"p":{}}"#, format!(r#"{{{all}{n}{o},"p":{{"b":"B"}}}}"#)),
             (r#"{"m":{"k":{}}}"#, format!(r#"{{{all}"m":{{"k":{{"b":"B"}}}},{n}{o}}}"#)),
-            (
-                r#"{"l":[{},{"b":"x"}]}"#,
-                format!(r#"{{{all}"l":[{{"b":"B"}},{{"b":"x"}}],{n}{o}}}"#),
-            ),
+            (r#"{"l":[{},{"b":"x"}]}"#, format!(r#"{{{all}"l":[{{"b":"B"}},{{"b":"x"}}],{n}{o}}}"#)),
             (r#"{"s":[null,"x"]}"#, format!(r#"{{{all}{n}{o},"s":["S","x"]}}"#)),
         ] {
             becomes(&schema, &default, sent, &left);

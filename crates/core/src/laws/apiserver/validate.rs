@@ -53,8 +53,7 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
         return Some(refused((Rule::Type, "has a wrong type")));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
-    if options.is_some_and(|options| !options.iter().any(|option| Value::literal(option) == *value))
-    {
+    if options.is_some_and(|options| !options.iter().any(|option| Value::literal(option) == *value)) {
         return Some(refused((Rule::Enum, "is none of the options")));
     }
     let broken = match value {
@@ -69,19 +68,15 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
     }
     match value {
         Value::Object(members) => {
-            let missing = properties(schema)
-                .find(|(name, _)| requires(schema, name) && !members.contains_key(*name));
+            let missing = properties(schema).find(|(name, _)| requires(schema, name) && !members.contains_key(*name));
             if let Some((name, _)) = missing {
                 return Some(refused((Rule::Required, &format!("has no {name}"))));
             }
-            members.iter().find_map(|(name, value)| {
-                invalid(property(schema, name)?, value, &format!("{at}/{name}"))
-            })
+            members.iter().find_map(|(name, value)| invalid(property(schema, name)?, value, &format!("{at}/{name}")))
         }
         Value::List(elements) => {
             let mut before = elements.iter().enumerate();
-            let twice =
-                before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
+            let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
             if twice {
                 return Some(refused((Rule::Duplicate, "names an element twice")));
             }
@@ -121,8 +116,8 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
     let exclusive = |name: &str| flag(schema, name);
     let small = bound(schema, "minimum")
         .is_some_and(|least| number < least || exclusive("exclusiveMinimum") && number == least);
-    let large = bound(schema, "maximum")
-        .is_some_and(|most| number > most || exclusive("exclusiveMaximum") && number == most);
+    let large =
+        bound(schema, "maximum").is_some_and(|most| number > most || exclusive("exclusiveMaximum") && number == most);
     let uneven = bound(schema, "multipleOf").is_some_and(|of| (number / of).fract() != 0.0);
     match (small, large, uneven) {
         (true, ..) => Some((Rule::Bound, "is too small")),
@@ -180,19 +175,11 @@ mod tests {
             ("{type: string, maxLength: 1}", r#""é""#, None),
             ("{type: string, maxLength: 1}", r#""ab""#, Some(Rule::Bound)),
             ("{type: string, pattern: '^a$'}", r#""b""#, None),
-            (
-                "{type: array, maxItems: 1, items: {type: string}}",
-                r#"["a","b"]"#,
-                Some(Rule::Bound),
-            ),
+            ("{type: array, maxItems: 1, items: {type: string}}", r#"["a","b"]"#, Some(Rule::Bound)),
             ("{type: array, items: {type: string}}", r#"["a",null]"#, Some(Rule::Type)),
             ("{type: object, maxProperties: 0}", r#"{"a":1}"#, Some(Rule::Bound)),
             ("{type: object, required: [a], properties: {a: {}}}", "{}", Some(Rule::Required)),
-            (
-                "{type: object, additionalProperties: {type: string}}",
-                r#"{"a":1}"#,
-                Some(Rule::Type),
-            ),
+            ("{type: object, additionalProperties: {type: string}}", r#"{"a":1}"#, Some(Rule::Type)),
             ("{type: string, format: uuid}", r#""x""#, Some(Rule::Format)),
             (
                 "{type: array, x-kubernetes-list-type: set, items: {type: string}}",

@@ -11,8 +11,7 @@ use crate::laws::schema::map_values;
 pub(super) fn drop(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
     let dropped = take(&mut step.newer, &from)?;
-    let fill =
-        (is_required(older, &from) && dropped.get("default").is_none()) || random.percent(15);
+    let fill = (is_required(older, &from) && dropped.get("default").is_none()) || random.percent(15);
     let operation = match sample(&dropped).filter(|_| fill) {
         Some(value) => json!({"drop": {"field": written(&from), "value": value}}),
         None => json!({"drop": written(&from)}),
@@ -35,13 +34,7 @@ pub(super) fn add(step: &mut Step, random: &mut Random, older: &Schema) -> Optio
 }
 
 /// Moves a field; the newer version requires it where the older one does.
-fn place(
-    step: &mut Step,
-    older: &Schema,
-    name: &str,
-    from: Vec<String>,
-    to: Vec<String>,
-) -> Option<()> {
+fn place(step: &mut Step, older: &Schema, name: &str, from: Vec<String>, to: Vec<String>) -> Option<()> {
     let moved = take(&mut step.newer, &from)?;
     put(&mut step.newer, &to, moved, is_required(older, &from));
     let operation = json!({name: {"from": written(&from), "to": written(&to)}});
@@ -67,11 +60,7 @@ pub(super) fn relocate(step: &mut Step, random: &mut Random, older: &Schema) -> 
     place(step, older, "move", from, to)
 }
 
-pub(super) fn under_its_own_name(
-    step: &mut Step,
-    random: &mut Random,
-    older: &Schema,
-) -> Option<()> {
+pub(super) fn under_its_own_name(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|_| true)?;
     let name = random.word(&["value", "name", "enabled"]).to_owned();
     let to = [from.as_slice(), &[name]].concat();
@@ -91,8 +80,7 @@ pub(super) fn retype(step: &mut Step, random: &mut Random, older: &Schema) -> Op
     }
     let required = is_required(older, &from);
     take(&mut step.newer, &from)?;
-    let to =
-        if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
+    let to = if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
     put(&mut step.newer, &to, newer, required);
     let operation = match to == from {
         true => json!({"type": written(&from)}),
@@ -113,11 +101,7 @@ pub(super) fn values(step: &mut Step, random: &mut Random, older: &Schema) -> Op
 pub(super) fn wrap(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
     let item = without_default(take(&mut step.newer, &from)?);
-    let to = if random.percent(50) {
-        step.target(random, older, from.get(..from.len() - 1)?)
-    } else {
-        from.clone()
-    };
+    let to = if random.percent(50) { step.target(random, older, from.get(..from.len() - 1)?) } else { from.clone() };
     put(&mut step.newer, &to, json!({"type": "array", "items": item}), is_required(older, &from));
     let operation = match to == from {
         true => json!({"wrap": written(&from)}),
@@ -129,8 +113,7 @@ pub(super) fn wrap(step: &mut Step, random: &mut Random, older: &Schema) -> Opti
 pub(super) fn split(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| is_text(schema))?;
     take(&mut step.newer, &from)?;
-    let holder =
-        if random.percent(40) { from.clone() } else { from.get(..from.len() - 1)?.to_vec() };
+    let holder = if random.percent(40) { from.clone() } else { from.get(..from.len() - 1)?.to_vec() };
     let second = random.word(&["string", "integer", "string"]);
     let mut parts = Vec::new();
     for kind in ["string", second] {
@@ -149,8 +132,7 @@ pub(super) fn move_into_map(step: &mut Step, random: &mut Random, older: &Schema
     let map = step.field(random, older, &of_strings).filter(|map| !overlap(map, &from))?;
     take(&mut step.newer, &from)?;
     let key = random.word(&["role", "example.com/role", "a"]);
-    let operation =
-        json!({"moveIntoMap": {"field": written(&from), "map": written(&map), "key": key}});
+    let operation = json!({"moveIntoMap": {"field": written(&from), "map": written(&map), "key": key}});
     step.done(operation, &[from, map.clone()], &[map])
 }
 
@@ -164,8 +146,7 @@ pub(super) fn tighten(step: &mut Step, random: &mut Random, older: &Schema) -> O
     if !step.root {
         return None;
     }
-    let from =
-        step.field(random, older, &|schema| is_scalar(schema) && schema.get("default").is_none())?;
+    let from = step.field(random, older, &|schema| is_scalar(schema) && schema.get("default").is_none())?;
     let mut newer = take(&mut step.newer, &from)?;
     let (bound, limit) = match newer.get("type").and_then(Schema::as_str)? {
         "string" => ("maxLength", json!(3)),
@@ -189,11 +170,8 @@ pub(super) fn tighten(step: &mut Step, random: &mut Random, older: &Schema) -> O
 fn renamed(schema: &mut Schema) -> Option<Schema> {
     let options = schema.get("enum")?.as_array()?.clone();
     let new = |option: &Schema| option.as_str().map(str::to_lowercase);
-    let pairs: Option<Vec<(String, String)>> = options
-        .iter()
-        .take(2)
-        .map(|option| Some((option.as_str()?.to_owned(), new(option)?)))
-        .collect();
+    let pairs: Option<Vec<(String, String)>> =
+        options.iter().take(2).map(|option| Some((option.as_str()?.to_owned(), new(option)?))).collect();
     let pairs = pairs?;
     let name = |value: &Schema| {
         let pair = pairs.iter().find(|(old, _)| Some(old.as_str()) == value.as_str());
@@ -204,19 +182,12 @@ fn renamed(schema: &mut Schema) -> Option<Schema> {
     if let Some(default) = object.get("default").map(name) {
         object.insert("default".to_owned(), default);
     }
-    Some(
-        pairs
-            .iter()
-            .map(|(old, new)| (old.clone(), json!(new)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-    )
+    Some(pairs.iter().map(|(old, new)| (old.clone(), json!(new))).collect::<serde_json::Map<_, _>>().into())
 }
 
 fn is_scalar(schema: &Schema) -> bool {
     let kind = schema.get("type").and_then(Schema::as_str);
-    matches!(kind, Some("string" | "integer" | "number" | "boolean"))
-        && schema.get("enum").is_none()
+    matches!(kind, Some("string" | "integer" | "number" | "boolean")) && schema.get("enum").is_none()
 }
 
 fn is_text(schema: &Schema) -> bool {

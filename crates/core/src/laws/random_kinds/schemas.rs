@@ -170,9 +170,7 @@ pub(super) fn sample(schema: &Schema) -> Option<Schema> {
         "boolean" => Some(json!(true)),
         "array" => Some(json!([])),
         _ => {
-            let missing = |(name, inner): (&String, &Schema)| {
-                requires(schema, name) && inner.get("default").is_none()
-            };
+            let missing = |(name, inner): (&String, &Schema)| requires(schema, name) && inner.get("default").is_none();
             (!properties(schema).any(missing)).then(|| json!({}))
         }
     }

@@ -42,9 +42,8 @@ fn candidates(draft: &Draft) -> Vec<Draft> {
     let mut places = Vec::new();
     collect_removable(&draft.crd, String::new(), &mut places);
     for place in &places {
-        let everywhere: Vec<String> = (0..list(&draft.crd, "/spec/versions").len())
-            .map(|version| in_version(place, version))
-            .collect();
+        let everywhere: Vec<String> =
+            (0..list(&draft.crd, "/spec/versions").len()).map(|version| in_version(place, version)).collect();
         for places in [everywhere.as_slice(), std::slice::from_ref(place)] {
             let mut smaller = draft.clone();
             for place in places {
@@ -180,16 +179,13 @@ fn forget(value: &mut Schema, name: &str) {
 
 /// Whether an operation, or what is accepted, has a path with the name. One with operations inside is looked into later.
 fn says(operation: &Schema, name: &str) -> bool {
-    let has = |path: &str| {
-        path.split(['.', '[', ']', '"']).any(|part| part == name)
-            || path.contains(&format!("\"{name}\""))
-    };
+    let has =
+        |path: &str| path.split(['.', '[', ']', '"']).any(|part| part == name) || path.contains(&format!("\"{name}\""));
     let members = |object: &Map<String, Schema>| {
         object.iter().any(|(key, inner)| match (key.as_str(), inner) {
-            (
-                "from" | "to" | "field" | "in" | "map" | "path" | "drop" | "add" | "type" | "wrap",
-                inner,
-            ) => inner.as_str().is_some_and(has) || inner.is_object() && says(inner, name),
+            ("from" | "to" | "field" | "in" | "map" | "path" | "drop" | "add" | "type" | "wrap", inner) => {
+                inner.as_str().is_some_and(has) || inner.is_object() && says(inner, name)
+            }
             ("into", inner) => list(inner, "").iter().filter_map(Schema::as_str).any(has),
             ("operations" | "openAPIV3Schema" | "schema", _) => false,
             (_, inner) => inner.is_object() && says(inner, name),
@@ -197,8 +193,8 @@ fn says(operation: &Schema, name: &str) -> bool {
     };
     let named = operation.get("openAPIV3Schema").is_none() && operation.get("steps").is_none();
     // A step and a version are no operations.
-    let whole = operation.get("operations").is_some() && operation.get("in").is_none()
-        || operation.get("schema").is_some();
+    let whole =
+        operation.get("operations").is_some() && operation.get("in").is_none() || operation.get("schema").is_some();
     named && !whole && operation.as_object().is_some_and(members)
 }
 
@@ -231,10 +227,7 @@ fn collect_removable(value: &Schema, at: String, places: &mut Vec<String>) {
         Schema::Array(elements) => {
             for (index, inner) in elements.iter().enumerate() {
                 let place = format!("{at}/{index}");
-                if at.ends_with("/operations")
-                    || at.ends_with("/accept")
-                    || at.ends_with("/required")
-                {
+                if at.ends_with("/operations") || at.ends_with("/accept") || at.ends_with("/required") {
                     places.push(place.clone());
                 }
                 collect_removable(inner, place, places);

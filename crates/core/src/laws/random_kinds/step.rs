@@ -39,8 +39,7 @@ impl Step {
 
     /// Whether a place is one that operations may name: not the head of an object, not spec or status as a whole.
     pub(super) fn may_move(&self, place: &[String]) -> bool {
-        !self.root
-            || place.len() > 1 && place.first().is_some_and(|top| top == "spec" || top == "status")
+        !self.root || place.len() > 1 && place.first().is_some_and(|top| top == "spec" || top == "status")
     }
 
     /// A field of both versions that fits and that no operation has touched.
@@ -55,10 +54,7 @@ impl Step {
         places.retain(|place| {
             let free = !self.taken.iter().chain(&self.made).any(|other| overlap(place, other));
             let head = !self.root
-                && matches!(
-                    place.first().map(String::as_str),
-                    Some("kind" | "metadata" | "apiVersion")
-                )
+                && matches!(place.first().map(String::as_str), Some("kind" | "metadata" | "apiVersion"))
                 && self.manner == Manner::Sensible;
             self.may_move(place)
                 && !head
@@ -81,12 +77,7 @@ impl Step {
     }
 
     /// A place of the newer version that neither version has.
-    pub(super) fn target(
-        &self,
-        random: &mut Random,
-        older: &Schema,
-        under: &[String],
-    ) -> Vec<String> {
+    pub(super) fn target(&self, random: &mut Random, older: &Schema, under: &[String]) -> Vec<String> {
         let careless = self.manner == Manner::Hostile && random.percent(25);
         let taken = |name: &str| {
             let place = [under, &[name.to_owned()]].concat();
@@ -101,9 +92,8 @@ impl Step {
     pub(super) fn holder(&self, random: &mut Random) -> Vec<String> {
         let mut places = all(&self.newer);
         places.retain(|place| {
-            let object = at(&self.newer, place).filter(|holder| {
-                holder.get("properties").is_some() && map_values(holder).is_none()
-            });
+            let object = at(&self.newer, place)
+                .filter(|holder| holder.get("properties").is_some() && map_values(holder).is_none());
             let free = !self.made.iter().any(|other| place.starts_with(other));
             // What is put into an object makes it, and then the object has to have what it requires.
             let demands = object.is_some_and(|holder| holder.get("required").is_some());
@@ -116,12 +106,7 @@ impl Step {
         random.pick(&places).cloned().unwrap_or_default()
     }
 
-    pub(super) fn done(
-        &mut self,
-        operation: Schema,
-        older: &[Vec<String>],
-        newer: &[Vec<String>],
-    ) -> Option<()> {
+    pub(super) fn done(&mut self, operation: Schema, older: &[Vec<String>], newer: &[Vec<String>]) -> Option<()> {
         self.operations.push(operation);
         self.taken.extend_from_slice(older);
         self.made.extend_from_slice(newer);

@@ -3,8 +3,8 @@
 use serde_json::{Value as Schema, json};
 
 use super::operations::{
-    add, blank, drop, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name,
-    values, without_default, wrap,
+    add, blank, drop, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
+    without_default, wrap,
 };
 use super::paths::{all, is_required, put, take, written};
 use super::schemas::scalar;
@@ -79,14 +79,10 @@ fn each(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     }
     let place = if list.get("items").is_some() { "items" } else { "additionalProperties" };
     list.as_object_mut()?.insert(place.to_owned(), inner.newer);
-    if list
-        .get("default")
-        .is_some_and(|default| default.as_object().is_some_and(|all| !all.is_empty()))
-    {
+    if list.get("default").is_some_and(|default| default.as_object().is_some_and(|all| !all.is_empty())) {
         list = without_default(list);
     }
-    let to =
-        if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
+    let to = if random.percent(30) { step.target(random, older, from.get(..1)?) } else { from.clone() };
     put(&mut step.newer, &to, list, is_required(older, &from));
     let operations = std::mem::take(&mut inner.operations);
     let operation = match to == from {

@@ -23,12 +23,7 @@ pub(super) fn field_in(kind: &Kind, path: &Path, from: VersionIndex, to: Version
 }
 
 /// The same, if the field holds the same value in both: what a rule says of it can then be said there, too.
-pub(crate) fn same_field(
-    kind: &Kind,
-    path: &Path,
-    from: VersionIndex,
-    to: VersionIndex,
-) -> Option<Path> {
+pub(crate) fn same_field(kind: &Kind, path: &Path, from: VersionIndex, to: VersionIndex) -> Option<Path> {
     let mut path = path.clone();
     for (side, step) in kind.steps_between(from, to) {
         let operations = &step.level.operations;
@@ -51,8 +46,7 @@ fn moved<'k>(operations: &'k [Operation], path: &Path, to: Side) -> Option<(&'k 
     let around = operations.iter().filter_map(|operation| {
         let (here, there) = places(operation)?;
         let here = here.iter().find(|here| path.starts_with(&here.path))?;
-        let path =
-            if is_one_to_one(operation) { path.moved(&here.path, there) } else { there.clone() };
+        let path = if is_one_to_one(operation) { path.moved(&here.path, there) } else { there.clone() };
         Some((here.path.len(), operation, path))
     });
     let best = around.max_by_key(|(length, ..)| *length);

@@ -6,12 +6,7 @@ use crate::definition::{Kind, admission::UpgradePath};
 use crate::{apimachinery::FieldError, json::Json, upgrade, webhook::convert::tree};
 
 /// The way into this version.
-pub(super) fn enter(
-    kind: &Kind,
-    settings: &Settings,
-    write: &Write<'_>,
-    from: Option<&str>,
-) -> Findings {
+pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: Option<&str>) -> Findings {
     let mut found = Findings::default();
     let (Some(path), Some(own)) = (&kind.admission.version_path, &settings.controller) else {
         return found;

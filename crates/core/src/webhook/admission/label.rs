@@ -22,9 +22,7 @@ impl<'s> Label<'s> {
         match object.label(&kind.admission.version_label) {
             None if settings.controller.is_none() => Self::ThisVersion,
             None => Self::None,
-            Some(value) => {
-                value.as_str().map_or(Self::Malformed, |text| Self::read(&text, settings))
-            }
+            Some(value) => value.as_str().map_or(Self::Malformed, |text| Self::read(&text, settings)),
         }
     }
 

@@ -81,11 +81,7 @@ fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
         return Vec::new();
     }
     let hash = object.preimage(rollout).hash();
-    let stamp = |name: &str, value: String| Stamp {
-        map: "annotations",
-        key: format!("{}/{name}", kind.group),
-        value,
-    };
+    let stamp = |name: &str, value: String| Stamp { map: "annotations", key: format!("{}/{name}", kind.group), value };
     vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
 }
 

@@ -44,9 +44,7 @@ fn same_but_metadata_and_status(new: &Sent<'_>, old: &Sent<'_>) -> bool {
     }
     let before: HashMap<_, _> = old.iter().map(|(name, value)| (name.as_ref(), value)).collect();
     new.len() == old.len()
-        && new
-            .iter()
-            .all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
+        && new.iter().all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
 }
 
 fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {

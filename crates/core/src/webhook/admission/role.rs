@@ -24,15 +24,9 @@ impl<'s> Role<'s> {
         match (old, new) {
             (None | Some(Label::ThisVersion), Label::ThisVersion) => Self::Owner,
             (None | Some(Label::None), Label::None) if settings.default => Self::Owner,
-            (Some(Label::Other { version, .. }), Label::ThisVersion) => {
-                Self::Entered { from: Some(version) }
-            }
-            (Some(Label::None | Label::Malformed), Label::ThisVersion) => {
-                Self::Entered { from: None }
-            }
-            (Some(Label::ThisVersion), Label::Other { this, version }) => {
-                Self::Left { this, to: version }
-            }
+            (Some(Label::Other { version, .. }), Label::ThisVersion) => Self::Entered { from: Some(version) },
+            (Some(Label::None | Label::Malformed), Label::ThisVersion) => Self::Entered { from: None },
+            (Some(Label::ThisVersion), Label::Other { this, version }) => Self::Left { this, to: version },
             (_, Label::Other { version, .. })
                 if settings.shadowed.iter().any(|shadowed| shadowed.as_str() == version) =>
             {

@@ -65,8 +65,7 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
             let is = is.as_ref().is_none_or(|value| value.same(&new));
             let none = unless.iter().any(|value| same_value(value, &new));
             let mut others = unlike.iter().filter_map(|other| subject.new_value(other));
-            let alone = unlike.is_empty()
-                || !is_empty(&new) && !others.any(|other| same_value(&other, &new));
+            let alone = unlike.is_empty() || !is_empty(&new) && !others.any(|other| same_value(&other, &new));
             if is && !none && alone {
                 found.warnings.push(format!("{name}: {message}"));
             }
@@ -75,12 +74,7 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
 }
 
 /// A field that was set to anything but `unset` stays as it is.
-fn immutable(
-    name: &Path,
-    unset: &[Json<'_>],
-    old: Option<Json<'_>>,
-    new: Option<Json<'_>>,
-) -> Option<FieldError> {
+fn immutable(name: &Path, unset: &[Json<'_>], old: Option<Json<'_>>, new: Option<Json<'_>>) -> Option<FieldError> {
     let old = old.filter(|old| !unset.iter().any(|unset| same_value(unset, old)))?;
     match new {
         Some(new) if same_value(&new, &old) => None,
@@ -100,13 +94,7 @@ fn range(name: &Path, min: Option<i64>, max: Option<i64>, new: &Json<'_>) -> Vec
 }
 
 /// Each need by itself: one that was missed before may be the next to be repaired.
-fn requires(
-    subject: &mut Subject<'_, '_>,
-    field: &Path,
-    needs: &[Path],
-    ratchet: Ratchet,
-    found: &mut Findings,
-) {
+fn requires(subject: &mut Subject<'_, '_>, field: &Path, needs: &[Path], ratchet: Ratchet, found: &mut Findings) {
     let is_missing = |value: Option<Json<'_>>| value.is_none_or(|value| is_empty(&value));
     for need in needs {
         if !is_missing(subject.new_value(need)) {
@@ -114,10 +102,7 @@ fn requires(
         }
         let why = format!("must be set where {} is", subject.name(field));
         let error = FieldError::required(subject.name(need), why);
-        if ratchet != Ratchet::Nothing
-            && subject.was(field).is_some()
-            && is_missing(subject.was(need))
-        {
+        if ratchet != Ratchet::Nothing && subject.was(field).is_some() && is_missing(subject.was(need)) {
             found.known.push(error);
         } else {
             found.errors.push(error);

@@ -42,11 +42,7 @@ pub(super) fn check_upgrade(
 }
 
 /// The annotation of an object that turns a check of an upgrade path off.
-pub(super) fn opted_out<'p>(
-    object: &Object<'_>,
-    path: &'p UpgradePath,
-    refused: &Refused,
-) -> Option<&'p str> {
+pub(super) fn opted_out<'p>(object: &Object<'_>, path: &'p UpgradePath, refused: &Refused) -> Option<&'p str> {
     let downgrade = refused.wanted.cmp_precedence(&refused.running).is_lt();
     let names = [path.opt_out.as_deref(), path.downgrade_opt_out.as_deref().filter(|_| downgrade)];
     let mut names = names.into_iter().flatten();
@@ -54,11 +50,7 @@ pub(super) fn opted_out<'p>(
 }
 
 /// The warning instead of a refusal.
-pub(super) fn not_enforced(
-    field: &impl std::fmt::Display,
-    refused: &Refused,
-    annotation: &str,
-) -> String {
+pub(super) fn not_enforced(field: &impl std::fmt::Display, refused: &Refused, annotation: &str) -> String {
     format!("{field}: {refused}; not enforced because of annotation {annotation}")
 }
 

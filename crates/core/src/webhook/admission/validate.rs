@@ -6,8 +6,7 @@ use super::rules::{applies, apply};
 use super::subject::{Request, Subject};
 use super::warnings::{dropped_fields, rollout};
 use super::{
-    controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role,
-    settings::Settings, write::Write,
+    controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role, settings::Settings, write::Write,
 };
 use crate::apimachinery::{FieldError, Reason};
 use crate::{definition::Kind, webhook::convert::ConvertError};
@@ -38,15 +37,8 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 }
 
 /// Applies all rules of this controller version.
-fn judge_object(
-    kind: &Kind,
-    settings: &Settings,
-    write: &Write<'_>,
-    ratchet: Ratchet,
-    judging: &mut Judging<'_>,
-) {
-    let judged =
-        read(kind, write).and_then(|request| apply_rules(settings, request, ratchet, judging));
+fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
+    let judged = read(kind, write).and_then(|request| apply_rules(settings, request, ratchet, judging));
     if let Err(error) = judged {
         judging.add("readable", not_convertible(write, &error, ratchet));
     }

@@ -6,11 +6,7 @@ use crate::definition::{Path, Rollout, Side};
 use crate::{json::Json, webhook::convert::tree};
 
 /// What an update will roll out, and why. `subject` is the write in the version that is hashed.
-pub(super) fn rollout(
-    rollout: &Rollout,
-    request: &Request<'_, '_>,
-    subject: &Subject<'_, '_>,
-) -> Option<String> {
+pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Subject<'_, '_>) -> Option<String> {
     let before = subject.old_object()?.preimage(rollout);
     let after = subject.new_object().preimage(rollout);
     let (old_hash, new_hash) = (before.hash(), after.hash());
@@ -39,26 +35,19 @@ pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
         return Vec::new();
     };
     let applied = new.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
-    let mut applied =
-        applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
-            let version = applied.get("apiVersion");
-            version.as_ref().and_then(Json::as_str).as_deref() == Some(new.api_version.as_str())
-        });
+    let mut applied = applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
+        let version = applied.get("apiVersion");
+        version.as_ref().and_then(Json::as_str).as_deref() == Some(new.api_version.as_str())
+    });
     let operations = step.level.operations.iter().filter(|operation| operation.drops());
     let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());
-    let requests = step
-        .status
-        .iter()
-        .flat_map(|status| [&status.requests.requested, &status.requests.completed]);
+    let requests = step.status.iter().flat_map(|status| [&status.requests.requested, &status.requests.completed]);
     let mut warnings = Vec::new();
     for place in dropped.chain(requests) {
         let has = |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
         if has(&mut new.root) || applied.as_mut().is_some_and(has) {
             let [older, version] = [Side::Older, Side::Newer].map(|side| step.versions.of(side));
-            warnings.push(format!(
-                "{} has no effect: {version} does not have it, only {older} does",
-                place.path
-            ));
+            warnings.push(format!("{} has no effect: {version} does not have it, only {older} does", place.path));
         }
     }
     warnings

@@ -3,9 +3,7 @@
 use crate::apimachinery::{Status, excerpt};
 use crate::webhook::admission::{self, Settings, Write};
 use crate::webhook::reply::{Outcome, Reply};
-use crate::webhook::review::{
-    AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse,
-};
+use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse};
 use crate::{definition::Kind, webhook::kinds::Kinds};
 
 /// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to.
@@ -18,11 +16,7 @@ pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<
 }
 
 /// Answers a body with whether the object may be written so. Fails where there is no uid to answer to.
-pub(crate) fn validate(
-    kinds: &Kinds,
-    settings: &Settings,
-    body: &[u8],
-) -> Result<Reply, BadReview> {
+pub(crate) fn validate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
     answer(kinds, body, |kind, write, envelope| {
         let judgement = admission::judge(kind, settings, write);
         let status = judgement.status(kind, write);
@@ -48,12 +42,10 @@ fn answer(
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))
         }
-        Ok(AdmissionRequest::Write { envelope, group, kind, object, old }) => {
-            match kinds.named(&group, &kind) {
-                Ok(kind) => Ok(decide(kind, &Write::new(object, old), &envelope)),
-                Err(error) => Ok(refused(&envelope, &error.to_string())),
-            }
-        }
+        Ok(AdmissionRequest::Write { envelope, group, kind, object, old }) => match kinds.named(&group, &kind) {
+            Ok(kind) => Ok(decide(kind, &Write::new(object, old), &envelope)),
+            Err(error) => Ok(refused(&envelope, &error.to_string())),
+        },
         Err(Unread::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
         Err(Unread::Bad(bad)) => Err(bad),
     }
@@ -64,12 +56,7 @@ fn refused(envelope: &Envelope, problem: &str) -> Reply {
     denied(envelope, &Status::bad_request(excerpt(problem)), &[], &[])
 }
 
-fn denied(
-    envelope: &Envelope,
-    status: &Status,
-    warnings: &[String],
-    audit: &[(String, String)],
-) -> Reply {
+fn denied(envelope: &Envelope, status: &Status, warnings: &[String], audit: &[(String, String)]) -> Reply {
     let body = AdmissionResponse::Denied { status, warnings, audit }.write(envelope);
     let message = Some(status.message().to_owned());
     Reply { message, ..Reply::new(Outcome::Deny, envelope.uid(), body) }

@@ -57,11 +57,7 @@ impl<'a> Annotations<'a> {
     }
 
     /// Puts them back, within their budget.
-    pub(super) fn put(
-        mut self,
-        metadata: &mut Members<'a>,
-        overflow: Overflow,
-    ) -> Result<(), ConvertError> {
+    pub(super) fn put(mut self, metadata: &mut Members<'a>, overflow: Overflow) -> Result<(), ConvertError> {
         let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
         if !self.added.is_empty() && size > BUDGET {
             if overflow == Overflow::Refuse {

@@ -41,11 +41,7 @@ impl Taken<'_> {
 }
 
 /// Takes the values at the cuts out of an object.
-pub(super) fn take<'a>(
-    frontier: &Frontier,
-    root: &mut Json<'a>,
-    prefix: &str,
-) -> Result<Taken<'a>, ConvertError> {
+pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<Taken<'a>, ConvertError> {
     let mut taken = Taken {
         values: frontier.cuts.iter().map(|_| None).collect(),
         holders: vec![Presence::Absent; frontier.holders.len()],
@@ -144,15 +140,10 @@ impl<'a> Found<'a> {
                 let opened = value.open();
                 let twice = |twice: Duplicate| ConvertError::named_twice(at, twice);
                 let Some(members) = opened.map_err(twice)? else {
-                    return if value.is_null() {
-                        Ok(Some(value))
-                    } else {
-                        Err(not_an_object(at, &value))
-                    };
+                    return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(at, &value)) };
                 };
                 for (name, part) in parts {
-                    let inner =
-                        members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
+                    let inner = members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
                     let at = join(at, name);
                     if let Some(rest) = self.split(part, inner, true, &at)? {
                         members.set(name, rest);
@@ -175,9 +166,8 @@ pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &Slots<'_>
         return false;
     }
     let members = rest.members();
-    let expected = parts.iter().filter(|(_, part)| {
-        matches!(part, Part::Object(_)) && part.any(&mut |slot| is_some(slots, slot))
-    });
+    let expected =
+        parts.iter().filter(|(_, part)| matches!(part, Part::Object(_)) && part.any(&mut |slot| is_some(slots, slot)));
     members.len() == expected.clone().count()
         && expected.into_iter().all(|(name, part)| {
             let inner = members.iter().find(|(other, _)| **other == **name);
@@ -190,12 +180,7 @@ pub(super) fn is_some(slots: &Slots<'_>, slot: usize) -> bool {
 }
 
 /// Finds the slots whose object is there when only some slots are filled.
-pub(super) fn held(
-    part: &Part,
-    there: bool,
-    filled: &mut dyn FnMut(usize) -> bool,
-    found: &mut dyn FnMut(usize),
-) {
+pub(super) fn held(part: &Part, there: bool, filled: &mut dyn FnMut(usize) -> bool, found: &mut dyn FnMut(usize)) {
     match part {
         Part::Object(parts) => {
             let there = there || part.any(filled);

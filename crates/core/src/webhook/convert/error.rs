@@ -84,15 +84,13 @@ impl ConvertError {
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
-            Self::AnnotationsTooLarge { .. }
-            | Self::Incomplete { .. }
-            | Self::NotAMapOfStrings { .. } => "metadata.annotations",
+            Self::AnnotationsTooLarge { .. } | Self::Incomplete { .. } | Self::NotAMapOfStrings { .. } => {
+                "metadata.annotations"
+            }
             Self::NoRolloutHash { .. } | Self::UnknownKind { .. } => "kind",
             Self::NotJson { .. } => "object",
             Self::UnknownVersion { path, .. } => path,
-            Self::NamedTwice { path, .. }
-            | Self::NotAString { path }
-            | Self::NotAnObject { path, .. } => path,
+            Self::NamedTwice { path, .. } | Self::NotAString { path } | Self::NotAnObject { path, .. } => path,
         }
     }
 

@@ -52,9 +52,7 @@ pub(super) fn put<'a>(
             *root = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE);
             Ok(())
         }
-        Branch::Holder(holder) => {
-            Put { to, values, marks, kept, to_keep, prefix }.holder(holder, root).map(drop)
-        }
+        Branch::Holder(holder) => Put { to, values, marks, kept, to_keep, prefix }.holder(holder, root).map(drop),
     }
 }
 
@@ -86,9 +84,7 @@ impl<'a> Put<'_, 'a, '_> {
 
     /// Whether a holder that values are put into here stays on the way home, when they are taken out and nothing is noted.
     fn stays_at_home(&self, holder: &Holder) -> bool {
-        holder.path.is_empty()
-            || marked(&self.marks.given, holder)
-            || *holder.stays.of(self.to.other())
+        holder.path.is_empty() || marked(&self.marks.given, holder) || *holder.stays.of(self.to.other())
     }
 
     /// Returns whether the holder is empty afterwards.
@@ -112,10 +108,7 @@ impl<'a> Put<'_, 'a, '_> {
     fn fill_holder(&mut self, holder: &Holder, json: &mut Json<'a>) -> Result<bool, ConvertError> {
         let Ok(Some(members)) = json.open() else { return Ok(false) };
         let empty = members.is_empty() && !marked(&self.marks.cut, holder);
-        if empty
-            && !self.stays_at_home(holder)
-            && holder.branches.iter().any(|(_, b)| self.needs(b))
-        {
+        if empty && !self.stays_at_home(holder) && holder.branches.iter().any(|(_, b)| self.needs(b)) {
             self.to_keep.note_was(&holder.id, Was::Empty);
         }
         let mut seen = vec![false; holder.branches.len()];

@@ -22,8 +22,7 @@ use crate::webhook::rollout::digest;
 
 /// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the item
 /// cannot be said. Returns what it keeps.
-pub(super) type Convert<'c, 'a> =
-    dyn FnMut(&mut Json<'a>, &Fields<'_>, &str) -> Result<Fields<'a>, ConvertError> + 'c;
+pub(super) type Convert<'c, 'a> = dyn FnMut(&mut Json<'a>, &Fields<'_>, &str) -> Result<Fields<'a>, ConvertError> + 'c;
 
 /// What is written: the side, what tells its items apart, and whether a value has the types of one.
 pub(super) type Target<'t> = (Side, &'t Sides<Vec<Path>>, &'t dyn Fn(&Json<'_>) -> bool);

@@ -23,8 +23,7 @@ pub(super) fn fill<'a>(
             }
         }
         Part::Object(parts) => {
-            let there =
-                part.any(&mut |slot| is_some(slots, slot)) || rest.is_some_and(Json::is_object);
+            let there = part.any(&mut |slot| is_some(slots, slot)) || rest.is_some_and(Json::is_object);
             for (name, part) in parts {
                 let inner = rest.and_then(|rest| rest.get(name));
                 fill(part, inner.as_ref(), there, slots, fills);
@@ -34,11 +33,7 @@ pub(super) fn fill<'a>(
 }
 
 /// Puts a cut value together from what is at its slots and a remainder.
-pub(super) fn join<'a>(
-    part: &Part,
-    rest: Option<Json<'a>>,
-    slots: &mut Slots<'a>,
-) -> Option<Json<'a>> {
+pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut Slots<'a>) -> Option<Json<'a>> {
     match part {
         Part::Unknown => rest,
         Part::Slot(slot) => slots.get_mut(*slot)?.take(),

@@ -72,8 +72,7 @@ pub(super) fn convert<'a>(
         marks: Marks::new(frontier.holders.len()),
     };
     for (cut, value) in frontier.cuts.iter().zip(&mut taken.values) {
-        let held =
-            cut.holder.is_none_or(|holder| taken.holders.get(holder) == Some(&Presence::Object));
+        let held = cut.holder.is_none_or(|holder| taken.holders.get(holder) == Some(&Presence::Object));
         if value.is_some() {
             frontier.mark(cut.holder, &mut conversion.marks.cut);
         }
@@ -81,12 +80,7 @@ pub(super) fn convert<'a>(
             "." => prefix.to_owned(),
             id => join(prefix, id),
         };
-        conversion.rests.push(conversion.found.split(
-            cut.parts.of(from),
-            value.take(),
-            held,
-            &at,
-        )?);
+        conversion.rests.push(conversion.found.split(cut.parts.of(from), value.take(), held, &at)?);
     }
     conversion.map(&taken, kept);
     let mut to_keep = Fields::default();
@@ -179,13 +173,7 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Whether kept values may come back: each in an object that is still there, and of its field's JSON type. Bounds and
     /// enums are the API server's to check; they change while objects are stored.
-    fn may_return(
-        &self,
-        index: usize,
-        places: &[Place],
-        values: &Fragment<'_>,
-        taken: &Taken<'_>,
-    ) -> bool {
+    fn may_return(&self, index: usize, places: &[Place], values: &Fragment<'_>, taken: &Taken<'_>) -> bool {
         let first = self.first(self.to, index);
         let mut values = values.iter().zip(places).enumerate();
         values.all(|(slot, (value, place))| {
@@ -236,8 +224,7 @@ impl<'a> Conversion<'_, 'a> {
     /// Finds which objects will be there on the side that is written.
     fn find_held(&mut self, taken: &Taken<'_>, rests: &Slots<'_>) {
         let frontier = &self.level.frontier;
-        let mut holders: Vec<bool> =
-            (0..frontier.holders.len()).map(|holder| taken.is_object(holder)).collect();
+        let mut holders: Vec<bool> = (0..frontier.holders.len()).map(|holder| taken.is_object(holder)).collect();
         for (cut, rest) in frontier.cuts.iter().zip(rests) {
             let part = cut.parts.of(self.to);
             if rest.is_some() || part.any(&mut |slot| is_some(&self.made, slot)) {
@@ -246,8 +233,7 @@ impl<'a> Conversion<'_, 'a> {
         }
         for (cut, rest) in frontier.cuts.iter().zip(rests) {
             let part = cut.parts.of(self.to);
-            let outside =
-                cut.holder.is_none_or(|holder| holders.get(holder).copied().unwrap_or_default());
+            let outside = cut.holder.is_none_or(|holder| holders.get(holder).copied().unwrap_or_default());
             let there = match part {
                 Part::Slot(_) => outside,
                 _ => rest.as_ref().is_some_and(Json::is_object),
@@ -280,8 +266,7 @@ impl<'a> Conversion<'_, 'a> {
             let first = self.first(self.to.other(), index);
             let mut read = operation.places.of(self.to.other()).iter().enumerate();
             let early = read.any(|(slot, place)| {
-                place.schema.default.is_some()
-                    && self.found.held.get(first + slot).copied().unwrap_or_default()
+                place.schema.default.is_some() && self.found.held.get(first + slot).copied().unwrap_or_default()
             });
             for place in operation.places.of(self.to) {
                 fills.push(place.fill.clone().filter(|_| !given_back && !early));
@@ -293,20 +278,12 @@ impl<'a> Conversion<'_, 'a> {
                 Part::Slot(slot) => self.held_there.get(*slot).copied().unwrap_or_default(),
                 _ => false,
             };
-            fill(part, rest.as_ref(), outside, &mut self.made, &|slot| {
-                fills.get(slot).cloned().flatten()
-            });
+            fill(part, rest.as_ref(), outside, &mut self.made, &|slot| fills.get(slot).cloned().flatten());
         }
     }
 
     /// Whether the object will be complete in the version that is written.
-    fn is_complete(
-        &self,
-        root: &mut Json<'a>,
-        taken: &Taken<'_>,
-        rests: &Slots<'_>,
-        required: &[Path],
-    ) -> bool {
+    fn is_complete(&self, root: &mut Json<'a>, taken: &Taken<'_>, rests: &Slots<'_>, required: &[Path]) -> bool {
         let frontier = &self.level.frontier;
         required.iter().all(|path| {
             let mut branch = &frontier.root;
@@ -323,9 +300,8 @@ impl<'a> Conversion<'_, 'a> {
             match branch {
                 Branch::Holder(holder) => taken.is_object(holder.index),
                 Branch::Cut(index) => frontier.cuts.get(*index).is_some_and(|cut| {
-                    let filled = |slot: usize| {
-                        self.made.get(slot).and_then(Option::as_ref).is_some_and(|v| !v.is_null())
-                    };
+                    let filled =
+                        |slot: usize| self.made.get(slot).and_then(Option::as_ref).is_some_and(|v| !v.is_null());
                     cut.parts.of(self.to).any(&mut |slot| filled(slot))
                         || rests.get(*index).is_some_and(Option::is_some)
                 }),
@@ -355,8 +331,7 @@ impl<'a> Conversion<'_, 'a> {
             if keeps {
                 to_keep.keep(&place.id, was, became);
                 let slots = self.first(from, index)..self.first(from, index + 1);
-                for holder in self.level.frontier.held_by.of(from).get(slots).into_iter().flatten()
-                {
+                for holder in self.level.frontier.held_by.of(from).get(slots).into_iter().flatten() {
                     self.level.frontier.mark(*holder, &mut keeps_in);
                 }
             }
@@ -393,9 +368,8 @@ impl<'a> Conversion<'_, 'a> {
         let mut there = vec![false; returns.len()];
         for (cut, rest) in frontier.cuts.iter().zip(&self.rests) {
             let part = cut.parts.of(from);
-            let kept = rest.as_ref().is_some_and(|rest| {
-                rest.is_object() && !is_natural(part, Some(rest), &self.found.values)
-            });
+            let kept =
+                rest.as_ref().is_some_and(|rest| rest.is_object() && !is_natural(part, Some(rest), &self.found.values));
             let is_slot = matches!(part, Part::Slot(_));
             let mut filled = |slot: usize| returns.get(slot).copied().unwrap_or_default();
             held(part, kept || is_slot, &mut filled, &mut |slot| {
@@ -438,8 +412,7 @@ impl<'a> Conversion<'_, 'a> {
             if self.found.values.get(self.first(from, index)).is_none_or(Option::is_none) {
                 continue;
             }
-            let (Some(here), Some(there)) =
-                (operation.places.of(from).first(), operation.places.of(self.to).first())
+            let (Some(here), Some(there)) = (operation.places.of(from).first(), operation.places.of(self.to).first())
             else {
                 continue;
             };
@@ -473,12 +446,7 @@ impl<'a> Conversion<'_, 'a> {
     }
 }
 
-fn range<'r, 'a>(
-    frontier: &Frontier,
-    side: Side,
-    index: usize,
-    slots: &'r Slots<'a>,
-) -> &'r [Option<Json<'a>>] {
+fn range<'r, 'a>(frontier: &Frontier, side: Side, index: usize, slots: &'r Slots<'a>) -> &'r [Option<Json<'a>>] {
     let bounds = frontier.slots.of(side).get(index..index + 2);
     match bounds {
         Some([first, end]) => slots.get(*first..*end).unwrap_or_default(),

@@ -33,8 +33,7 @@ impl<'a> Object<'a> {
     /// Takes an object apart.
     pub(crate) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
         let mut members = opened(&mut json, "object")?;
-        let (api_version, kind) =
-            (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
+        let (api_version, kind) = (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
         let mut metadata = match members.remove("metadata").unwrap_or(Json::NULL) {
             null if null.is_null() => Members::default(),
             mut value => opened(&mut value, "metadata")?,
@@ -43,11 +42,7 @@ impl<'a> Object<'a> {
         Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
     }
 
-    pub(super) fn write(
-        self,
-        metadata: Metadata,
-        overflow: Overflow,
-    ) -> Result<String, ConvertError> {
+    pub(super) fn write(self, metadata: Metadata, overflow: Overflow) -> Result<String, ConvertError> {
         let mut out = String::with_capacity(1024);
         let text = |text: &str| Json::string(text);
         let mut head = Members::default();
@@ -55,8 +50,7 @@ impl<'a> Object<'a> {
         head.set("kind", text(&self.kind));
         let mut answered = Members::default();
         for (name, value) in self.metadata.iter() {
-            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels")
-            {
+            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels") {
                 answered.set(name, value.clone());
             }
         }
@@ -101,13 +95,7 @@ impl<'a> Object<'a> {
         Ok(staged)
     }
 
-    fn step(
-        &mut self,
-        kind: &Kind,
-        step: &Step,
-        to: Side,
-        trace: &mut Trace<'_>,
-    ) -> Result<bool, ConvertError> {
+    fn step(&mut self, kind: &Kind, step: &Step, to: Side, trace: &mut Trace<'_>) -> Result<bool, ConvertError> {
         let staged = step::convert(kind, step, to, &mut self.root, &mut self.annotations, trace)?;
         self.api_version = format!("{}/{}", kind.group, step.versions.of(to));
         Ok(staged)
@@ -123,9 +111,7 @@ impl<'a> Object<'a> {
 fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertError> {
     match json.open() {
         Ok(Some(members)) => Ok(std::mem::take(members)),
-        Ok(None) => {
-            Err(ConvertError::NotAnObject { path: path.to_owned(), found: json.a_type_name() })
-        }
+        Ok(None) => Err(ConvertError::NotAnObject { path: path.to_owned(), found: json.a_type_name() }),
         Err(duplicate) => Err(ConvertError::named_twice(path, duplicate)),
     }
 }

@@ -68,11 +68,7 @@ pub(crate) fn get<'t, 'a>(
 }
 
 /// Takes the value at a path out.
-pub(super) fn take<'a>(
-    root: &mut Json<'a>,
-    prefix: &str,
-    path: &Path,
-) -> Result<Option<Json<'a>>, ConvertError> {
+pub(super) fn take<'a>(root: &mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<Json<'a>>, ConvertError> {
     match path.names().last() {
         None => Ok(Some(std::mem::replace(root, Json::NULL))),
         Some(name) => Ok(holder(root, prefix, path)?.and_then(|members| members.remove(name))),
@@ -80,11 +76,7 @@ pub(super) fn take<'a>(
 }
 
 /// Puts a value at a path. Objects that are needed on the way are made.
-pub(super) fn put<'a>(
-    root: &mut Json<'a>,
-    path: &Path,
-    value: Json<'a>,
-) -> Result<(), ConvertError> {
+pub(super) fn put<'a>(root: &mut Json<'a>, path: &Path, value: Json<'a>) -> Result<(), ConvertError> {
     let Some((last, way)) = path.names().split_last() else {
         *root = value;
         return Ok(());

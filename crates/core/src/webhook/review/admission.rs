@@ -28,9 +28,7 @@ impl<'j> AdmissionRequest<'j> {
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
-        if !request.text("subResource").is_empty()
-            || matches!(operation.as_str(), "CONNECT" | "DELETE")
-        {
+        if !request.text("subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
             return Ok(Self::Exempt(envelope));
         }
         match objects(&mut request, &operation) {
@@ -45,14 +43,9 @@ impl<'j> AdmissionRequest<'j> {
 }
 
 /// The object that is written, and what it was before.
-fn objects<'j>(
-    request: &mut Fields<'j>,
-    operation: &str,
-) -> Result<(Json<'j>, Option<Json<'j>>), String> {
+fn objects<'j>(request: &mut Fields<'j>, operation: &str) -> Result<(Json<'j>, Option<Json<'j>>), String> {
     if !matches!(operation, "CREATE" | "UPDATE") {
-        return Err(format!(
-            "request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT"
-        ));
+        return Err(format!("request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT"));
     }
     let mut object = |name: &str| {
         let value = request.take(name).filter(|value| !value.is_null());

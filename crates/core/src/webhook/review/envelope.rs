@@ -110,9 +110,7 @@ pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'
     let problem = if kind != takes {
         Some(format!("kind is {kind:?}, this path takes {takes}"))
     } else if !is_known {
-        Some(format!(
-            "apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1"
-        ))
+        Some(format!("apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1"))
     } else {
         None
     };

@@ -36,8 +36,7 @@ impl Answer {
 /// An `AdmissionReview` as the API server sends it.
 pub(super) fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
     let object = new.or(old).cloned().unwrap_or_default();
-    let (group, version) =
-        object["apiVersion"].as_str().and_then(|text| text.split_once('/')).unwrap_or_default();
+    let (group, version) = object["apiVersion"].as_str().and_then(|text| text.split_once('/')).unwrap_or_default();
     let kind = json!({"group": group, "version": version, "kind": object["kind"]});
     json!({
         "kind": "AdmissionReview",
@@ -61,9 +60,8 @@ pub(super) fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) 
 
 /// Sends a review and takes the answer as the API server would.
 pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answer {
-    let reply = webhook
-        .handle(endpoint, review.to_string().as_bytes())
-        .unwrap_or_else(|error| panic!("{error} for {review}"));
+    let reply =
+        webhook.handle(endpoint, review.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error} for {review}"));
     let body: Value = serde_json::from_slice(&reply.body).unwrap();
     if let Err(problem) = accepted_by_apiserver(endpoint, review, &body) {
         panic!("{problem}\nrequest {review}\nanswer {body}");
@@ -75,8 +73,7 @@ pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answ
     let patched = apply(&object, &patch).unwrap_or_else(|error| panic!("{error}: {patch:?}"));
     if !patch.is_empty() {
         let mut second = object;
-        let opinion: json_patch::Patch =
-            serde_json::from_value(Value::Array(patch.clone())).unwrap();
+        let opinion: json_patch::Patch = serde_json::from_value(Value::Array(patch.clone())).unwrap();
         json_patch::patch(&mut second, &opinion).unwrap();
         assert_eq!(second, patched);
     }
@@ -115,11 +112,7 @@ fn operations(response: &Value) -> Vec<Value> {
 }
 
 /// The API server's own checks of an answer, and what it would silently drop.
-pub(super) fn accepted_by_apiserver(
-    endpoint: Endpoint,
-    review: &Value,
-    body: &Value,
-) -> Result<(), String> {
+pub(super) fn accepted_by_apiserver(endpoint: Endpoint, review: &Value, body: &Value) -> Result<(), String> {
     let must = |holds: bool, what: &str| holds.then_some(()).ok_or_else(|| what.to_owned());
     must(body["apiVersion"] == review["apiVersion"], "apiVersion differs")?;
     must(body["kind"] == "AdmissionReview", "kind is wrong")?;
@@ -129,10 +122,8 @@ pub(super) fn accepted_by_apiserver(
     must(body["response"]["uid"] == review["request"]["uid"], "uid differs")?;
     let known = ["uid", "allowed", "status", "patch", "patchType", "auditAnnotations", "warnings"];
     must(response.keys().all(|key| known.contains(&key.as_str())), "an unknown field")?;
-    let allowed =
-        response.get("allowed").and_then(Value::as_bool).ok_or("allowed is no boolean")?;
-    let text =
-        |name: &str| response.get(name).map_or(Some(""), Value::as_str).ok_or("not a string");
+    let allowed = response.get("allowed").and_then(Value::as_bool).ok_or("allowed is no boolean")?;
+    let text = |name: &str| response.get(name).map_or(Some(""), Value::as_str).ok_or("not a string");
     let (patch, patch_type) = (text("patch")?, text("patchType")?);
     must(patch.is_empty() == patch_type.is_empty(), "patch and patchType go together")?;
     if !patch.is_empty() {
@@ -141,28 +132,18 @@ pub(super) fn accepted_by_apiserver(
         must(allowed, "a denial with a patch")?;
         let request = &review["request"];
         let writes = request["operation"] == "CREATE" || request["operation"] == "UPDATE";
-        must(
-            writes && request.get("subResource").is_none_or(|sub| sub == ""),
-            "a patch for what is not written",
-        )?;
+        must(writes && request.get("subResource").is_none_or(|sub| sub == ""), "a patch for what is not written")?;
         let bytes = STANDARD.decode(patch).map_err(|error| error.to_string())?;
-        let patch: Vec<Value> =
-            serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let patch: Vec<Value> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         for operation in &patch {
-            let members: Vec<&str> =
-                operation.as_object().ok_or("no operation")?.keys().map(String::as_str).collect();
+            let members: Vec<&str> = operation.as_object().ok_or("no operation")?.keys().map(String::as_str).collect();
             must(members == ["op", "path", "value"], "odd members in an operation")?;
-            must(
-                ["add", "replace", "test"].iter().any(|op| operation["op"] == *op),
-                "an op that may fail",
-            )?;
+            must(["add", "replace", "test"].iter().any(|op| operation["op"] == *op), "an op that may fail")?;
         }
     }
     status(allowed, response.get("status"))?;
     warnings(response.get("warnings"))?;
-    for (key, value) in
-        response.get("auditAnnotations").and_then(Value::as_object).into_iter().flatten()
-    {
+    for (key, value) in response.get("auditAnnotations").and_then(Value::as_object).into_iter().flatten() {
         let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         let good = key.len() <= 63
             && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -190,14 +171,9 @@ fn status(allowed: bool, status: Option<&Value>) -> Result<(), String> {
             let mut fields: Vec<String> = causes.iter().map(ToString::to_string).collect();
             fields.sort();
             fields.dedup();
-            must(
-                !causes.is_empty() && fields.len() == causes.len(),
-                "causes are missing or twice there",
-            )?;
+            must(!causes.is_empty() && fields.len() == causes.len(), "causes are missing or twice there")?;
             let good = |cause: &Value| {
-                cause["field"]
-                    .as_str()
-                    .is_some_and(|field| !field.is_empty() && message.contains(field))
+                cause["field"].as_str().is_some_and(|field| !field.is_empty() && message.contains(field))
                     && cause["message"].as_str().is_some_and(|text| message.contains(text))
                     && ["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden"]
                         .iter()

@@ -29,13 +29,11 @@ fn widgets() -> Kind {
 
 fn recorded() -> Vec<(String, Value)> {
     let directory = format!("{}/../../tests/data/captures", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<_> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut requests = Vec::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "json")) {
-        let calls: Vec<Value> =
-            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let calls: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         requests.extend(calls.into_iter().map(|mut call| (name.clone(), call["request"].take())));
     }
@@ -63,9 +61,7 @@ fn recorded_requests_get_valid_answers() {
             let [mutate, validate] = answers(webhook, request);
             assert!(mutate.allowed && validate.allowed, "{name}: {validate:?}");
             patched += u32::from(!mutate.patch.is_empty());
-            if request["request"]["operation"] == "CREATE"
-                && request["request"].get("subResource").is_none()
-            {
+            if request["request"]["operation"] == "CREATE" && request["request"].get("subResource").is_none() {
                 let [again, _] = answers(webhook, &review("CREATE", None, Some(&mutate.patched)));
                 assert!(again.patch.is_empty(), "{name}");
             }
@@ -83,8 +79,7 @@ fn recorded_requests_get_valid_answers() {
 
 #[test]
 fn varied_recorded_requests_get_valid_answers() {
-    let webhook =
-        serving(widgets(), Some("1.0.0"), Settings { default: true, ..Settings::default() });
+    let webhook = serving(widgets(), Some("1.0.0"), Settings { default: true, ..Settings::default() });
     for (name, request) in recorded() {
         for (path, value) in [
             ("/apiVersion", json!("admission.k8s.io/v1beta1")),
@@ -122,15 +117,12 @@ fn messages_show_generate_name() {
 fn unknown_kinds_are_refused_by_name() {
     let webhook = plain(widgets(), Enforcement::Enforce);
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}});
-    let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}, "spec": {"replicas": 99}});
+    let scale =
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}, "spec": {"replicas": 99}});
     for object in [pod, scale] {
         let [mutate, validate] = answers(&webhook, &review("CREATE", None, Some(&object)));
         assert_eq!((mutate.allowed, validate.allowed, validate.code), (false, false, 400));
-        assert!(
-            validate.message.contains("is not served here; known are Widget.example.com"),
-            "{}",
-            validate.message
-        );
+        assert!(validate.message.contains("is not served here; known are Widget.example.com"), "{}", validate.message);
         let [mutate, validate] = answers(&webhook, &review("DELETE", Some(&object), None));
         assert!(mutate.allowed && validate.allowed);
         // A review that says Widget and carries something else.

@@ -7,11 +7,7 @@ use super::data;
 /// The definition with one line in place of another. The line's number and what is said of it, one problem per line.
 pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
     let text = data("kinds/gadgets.yaml");
-    let line = text
-        .lines()
-        .position(|line| line.contains(original))
-        .unwrap_or_else(|| panic!("{original}"))
-        + 1;
+    let line = text.lines().position(|line| line.contains(original)).unwrap_or_else(|| panic!("{original}")) + 1;
     let text = text.replacen(original, replacement, 1);
     let loaded = Kind::load("gadgets.yaml", &text, &mut |file| Ok(data(&format!("kinds/{file}"))));
     match loaded {
@@ -22,42 +18,26 @@ pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
 
 const LEVEL: &str = "- range: {field: spec.level, max: 9}";
 const ID: &str = "- immutable: {field: spec.id}";
-const RELEASE: &str = "- upgrade: {wanted: spec.release, running: status.release, orWanted: true, as: version, path: release}";
+const RELEASE: &str =
+    "- upgrade: {wanted: spec.release, running: status.release, orWanted: true, as: version, path: release}";
 const DURATION: &str = "- duration: {field: spec.tls.renewal}";
-const NOBODY: &str =
-    "- warn: {field: spec.labels.owner, is: nobody, message: somebody should answer for this}";
+const NOBODY: &str = "- warn: {field: spec.labels.owner, is: nobody, message: somebody should answer for this}";
 
 /// A line of the definition, what stands there instead, and what is said of that.
 type Mistake = (&'static str, &'static str, &'static str);
 
 const BAD_RULES: &[Mistake] = &[
-    (
-        LEVEL,
-        "- range: {field: spec.levle, max: 9}",
-        "spec.levle: v2 has no \"levle\" there, did you mean \"level\"?",
-    ),
+    (LEVEL, "- range: {field: spec.levle, max: 9}", "spec.levle: v2 has no \"levle\" there, did you mean \"level\"?"),
     (LEVEL, "- range: {field: spec.level.x, max: 9}", "v2 has no \"x\" there"),
     (LEVEL, "- range: {field: spec..level, max: 9}", "an empty name"),
     (LEVEL, "- range: {field: \"\", max: 9}", "an empty path"),
     (LEVEL, "- range: {field: spec.level}", "range: spec.level has neither min nor max"),
-    (
-        LEVEL,
-        "- range: {field: spec.level, min: 10, max: 9}",
-        "range: spec.level can never be in 10…9",
-    ),
-    (
-        LEVEL,
-        "- range: {field: spec.release, max: 9}",
-        "range: spec.release is of type string, not integer",
-    ),
+    (LEVEL, "- range: {field: spec.level, min: 10, max: 9}", "range: spec.level can never be in 10…9"),
+    (LEVEL, "- range: {field: spec.release, max: 9}", "range: spec.release is of type string, not integer"),
     (LEVEL, "- range: {field: spec.tls, max: 9}", "range: spec.tls is of type object, not integer"),
     (LEVEL, "- range: {field: spec.level, maximum: 9}", "maximum"),
     (LEVEL, "- ranges: {field: spec.level, max: 9}", "ranges"),
-    (
-        DURATION,
-        "- duration: {field: spec.level}",
-        "duration: spec.level is of type integer, not string",
-    ),
+    (DURATION, "- duration: {field: spec.level}", "duration: spec.level is of type integer, not string"),
     (ID, "- immutable: {field: spec.identity}", "v2 has no \"identity\" there"),
     (ID, "- immutable: {field: spec.id, unset: [5]}", "immutable: spec.id can never be 5"),
     ("needs: [secretName, issuer]", "needs: [secretName, issuers]", "did you mean \"issuer\"?"),
@@ -87,27 +67,11 @@ const BAD_RULES: &[Mistake] = &[
         "- upgrade: {wanted: spec.release, running: spec.level, as: version, path: release}",
         "upgrade: spec.level is of type integer, not string",
     ),
-    (
-        NOBODY,
-        "- warn: {field: spec.level, is: many, message: m}",
-        "warn: spec.level can never be \"many\"",
-    ),
-    (
-        NOBODY,
-        "- warn: {field: spec.level, at: v3, message: m}",
-        "at: the CRD has no version \"v3\"; it has v0, v1, v2",
-    ),
-    (
-        NOBODY,
-        "- warn: {field: spec.level, unlike: spec.lvl, message: m}",
-        "did you mean \"level\"?",
-    ),
+    (NOBODY, "- warn: {field: spec.level, is: many, message: m}", "warn: spec.level can never be \"many\""),
+    (NOBODY, "- warn: {field: spec.level, at: v3, message: m}", "at: the CRD has no version \"v3\"; it has v0, v1, v2"),
+    (NOBODY, "- warn: {field: spec.level, unlike: spec.lvl, message: m}", "did you mean \"level\"?"),
     ("at: v1, use", "at: v9, use", "at: the CRD has no version \"v9\""),
-    (
-        "versions: \"<2.17\"",
-        "versions: \"<two\"",
-        "controllers: range \"<two\": \"two\" is no version",
-    ),
+    ("versions: \"<2.17\"", "versions: \"<two\"", "controllers: range \"<two\": \"two\" is no version"),
     ("versions: \"<2.17\"", "versions: \">2 <1\"", "controllers: range \">2 <1\" holds no version"),
     ("versions: \"<2.17\"", "versions: \"\"", "controllers: an empty range"),
 ];
@@ -128,21 +92,13 @@ const MIDDLE: &str = "{version: 2.17.0, upgradeFrom: [2.16.0], downgradeTo: [2.1
 const STEP: &str = "- {from: \"*\", step: minor}";
 
 const BAD_PATHS: &[Mistake] = &[
-    (
-        "{version: 2.18.0, upgradeFrom: [2.17.0]}",
-        "{version: 2.18.0}",
-        "no other version leads to 2.18.0",
-    ),
+    ("{version: 2.18.0, upgradeFrom: [2.17.0]}", "{version: 2.18.0}", "no other version leads to 2.18.0"),
     (
         "{version: 2.18.0, upgradeFrom: [2.17.0]}",
         "{version: 2.18.0, upgradeFrom: [2.15.0]}",
         "2.15.0 is named as a neighbour, but has no entry under versions",
     ),
-    (
-        "{version: 2.18.0, upgradeFrom: [2.17.0]}",
-        "{version: new, upgradeFrom: [2.17.0]}",
-        "\"new\" is no version",
-    ),
+    ("{version: 2.18.0, upgradeFrom: [2.17.0]}", "{version: new, upgradeFrom: [2.17.0]}", "\"new\" is no version"),
     (
         MIDDLE,
         "{version: 2.17.0, upgradeFrom: [2.16.0, 2.18.0]}",
@@ -158,21 +114,13 @@ const BAD_PATHS: &[Mistake] = &[
     (STEP, "- {from: \"*\", to: \"2\", step: minor}", "needs either `to` or `step`"),
     (STEP, "- {from: \"*\", step: huge}", "huge"),
     (STEP, "- {from: new, step: minor}", "range \"new\": \"new\" is no version"),
-    (
-        STEP,
-        "- {from: \"9\", to: \"8\"}",
-        "from \"9\" to \"8\" can never hold: only newer versions may follow",
-    ),
+    (STEP, "- {from: \"9\", to: \"8\"}", "from \"9\" to \"8\" can never hold: only newer versions may follow"),
     (
         "downgradeOptOut: example.com/go-back",
         "downgradeOptOut: \"go back\"",
         "downgradeOptOut: \"go back\" is no annotation key",
     ),
-    (
-        "optOut: example.com/any-controller",
-        "optOut: a/b/c",
-        "optOut: \"a/b/c\" is no annotation key",
-    ),
+    ("optOut: example.com/any-controller", "optOut: a/b/c", "optOut: \"a/b/c\" is no annotation key"),
     (
         "versionPath: controllers",
         "versionPath: controler",
@@ -185,22 +133,11 @@ fn bad_upgrade_paths_are_refused_with_their_place() {
     for (original, replacement, words) in BAD_PATHS {
         let (line, message) = problems(original, replacement);
         assert!(message.contains(words), "{replacement}: {message}");
-        let found: u64 = message
-            .split(':')
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap_or_else(|_| panic!("no line: {message}"));
+        let found: u64 = message.split(':').nth(1).unwrap().parse().unwrap_or_else(|_| panic!("no line: {message}"));
         // A path's own line, or the block's.
         assert!(found > 0 && found <= line, "{replacement} stands in line {line}: {message}");
     }
-    let text = data("kinds/gadgets.yaml")
-        .replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");
+    let text = data("kinds/gadgets.yaml").replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");
     let loaded = Kind::load("e.yaml", &text, &mut |_| Ok(data("kinds/gadgets.crd.yaml")));
-    assert!(
-        loaded
-            .unwrap_err()
-            .to_string()
-            .contains("paths.release: allows nothing: give it rules or versions")
-    );
+    assert!(loaded.unwrap_err().to_string().contains("paths.release: allows nothing: give it rules or versions"));
 }

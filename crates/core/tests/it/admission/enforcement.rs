@@ -10,24 +10,14 @@ use super::{gadget, load, plain, serving, version, with};
 fn audit_counts_warn_warns_enforce_denies() {
     let old = gadget("v1", &json!({"copies": 2, "level": "0"}));
     let new = with(&with(&old, "/spec/copies", json!(9)), "/spec/hostPort", json!("h:0"));
-    let ask = |mode| {
-        ask(
-            &plain(load("gadgets.yaml"), mode),
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        )
-    };
-    let (audit, warn, enforce) =
-        (ask(Enforcement::Audit), ask(Enforcement::Warn), ask(Enforcement::Enforce));
-    let about = |warnings: &[String]| {
-        warnings.iter().filter(|warning| warning.contains("spec.")).cloned().collect::<Vec<_>>()
-    };
+    let ask =
+        |mode| ask(&plain(load("gadgets.yaml"), mode), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+    let (audit, warn, enforce) = (ask(Enforcement::Audit), ask(Enforcement::Warn), ask(Enforcement::Enforce));
+    let about =
+        |warnings: &[String]| warnings.iter().filter(|warning| warning.contains("spec.")).cloned().collect::<Vec<_>>();
 
     assert!(!enforce.allowed);
-    assert_eq!(
-        (enforce.count("deny"), enforce.count("would_deny"), enforce.causes.len()),
-        (2, 0, 2)
-    );
+    assert_eq!((enforce.count("deny"), enforce.count("would_deny"), enforce.causes.len()), (2, 0, 2));
     assert!(enforce.audit.is_null());
     assert!(
         enforce.warnings.iter().any(|warning| warning.starts_with("this change starts a rollout")),
@@ -42,20 +32,12 @@ fn audit_counts_warn_warns_enforce_denies() {
 
     assert!(warn.allowed);
     assert_eq!((warn.count("deny"), warn.count("would_deny")), (0, 2));
-    assert!(
-        about(&warn.warnings).contains(&format!("not enforced yet: {text}")),
-        "{:?}",
-        warn.warnings
-    );
+    assert!(about(&warn.warnings).contains(&format!("not enforced yet: {text}")), "{:?}", warn.warnings);
     assert!(warn.audit["would-deny"].as_str().unwrap().contains(text));
     for verdict in enforce.verdicts.iter().chain(&audit.verdicts).chain(&warn.verdicts) {
         assert_eq!(&*verdict.kind, "gadget");
         let (rule, field) = verdict.rule.split_once(':').unwrap_or((&verdict.rule, "spec"));
-        assert!(
-            !rule.is_empty() && field.starts_with("spec"),
-            "no label from user data: {}",
-            verdict.rule
-        );
+        assert!(!rule.is_empty() && field.starts_with("spec"), "no label from user data: {}", verdict.rule);
     }
 }
 
@@ -66,26 +48,18 @@ fn hostile_values_do_not_break_answers() {
         "v1",
         &json!({"release": "1.0.0", "certificate": {"secretName": "s", "issuer": {"name": "i"}, "renewal": "1h"}}),
     );
-    let mut new =
-        with(&with(&old, "/spec/certificate/renewal", json!(long)), "/metadata/name", json!(long));
+    let mut new = with(&with(&old, "/spec/certificate/renewal", json!(long)), "/metadata/name", json!(long));
     new["spec"][&long] = json!(long);
     new["metadata"]["annotations"] = json!({"example.com/force": long});
     for mode in [Enforcement::Audit, Enforcement::Warn, Enforcement::Enforce] {
         // The form is checked for every answer.
-        let answer = ask(
-            &plain(load("gadgets.yaml"), mode),
-            Endpoint::Validate,
-            &review("UPDATE", Some(&old), Some(&new)),
-        );
+        let answer =
+            ask(&plain(load("gadgets.yaml"), mode), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!(answer.allowed, mode != Enforcement::Enforce);
         let later = with(&new, "/spec/release", json!("1.1.0"));
         assert!(
-            ask(
-                &plain(load("gadgets.yaml"), mode),
-                Endpoint::Validate,
-                &review("UPDATE", Some(&new), Some(&later))
-            )
-            .allowed
+            ask(&plain(load("gadgets.yaml"), mode), Endpoint::Validate, &review("UPDATE", Some(&new), Some(&later)))
+                .allowed
         );
     }
 }

@@ -16,27 +16,20 @@ fn flips_are_refused_during_promotion() {
             Settings { served: vec![version(A), version(B)], ..Settings::default() },
         )
     };
-    let promoting: Value =
-        serde_saphyr::from_str(&data("fixtures/rollout-promoting.yaml")).unwrap();
+    let promoting: Value = serde_saphyr::from_str(&data("fixtures/rollout-promoting.yaml")).unwrap();
     let settled: Value = serde_saphyr::from_str(&data("fixtures/rollout-completed.yaml")).unwrap();
     let label = "/metadata/labels/materialize.cloud~1controller-version";
     for (object, may) in [(promoting, false), (settled, true)] {
         let (old, new) = (with(&object, label, json!(A)), with(&object, label, json!(B)));
-        let left =
-            ask(&controllers(A), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+        let left = ask(&controllers(A), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!(left.allowed, may, "{left:?}");
         assert_eq!(left.flip, Some(if may { Flip::Left } else { Flip::LeaveRefused }));
         if !may {
             assert_eq!(left.code, 422);
             assert_eq!(left.causes[0].0, "metadata.labels[materialize.cloud/controller-version]");
-            assert!(
-                left.message.contains(
-                    "2.16.0 is promoting this object: wait until the rollout is completed"
-                )
-            );
+            assert!(left.message.contains("2.16.0 is promoting this object: wait until the rollout is completed"));
         }
-        let entered =
-            ask(&controllers(B), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+        let entered = ask(&controllers(B), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!((entered.allowed, entered.flip), (true, Some(Flip::Entered)));
         // Other changes of an object that is being promoted are the rules' business, not the label's.
         assert!(
@@ -55,10 +48,7 @@ fn flips_off_the_upgrade_path_are_refused() {
     let c = "2.18.0";
     let base = gadget("v2", &json!({"replicas": 2}));
     let flip = |own: &str, served: &[&str], old: &str, new: &str, more: fn(&Value) -> Value| {
-        let settings = Settings {
-            served: served.iter().map(|text| version(text)).collect(),
-            ..Settings::default()
-        };
+        let settings = Settings { served: served.iter().map(|text| version(text)).collect(), ..Settings::default() };
         let webhook = serving(load("gadgets.yaml"), Some(own), settings);
         let (old, new) = (more(&labelled(&base, Some(old))), more(&labelled(&base, Some(new))));
         ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
@@ -75,26 +65,15 @@ fn flips_off_the_upgrade_path_are_refused() {
     assert!(flip(B, &[A, B], A, B, same).allowed);
     assert!(flip(A, &[A, B], B, A, same).allowed);
     let back = flip(B, &[A, B, c], c, B, same);
-    assert!(
-        !back.allowed && back.message.contains("no downgrade from 2.18.0 to 2.17.0"),
-        "{}",
-        back.message
-    );
+    assert!(!back.allowed && back.message.contains("no downgrade from 2.18.0 to 2.17.0"), "{}", back.message);
     // The annotation that opts out turns it into a warning.
     let out = flip(c, &[A, B, c], A, c, |object| {
         with(object, "/metadata/annotations/example.com~1any-controller", json!("true"))
     });
-    assert!(
-        out.allowed
-            && out.warnings[0]
-                .contains("not enforced because of annotation example.com/any-controller")
-    );
+    assert!(out.allowed && out.warnings[0].contains("not enforced because of annotation example.com/any-controller"));
     // A version that nobody serves is no version to come from: its objects are adopted.
     assert!(flip(B, &[A, B], UNKNOWN, B, same).allowed, "repair from an unknown version");
-    assert!(
-        flip(B, &[], UNKNOWN, B, same).allowed,
-        "repair where only the path says what is known"
-    );
+    assert!(flip(B, &[], UNKNOWN, B, same).allowed, "repair where only the path says what is known");
     assert!(flip(B, &[A, B], MALFORMED, B, same).allowed);
     assert!(flip(B, &[A, B], "", B, same).allowed);
     // Text is identity: another spelling is another version, which nobody serves.

@@ -9,11 +9,7 @@ use super::{gadget, load, plain, serving, version, with};
 const LABEL: &str = "/metadata/labels/example.com~1managed-by-version";
 
 fn strict(default: bool) -> pointsman_core::webhook::Webhook {
-    let settings = Settings {
-        default,
-        served: vec![version("2.16.0"), version("2.17.0")],
-        ..Settings::default()
-    };
+    let settings = Settings { default, served: vec![version("2.16.0"), version("2.17.0")], ..Settings::default() };
     serving(load("gadgets.yaml"), Some("2.17.0"), settings)
 }
 
@@ -48,37 +44,24 @@ fn objects_with_bad_labels_are_left_alone() {
 fn flip_and_change_are_judged_together() {
     let old = with(&gadget("v2", &json!({"replicas": 2})), LABEL, json!("2.16.0"));
     let bad = with(&with(&old, LABEL, json!("2.17.0")), "/spec/replicas", json!(1));
-    let entered =
-        ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&bad)));
+    let entered = ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&bad)));
     assert_eq!((entered.allowed, entered.flip), (false, Some(Flip::EnterRefused)));
     assert_eq!(
         entered.causes,
-        [(
-            "spec.replicas".to_owned(),
-            "Invalid value: 1: must be greater than or equal to 2".to_owned()
-        )]
+        [("spec.replicas".to_owned(), "Invalid value: 1: must be greater than or equal to 2".to_owned())]
     );
     // What A left behind counts as well: nothing is excused on the way in.
     let old = with(&old, "/spec/replicas", json!(1));
     let new = with(&old, LABEL, json!("2.17.0"));
-    assert!(
-        !ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).allowed
-    );
+    assert!(!ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).allowed);
     let left = serving(load("gadgets.yaml"), Some("2.16.0"), Settings::default());
-    assert_eq!(
-        ask(&left, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).flip,
-        Some(Flip::Left)
-    );
+    assert_eq!(ask(&left, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).flip, Some(Flip::Left));
 }
 
 #[test]
 fn unenforced_denials_refuse_no_flip() {
     for enforcement in [Enforcement::Audit, Enforcement::Warn] {
-        let webhook = serving(
-            load("gadgets.yaml"),
-            Some("2.17.0"),
-            Settings { enforcement, ..Settings::default() },
-        );
+        let webhook = serving(load("gadgets.yaml"), Some("2.17.0"), Settings { enforcement, ..Settings::default() });
         let old = with(&gadget("v2", &json!({"replicas": 1})), LABEL, json!("2.16.0"));
         let new = with(&old, LABEL, json!("2.17.0"));
         let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
@@ -95,9 +78,7 @@ fn unserved_controller_versions_are_warned_of() {
     assert!(answer.allowed);
     assert_eq!(
         answer.warnings,
-        [
-            "metadata.labels[example.com/managed-by-version]: no server serves \"3.0.0\"; served are 2.16.0, 2.17.0"
-        ]
+        ["metadata.labels[example.com/managed-by-version]: no server serves \"3.0.0\"; served are 2.16.0, 2.17.0"]
     );
 }
 
@@ -107,11 +88,8 @@ fn update_without_old_object_is_a_creation() {
     let bad = gadget("v2", &json!({"level": 99}));
     assert!(!ask(&webhook, Endpoint::Validate, &review("UPDATE", None, Some(&bad))).allowed);
     assert!(!ask(&webhook, Endpoint::Validate, &review("CREATE", Some(&bad), Some(&bad))).allowed);
-    let create = ask(
-        &strict(true),
-        Endpoint::Mutate,
-        &review("CREATE", Some(&with(&bad, LABEL, json!("2.16.0"))), Some(&bad)),
-    );
+    let create =
+        ask(&strict(true), Endpoint::Mutate, &review("CREATE", Some(&with(&bad, LABEL, json!("2.16.0"))), Some(&bad)));
     assert_eq!(create.patched["metadata"]["labels"]["example.com/managed-by-version"], "2.17.0");
 }
 
@@ -119,8 +97,7 @@ fn update_without_old_object_is_a_creation() {
 fn kept_annotations_do_not_change_verdicts() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let newest = gadget("v2", &json!({"secret": "s", "replicas": 2}));
-    let older: Value =
-        serde_json::from_str(&webhook.convert(&newest.to_string(), "v1").unwrap().text).unwrap();
+    let older: Value = serde_json::from_str(&webhook.convert(&newest.to_string(), "v1").unwrap().text).unwrap();
     let annotation = older["metadata"]["annotations"].as_object().unwrap();
     assert_eq!(annotation.len(), 1, "v1 cannot say what the secret is: {older}");
     let key = annotation.keys().next().unwrap().replace('/', "~1");

@@ -30,10 +30,7 @@ struct Registered<'w> {
 
 /// An objectSelector is tried on the object and on what it was before; one match is enough, and nothing never matches.
 fn selects(value: Option<&str>, objects: [Option<&Value>; 2]) -> bool {
-    objects
-        .into_iter()
-        .flatten()
-        .any(|object| object["metadata"]["labels"].get(KEY).and_then(Value::as_str) == value)
+    objects.into_iter().flatten().any(|object| object["metadata"]["labels"].get(KEY).and_then(Value::as_str) == value)
 }
 
 /// What the guard says: it looks at creations and at changes of the label alone.
@@ -62,14 +59,11 @@ impl Seen {
 /// Runs a write through the API server's phases: mutating configurations one after the other, then all validating ones
 /// and the guard.
 fn write(servers: &[Registered<'_>], operation: &str, old: Option<&Value>, new: &Value) -> Seen {
-    let label = |object: &Value| {
-        object["metadata"]["labels"].get(KEY).and_then(Value::as_str).map(str::to_owned)
-    };
+    let label = |object: &Value| object["metadata"]["labels"].get(KEY).and_then(Value::as_str).map(str::to_owned);
     let mut seen = Seen { object: new.clone(), ..Seen::default() };
     for server in servers {
         if selects(server.value, [Some(&seen.object), old]) {
-            let answer =
-                ask(server.webhook, Endpoint::Mutate, &review(operation, old, Some(&seen.object)));
+            let answer = ask(server.webhook, Endpoint::Mutate, &review(operation, old, Some(&seen.object)));
             assert!(answer.allowed, "{answer:?}");
             if !answer.patch.is_empty() {
                 seen.mutated_by.push(server.name);
@@ -81,11 +75,7 @@ fn write(servers: &[Registered<'_>], operation: &str, old: Option<&Value>, new: 
     seen.guard_refused = guarded(before.as_ref().map(Option::as_deref), after.as_deref());
     for server in servers {
         if selects(server.value, [Some(&seen.object), old]) {
-            let answer = ask(
-                server.webhook,
-                Endpoint::Validate,
-                &review(operation, old, Some(&seen.object)),
-            );
+            let answer = ask(server.webhook, Endpoint::Validate, &review(operation, old, Some(&seen.object)));
             seen.judged_by.push((server.name, answer.allowed));
             seen.flips.extend(answer.flip);
             if !answer.allowed {
@@ -98,9 +88,7 @@ fn write(servers: &[Registered<'_>], operation: &str, old: Option<&Value>, new: 
 
 pub(super) fn labelled(object: &Value, label: Option<&str>) -> Value {
     match label {
-        Some(label) => {
-            with(object, "/metadata/labels/example.com~1managed-by-version", json!(label))
-        }
+        Some(label) => with(object, "/metadata/labels/example.com~1managed-by-version", json!(label)),
         None => object.clone(),
     }
 }
@@ -142,14 +130,11 @@ fn label_changes_are_judged_by_the_table() {
     // Valid for both, for B alone (A takes 3 replicas at most), for A alone (B wants 2 at least).
     let objects = [(2, [true, true]), (5, [false, true]), (1, [true, false])];
     let mut cells = 0;
-    for olds in
-        [None, Some(None), Some(Some(A)), Some(Some(B)), Some(Some(UNKNOWN)), Some(Some(MALFORMED))]
-    {
+    for olds in [None, Some(None), Some(Some(A)), Some(Some(B)), Some(Some(UNKNOWN)), Some(Some(MALFORMED))] {
         for new in LABELS {
             for (replicas, [for_a, for_b]) in objects {
                 // What was there before is valid for everyone, so that nothing is excused.
-                let before = olds
-                    .map(|old: Option<&str>| labelled(&gadget("v2", &json!({"replicas": 2})), old));
+                let before = olds.map(|old: Option<&str>| labelled(&gadget("v2", &json!({"replicas": 2})), old));
                 let after = labelled(&gadget("v2", &json!({"replicas": replicas})), new);
                 let operation = if before.is_some() { "UPDATE" } else { "CREATE" };
                 let seen = write(&servers, operation, before.as_ref(), &after);
@@ -170,16 +155,12 @@ fn label_changes_are_judged_by_the_table() {
                     }
                     Cell::Guarded => assert!(seen.guard_refused, "{place}"),
                 }
-                let flip =
-                    |old: Option<Option<&str>>| old.is_some_and(|old| old.is_some() && old != new);
+                let flip = |old: Option<Option<&str>>| old.is_some_and(|old| old.is_some() && old != new);
                 let both = [A, B].iter().all(|one| [olds.flatten(), new].contains(&Some(one)));
                 assert_eq!(
                     both && flip(olds),
                     seen.flips.iter().any(|flip| matches!(flip, Flip::Left | Flip::LeaveRefused))
-                        && seen
-                            .flips
-                            .iter()
-                            .any(|flip| matches!(flip, Flip::Entered | Flip::EnterRefused)),
+                        && seen.flips.iter().any(|flip| matches!(flip, Flip::Entered | Flip::EnterRefused)),
                     "both versions hear of a flip: {place}"
                 );
                 cells += 1;
@@ -198,20 +179,11 @@ fn objects_of_other_versions_are_not_judged() {
         let after = labelled(&gadget("v2", &json!({"replicas": 2, "level": 99})), new);
         ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&before), Some(&after))).allowed
     };
-    for (old, new) in
-        [(B, B), (UNKNOWN, UNKNOWN), (MALFORMED, MALFORMED), (UNKNOWN, B), (MALFORMED, B), (A, B)]
-    {
+    for (old, new) in [(B, B), (UNKNOWN, UNKNOWN), (MALFORMED, MALFORMED), (UNKNOWN, B), (MALFORMED, B), (A, B)] {
         assert!(own(&a, Some(old), Some(new)), "A on {old} to {new}");
     }
-    for (old, new) in [
-        (A, A),
-        (UNKNOWN, A),
-        (MALFORMED, A),
-        (B, A),
-        ("", ""),
-        ("2.17", "2.17"),
-        ("v2.17.0", "v2.17.0"),
-    ] {
+    for (old, new) in [(A, A), (UNKNOWN, A), (MALFORMED, A), (B, A), ("", ""), ("2.17", "2.17"), ("v2.17.0", "v2.17.0")]
+    {
         assert!(own(&b, Some(old), Some(new)), "B on {old} to {new}");
     }
     assert!(own(&b, None, None), "only the default version takes objects without a label");

@@ -29,8 +29,7 @@ pub(crate) fn data(name: &str) -> String {
 
 pub(crate) fn load(name: &str) -> Kind {
     let mut read = |file: &str| Ok(data(&format!("kinds/{file}")));
-    Kind::load(name, &data(&format!("kinds/{name}")), &mut read)
-        .unwrap_or_else(|error| panic!("{error}"))
+    Kind::load(name, &data(&format!("kinds/{name}")), &mut read).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn embedded(name: &str) -> Kind {

@@ -50,8 +50,7 @@ fn disturb(object: &mut Value, label: &str, random: &mut Random) {
     for (name, choices) in [("labels", &labels[..]), ("annotations", &annotations[..])] {
         if random.percent(70) {
             let mut choice = random.pick(choices).clone();
-            if let (Some(kept), Some(choice)) =
-                (metadata.get(name).and_then(Value::as_object), choice.as_object_mut())
+            if let (Some(kept), Some(choice)) = (metadata.get(name).and_then(Value::as_object), choice.as_object_mut())
             {
                 choice.extend(kept.clone());
             }
@@ -89,8 +88,7 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
         if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut)
             && random.percent(20)
         {
-            labels
-                .insert(label.to_owned(), json!(random.pick(&["2.16.0", SERVED, "odd label", ""])));
+            labels.insert(label.to_owned(), json!(random.pick(&["2.16.0", SERVED, "odd label", ""])));
         }
     }
     if random.percent(50) && new["spec"].is_object() {
@@ -172,10 +170,7 @@ fn mutate_changes_nothing_but_its_stamps() {
                 }
             }
         } else if sent.is_some() {
-            assert!(
-                answer.patch.is_empty(),
-                "case {case}: another version's object is left alone: {answer:?}"
-            );
+            assert!(answer.patch.is_empty(), "case {case}: another version's object is left alone: {answer:?}");
             left += 1;
         }
         never_patched(&webhook, &new, old.as_ref());
@@ -188,20 +183,13 @@ fn mutate_changes_nothing_but_its_stamps() {
 fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u64) {
     for version in ["v1alpha1", "v1alpha2"] {
         let converted = webhook.convert(&object.to_string(), version).unwrap();
-        assert_eq!(
-            webhook.preimage(&converted.text).unwrap().hash(),
-            hash,
-            "case {case} at {version}"
-        );
+        assert_eq!(webhook.preimage(&converted.text).unwrap().hash(), hash, "case {case} at {version}");
     }
-    let complete = ["environmentdImageRef", "backendSecretName"]
-        .iter()
-        .all(|name| object["spec"][*name].is_string());
+    let complete = ["environmentdImageRef", "backendSecretName"].iter().all(|name| object["spec"][*name].is_string());
     if object["apiVersion"] != "materialize.cloud/v1alpha1" || !complete {
         return;
     }
-    let mut asking =
-        with(object, "/spec/requestRollout", json!("22222222-2222-2222-2222-222222222222"));
+    let mut asking = with(object, "/spec/requestRollout", json!("22222222-2222-2222-2222-222222222222"));
     asking["status"] = json!({"activeGeneration": 1, "conditions": [], "lastCompletedRolloutRequest": "33333333-3333-3333-3333-333333333333", "resourcesHash": ""});
     if let Some(annotations) = asking["metadata"]["annotations"].as_object_mut() {
         annotations.retain(|key, _| !key.starts_with("pointsman.dev/kept"));

@@ -82,23 +82,14 @@ fn value(schema: &Value, random: &mut Random, depth: u64) -> Value {
             (0..items).map(|_| value(&schema["items"], random, depth + 1)).collect()
         }
         Some("boolean") => json!(random.percent(50)),
-        Some("integer") => json!(
-            schema["minimum"].as_i64().unwrap_or_default()
-                + i64::try_from(random.next() % 7).unwrap()
-        ),
+        Some("integer") => {
+            json!(schema["minimum"].as_i64().unwrap_or_default() + i64::try_from(random.next() % 7).unwrap())
+        }
         Some("number") => json!(1.5),
         Some("string") => match schema["format"].as_str() {
             Some("uuid") => json!(random.uuid()),
             Some("date-time") => json!("2026-11-20T10:36:38Z"),
-            _ => json!(random.pick(&[
-                "",
-                "x",
-                "24h",
-                "v26.1.0",
-                "a/b:v26.1.0",
-                "überall \u{1F682}",
-                "\"q\"\\"
-            ])),
+            _ => json!(random.pick(&["", "x", "24h", "v26.1.0", "a/b:v26.1.0", "überall \u{1F682}", "\"q\"\\"])),
         },
         _ => json!(random.pick(&["500m", "2"])),
     }

@@ -22,12 +22,7 @@ fn violations() -> Vec<Violation> {
             "spec.balancerdReplicas",
             "Invalid value: -1: must be greater than or equal to 0",
         ),
-        (
-            "consoleReplicas",
-            json!(-7),
-            "spec.consoleReplicas",
-            "Invalid value: -7: must be greater than or equal to 0",
-        ),
+        ("consoleReplicas", json!(-7), "spec.consoleReplicas", "Invalid value: -7: must be greater than or equal to 0"),
         (
             "balancerdExternalCertificateSpec",
             json!({"issuerRef": {"name": "i"}}),
@@ -60,29 +55,12 @@ fn violations() -> Vec<Violation> {
 
 fn bad_durations() -> impl Iterator<Item = Violation> {
     let soon = "Invalid value: \"soon\": must be a duration such as 2160h or 1h30m";
-    let certificate =
-        |name: &str| json!({"dnsNames": ["a"], "issuerRef": {"name": "i"}, name: "soon"});
+    let certificate = |name: &str| json!({"dnsNames": ["a"], "issuerRef": {"name": "i"}, name: "soon"});
     let cases = [
-        (
-            "balancerdExternalCertificateSpec",
-            "duration",
-            "spec.balancerdExternalCertificateSpec.duration",
-        ),
-        (
-            "balancerdExternalCertificateSpec",
-            "renewBefore",
-            "spec.balancerdExternalCertificateSpec.renewBefore",
-        ),
-        (
-            "consoleExternalCertificateSpec",
-            "duration",
-            "spec.consoleExternalCertificateSpec.duration",
-        ),
-        (
-            "consoleExternalCertificateSpec",
-            "renewBefore",
-            "spec.consoleExternalCertificateSpec.renewBefore",
-        ),
+        ("balancerdExternalCertificateSpec", "duration", "spec.balancerdExternalCertificateSpec.duration"),
+        ("balancerdExternalCertificateSpec", "renewBefore", "spec.balancerdExternalCertificateSpec.renewBefore"),
+        ("consoleExternalCertificateSpec", "duration", "spec.consoleExternalCertificateSpec.duration"),
+        ("consoleExternalCertificateSpec", "renewBefore", "spec.consoleExternalCertificateSpec.renewBefore"),
         ("internalCertificateSpec", "duration", "spec.internalCertificateSpec.duration"),
         ("internalCertificateSpec", "renewBefore", "spec.internalCertificateSpec.renewBefore"),
     ];
@@ -110,19 +88,14 @@ fn valid(kind: &Kind, version: &str, random: &mut Random) -> Value {
 
 /// Updates that have nothing to do with the spec.
 pub(super) fn harmless(old: &Value) -> Vec<(&'static str, Value)> {
-    let spelled = old
-        .to_string()
-        .replace("22222222-2222-2222-2222-222222222222", "22222222222222222222222222222222");
+    let spelled = old.to_string().replace("22222222-2222-2222-2222-222222222222", "22222222222222222222222222222222");
     vec![
         ("no-op", old.clone()),
         ("a label", with(old, "/metadata/labels/app", json!("x"))),
         ("an annotation", with(old, "/metadata/annotations/note", json!("x"))),
         ("the finalizer", with(old, "/metadata/finalizers", Value::Null)),
         ("deletion", with(old, "/metadata/deletionTimestamp", json!("2026-11-20T10:36:38Z"))),
-        (
-            "status",
-            with(old, "/status/lastCompletedRolloutEnvironmentdImageRef", json!("mz:v26.0.0")),
-        ),
+        ("status", with(old, "/status/lastCompletedRolloutEnvironmentdImageRef", json!("mz:v26.0.0"))),
         ("no status", with(old, "/status", Value::Null)),
         ("another field", with(old, "/spec/backendSecretName", json!("elsewhere"))),
         ("another spelling", serde_json::from_str(&spelled).unwrap()),
@@ -141,17 +114,13 @@ fn old_violations_never_deny_an_update() {
         let mut old = valid(kind, version, random);
         // One of each field's violations, all at once; an immutable field cannot be wrong by itself.
         for (name, bad, ..) in violations.iter().filter(|(name, ..)| *name != "environmentId") {
-            if old["spec"].get(*name).is_none()
-                || *name == "environmentdImageRef"
-                || random.percent(50)
-            {
+            if old["spec"].get(*name).is_none() || *name == "environmentdImageRef" || random.percent(50) {
                 old["spec"][*name] = bad.clone();
             }
         }
         for (what, new) in harmless(&old) {
             for (webhook, mode) in servers.iter().zip(MODES) {
-                let answer =
-                    ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+                let answer = ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
                 assert!(answer.allowed, "case {case}, {what}, {mode:?}: {answer:?}");
                 let known = answer
                     .warnings
@@ -169,8 +138,7 @@ fn old_violations_never_deny_an_update() {
             }
         }
         for webhook in &servers {
-            let mut status =
-                review("UPDATE", Some(&old), Some(&with(&old, "/status/x", json!("y"))));
+            let mut status = review("UPDATE", Some(&old), Some(&with(&old, "/status/x", json!("y"))));
             status["request"]["subResource"] = json!("status");
             for request in [status, review("DELETE", Some(&old), None)] {
                 let answer = ask(webhook, Endpoint::Validate, &request);
@@ -191,41 +159,28 @@ fn new_violations_are_denied_by_field() {
         let random = &mut Random::new(case);
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let old = valid(kind, version, random);
-        let untouched =
-            ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&old)));
+        let untouched = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&old)));
         assert!(untouched.allowed, "{untouched:?}");
         for (name, bad, field, words) in &violations {
             let new = with(&old, &format!("/spec/{name}"), bad.clone());
-            let answer =
-                ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+            let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
             assert!(!answer.allowed, "case {case}: {new}");
             assert_eq!(answer.code, 422);
             assert_eq!(answer.causes, [((*field).to_owned(), (*words).to_owned())]);
-            assert_eq!(
-                answer.message,
-                format!("Materialize.materialize.cloud \"thing\" is invalid: {field}: {words}")
-            );
+            assert_eq!(answer.message, format!("Materialize.materialize.cloud \"thing\" is invalid: {field}: {words}"));
             assert_eq!(answer.body["response"]["status"]["details"]["kind"], "Materialize");
             assert_eq!(answer.body["response"]["status"]["details"]["name"], "thing");
             denied += 1;
             // The same, if it is new altogether: only what needs a past is missing.
             let past = ["environmentId", "environmentdImageRef"].contains(name);
             assert_eq!(
-                ask(
-                    &webhook,
-                    Endpoint::Validate,
-                    &review("CREATE", None, Some(&with(&new, "/status", Value::Null)))
-                )
-                .allowed,
+                ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&with(&new, "/status", Value::Null))))
+                    .allowed,
                 past
             );
         }
         // Two at once: one cause each.
-        let two = with(
-            &with(&old, "/spec/balancerdReplicas", json!(-1)),
-            "/spec/consoleReplicas",
-            json!(-1),
-        );
+        let two = with(&with(&old, "/spec/balancerdReplicas", json!(-1)), "/spec/consoleReplicas", json!(-1));
         let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&two)));
         assert_eq!(answer.causes.len(), 2);
         assert!(answer.message.contains("is invalid: [spec.balancerdReplicas: Invalid value: -1: must be greater than or equal to 0, spec.consoleReplicas: "), "{}", answer.message);

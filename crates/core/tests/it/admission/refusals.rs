@@ -9,9 +9,8 @@ use super::{gadget, load, plain, serving, with};
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 
 fn servers() -> [Webhook; 3] {
-    let controller = |default| {
-        serving(load("gadgets.yaml"), Some("2.17.0"), Settings { default, ..Settings::default() })
-    };
+    let controller =
+        |default| serving(load("gadgets.yaml"), Some("2.17.0"), Settings { default, ..Settings::default() });
     [plain(load("gadgets.yaml"), Enforcement::Enforce), controller(true), controller(false)]
 }
 
@@ -38,7 +37,10 @@ fn malformed_reviews_are_refused() {
         (b"[1]", "kind is \"\""),
         (b"\"AdmissionReview\"", "kind is \"\""),
         (b"{\"kind\":\"ConversionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}", "this path takes AdmissionReview"),
-        (b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v2\",\"request\":{}}", "this path takes admission.k8s.io/v1 and"),
+        (
+            b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v2\",\"request\":{}}",
+            "this path takes admission.k8s.io/v1 and",
+        ),
         (b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":null}", "no request"),
         (b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"\"}}", "no uid"),
     ];
@@ -46,14 +48,11 @@ fn malformed_reviews_are_refused() {
         for endpoint in ENDPOINTS {
             for (body, words) in bodies {
                 let error = webhook.handle(endpoint, body).unwrap_err();
-                assert!(
-                    error.to_string().contains(words),
-                    "{error} for {:?}",
-                    String::from_utf8_lossy(body)
-                );
+                assert!(error.to_string().contains(words), "{error} for {:?}", String::from_utf8_lossy(body));
                 assert_eq!(matches!(error, BadReview::NotJson { .. }), words == "not JSON");
             }
-            let mut deep = b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":".to_vec();
+            let mut deep =
+                b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":".to_vec();
             deep.extend(std::iter::repeat_n(b'[', 1_000_000));
             assert!(webhook.handle(endpoint, &deep).is_err());
         }
@@ -150,10 +149,7 @@ fn deep_repeated_and_large_json_breaks_nothing() {
     let with_spec = |spec: &str| envelope.replace("{\"replicas\":2}", spec);
     let twice = [
         with_spec("{\"replicas\":2,\"replicas\":9}"),
-        envelope.replace(
-            "\"name\":\"g\"",
-            "\"labels\":{\"a\":\"1\",\"a\":\"2\"},\"labels\":{},\"name\":\"g\"",
-        ),
+        envelope.replace("\"name\":\"g\"", "\"labels\":{\"a\":\"1\",\"a\":\"2\"},\"labels\":{},\"name\":\"g\""),
         envelope.replace("\"metadata\":", "\"metadata\":{},\"metadata\":"),
         envelope.replace("\"uid\":", "\"uid\":\"other\",\"uid\":"),
     ];
@@ -162,9 +158,7 @@ fn deep_repeated_and_large_json_breaks_nothing() {
         "[".repeat(50_000) + &"]".repeat(50_000),
         "{\"a\":".repeat(50_000) + "1" + &"}".repeat(50_000),
     ];
-    let deep = deep.map(|deep| {
-        with_spec(&format!("{{\"replicas\":2,\"labels\":{{\"a\":{deep}}},\"x\":{deep}}}"))
-    });
+    let deep = deep.map(|deep| with_spec(&format!("{{\"replicas\":2,\"labels\":{{\"a\":{deep}}},\"x\":{deep}}}")));
     let wide: String = (0..50_000).map(|index| format!("\"k{index}\":{index},")).collect();
     let wide = with_spec(&format!("{{{wide}\"replicas\":2}}"));
     for webhook in servers() {

@@ -57,20 +57,13 @@ fn field_paths_follow_the_request_version() {
         let new = with(&old, pointer, bad);
         assert_eq!(fields(&webhook, Some(&old), &new), [field], "{version} {pointer}");
         // Standing there before, it is a warning in the same words.
-        if !pointer.ends_with("identity")
-            && !pointer.ends_with("id")
-            && !pointer.ends_with("release")
-        {
+        if !pointer.ends_with("identity") && !pointer.ends_with("id") && !pointer.ends_with("release") {
             let later = with(&new, "/spec/labels", json!({"a": "b"}));
-            let answer =
-                ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&new), Some(&later)));
+            let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&new), Some(&later)));
             assert!(
                 answer.allowed
-                    && answer
-                        .warnings
-                        .iter()
-                        .any(|warning| warning.starts_with(&format!("{field}: "))
-                            && warning.ends_with("(it was so before, so it may stay)")),
+                    && answer.warnings.iter().any(|warning| warning.starts_with(&format!("{field}: "))
+                        && warning.ends_with("(it was so before, so it may stay)")),
                 "{answer:?}"
             );
         }
@@ -101,35 +94,21 @@ fn required_fields_may_not_be_removed() {
     // Repairing one of two things is no offence for the other.
     let both = gadget("v2", &json!({"tls": {}}));
     assert_eq!(fields(&webhook, Some(&both), &bare), [""; 0]);
-    assert_eq!(
-        fields(&webhook, Some(&both), &with(&both, "/spec/tls/renewal", json!("1x"))),
-        ["spec.tls.renewal"]
-    );
+    assert_eq!(fields(&webhook, Some(&both), &with(&both, "/spec/tls/renewal", json!("1x"))), ["spec.tls.renewal"]);
     assert_eq!(fields(&webhook, Some(&gadget("v2", &json!({"tls": null}))), &both).len(), 2);
 }
 
 #[test]
 fn immutable_fields_can_be_set_once() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
-    let (one, two) =
-        ("aaaaaaaa-2222-2222-2222-222222222222", "bbbbbbbb-2222-2222-2222-222222222222");
+    let (one, two) = ("aaaaaaaa-2222-2222-2222-222222222222", "bbbbbbbb-2222-2222-2222-222222222222");
     let id = |id: Value| gadget("v2", &json!({"id": id}));
     let change = |old: Value, new: Value| fields(&webhook, Some(&id(old)), &id(new)).is_empty();
     assert!(change(Value::Null, json!(one)), "null is not set");
-    assert!(
-        fields(&webhook, Some(&gadget("v2", &json!({}))), &id(json!(one))).is_empty(),
-        "absent is not set"
-    );
+    assert!(fields(&webhook, Some(&gadget("v2", &json!({}))), &id(json!(one))).is_empty(), "absent is not set");
     assert!(change(json!(""), json!(one)), "an empty string is no value of any UUID");
-    assert!(
-        change(json!(one), json!(one.to_uppercase()))
-            && change(json!(one), json!(one.replace('-', "")))
-    );
-    assert!(
-        !change(json!(one), json!(two))
-            && !change(json!(one), json!(""))
-            && !change(json!(one), Value::Null)
-    );
+    assert!(change(json!(one), json!(one.to_uppercase())) && change(json!(one), json!(one.replace('-', ""))));
+    assert!(!change(json!(one), json!(two)) && !change(json!(one), json!("")) && !change(json!(one), Value::Null));
 }
 
 #[test]
@@ -143,12 +122,9 @@ fn numbers_are_compared_as_numbers() {
         };
         webhook.judge(&object(new), Some(&object(old))).unwrap().0.errors.len()
     };
-    for (old, new) in [
-        ("10", "10.0"),
-        ("10.0", "10"),
-        ("1e1", "10"),
-        ("99999999999999999999", "99999999999999999999.0"),
-    ] {
+    for (old, new) in
+        [("10", "10.0"), ("10.0", "10"), ("1e1", "10"), ("99999999999999999999", "99999999999999999999.0")]
+    {
         assert_eq!(raw(old, new), 0, "{old} is {new}");
     }
     for bad in ["10", "10.0", "9.5", "1e1", "99999999999999999999", "1e400"] {
@@ -167,20 +143,10 @@ fn unreadable_objects_can_be_repaired() {
         assert_eq!(fields(&webhook, Some(&old), &new), [""; 0], "{new}");
     }
     // Repaired, it is judged again; what else is wrong with it was so before.
+    assert_eq!(fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!({"a": "1"}))), [""; 0]);
     assert_eq!(
-        fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!({"a": "1"}))),
-        [""; 0]
-    );
-    assert_eq!(
-        fields(
-            &webhook,
-            Some(&old),
-            &with(&with(&old, "/spec/labels", json!({"a": "1"})), "/spec/copies", json!(8))
-        ),
+        fields(&webhook, Some(&old), &with(&with(&old, "/spec/labels", json!({"a": "1"})), "/spec/copies", json!(8))),
         ["spec.copies"]
     );
-    assert_eq!(
-        fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!("more"))),
-        ["spec.labels"]
-    );
+    assert_eq!(fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!("more"))), ["spec.labels"]);
 }

@@ -10,7 +10,8 @@ use super::{embedded, load, with};
 #[test]
 fn malformed_metadata_is_not_patched() {
     let webhook = stamping(load("gadgets.yaml"));
-    let base = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
+    let base =
+        json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"copies": 2}});
     for (pointer, value) in [
         ("/metadata/labels", json!("x")),
         ("/metadata/labels", json!([])),
@@ -25,10 +26,7 @@ fn malformed_metadata_is_not_patched() {
     }
     let unreadable = with(&base, "/spec/labels", json!("many"));
     let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&unreadable)));
-    assert_eq!(
-        answer.patched["metadata"],
-        json!({"name": "g", "labels": {"example.com/managed-by-version": SERVED}})
-    );
+    assert_eq!(answer.patched["metadata"], json!({"name": "g", "labels": {"example.com/managed-by-version": SERVED}}));
 }
 
 #[test]

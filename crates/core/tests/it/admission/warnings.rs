@@ -14,8 +14,7 @@ fn force_promote_mismatch_is_warned_of() {
             "spec": {"environmentdImageRef": "materialize/environmentd:v26.1.0", "backendSecretName": "s", "forcePromote": promote, "requestRollout": request},
             "status": status});
         let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
-        let about =
-            answer.warnings.into_iter().filter(|warning| warning.starts_with("spec.forcePromote"));
+        let about = answer.warnings.into_iter().filter(|warning| warning.starts_with("spec.forcePromote"));
         about.collect::<Vec<_>>()
     };
     let (one, two, nil) = (
@@ -33,9 +32,7 @@ fn force_promote_mismatch_is_warned_of() {
     assert_eq!(warnings("v1alpha1", "", one, &status), none);
     assert_eq!(
         warnings("v1alpha1", two, one, &status),
-        [
-            "spec.forcePromote: promotes nothing: it is neither spec.requestRollout nor status.requestedRolloutHash"
-        ]
+        ["spec.forcePromote: promotes nothing: it is neither spec.requestRollout nor status.requestedRolloutHash"]
     );
     assert_eq!(warnings("v1alpha2", "abc", nil, &status), none);
     assert_eq!(
@@ -49,20 +46,11 @@ fn force_promote_mismatch_is_warned_of() {
 fn rollout_start_is_warned_of_once() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let old = gadget("v1", &json!({"copies": 2, "hostPort": "a:1"}));
-    let told = |new: &Value| {
-        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(new))).warnings
-    };
+    let told = |new: &Value| ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(new))).warnings;
     assert!(told(&old).is_empty());
-    let forced = with(
-        &with(&old, "/spec/copies", json!(3)),
-        "/metadata/annotations/example.com~1force",
-        json!("now"),
-    );
+    let forced = with(&with(&old, "/spec/copies", json!(3)), "/metadata/annotations/example.com~1force", json!("now"));
     let [warning] = told(&forced).try_into().unwrap();
-    assert!(
-        warning.starts_with("this change starts a rollout: copies, annotation example.com/force ("),
-        "{warning}"
-    );
+    assert!(warning.starts_with("this change starts a rollout: copies, annotation example.com/force ("), "{warning}");
     // An annotation without content changes no hash.
     assert!(told(&with(&old, "/metadata/annotations/example.com~1force", json!(""))).is_empty());
 }
@@ -70,9 +58,7 @@ fn rollout_start_is_warned_of_once() {
 #[test]
 fn fields_of_another_version_are_warned_of() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
-    let applied =
-        json!({"apiVersion": "example.com/v2", "kind": "Gadget", "spec": {"owner": "me"}})
-            .to_string();
+    let applied = json!({"apiVersion": "example.com/v2", "kind": "Gadget", "spec": {"owner": "me"}}).to_string();
     let object = with(
         &gadget("v2", &json!({})),
         "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
@@ -80,16 +66,10 @@ fn fields_of_another_version_are_warned_of() {
     );
     let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
     assert_eq!(answer.warnings, ["spec.owner has no effect: v2 does not have it, only v1 does"]);
-    let deprecated = ask(
-        &webhook,
-        Endpoint::Validate,
-        &review("CREATE", None, Some(&gadget("v1", &json!({"level": "3"})))),
-    );
+    let deprecated =
+        ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&gadget("v1", &json!({"level": "3"})))));
     assert_eq!(deprecated.warnings, ["spec.level is deprecated: use spec.copies"]);
-    let unused = ask(
-        &webhook,
-        Endpoint::Validate,
-        &review("CREATE", None, Some(&gadget("v1", &json!({"level": "0"})))),
-    );
+    let unused =
+        ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&gadget("v1", &json!({"level": "0"})))));
     assert!(unused.warnings.is_empty());
 }

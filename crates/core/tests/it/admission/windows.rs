@@ -101,8 +101,7 @@ fn image_upgrades_follow_the_operator() {
         for next in &images {
             // Both versions for those that may follow; one will do for saying no.
             let versions = ["v1alpha2", "v1alpha1"].into_iter();
-            for version in versions.take(if window(active, next) && active != next { 2 } else { 1 })
-            {
+            for version in versions.take(if window(active, next) && active != next { 2 } else { 1 }) {
                 let answer = upgraded(&webhook, version, active, next);
                 assert_eq!(answer.allowed, window(active, next), "{active} to {next}: {answer:?}");
                 pairs += 1;
@@ -132,9 +131,7 @@ fn denials_name_an_allowed_next_hop() {
         let (from, to) = (&active[1..], &next[1..]);
         let words = match hop {
             Some(hop) => format!("no upgrade from {from} to {to} is allowed; go to {hop} first"),
-            None => format!(
-                "no downgrade from {from} to {to} is allowed, and no way over other versions is known"
-            ),
+            None => format!("no downgrade from {from} to {to} is allowed, and no way over other versions is known"),
         };
         assert!(answer.message.ends_with(&words), "{}", answer.message);
         if let Some(hop) = hop {
@@ -150,9 +147,7 @@ fn upgrades_start_from_the_running_version() {
         json!({"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize", "metadata": {"name": "m"},
             "spec": {"environmentdImageRef": format!("mz:{image}"), "backendSecretName": "s"}, "status": status})
     };
-    let judge = |old: &Value, new: &Value| {
-        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(old), Some(new)))
-    };
+    let judge = |old: &Value, new: &Value| ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(old), Some(new)));
     // Nothing ran yet: a mistyped image may be corrected, to whatever it should have been.
     for nothing in [
         Value::Null,
@@ -164,12 +159,8 @@ fn upgrades_start_from_the_running_version() {
     }
     let running = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v26.0.0"});
     // An upgrade that has not happened may be taken back, however far it went.
-    assert!(
-        judge(&object("v27.0.0", running.clone()), &object("v26.0.0", running.clone())).allowed
-    );
-    assert!(
-        !judge(&object("v26.0.0", running.clone()), &object("v28.0.0", running.clone())).allowed
-    );
+    assert!(judge(&object("v27.0.0", running.clone()), &object("v26.0.0", running.clone())).allowed);
+    assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", running.clone())).allowed);
     // What an update says of the status is not what runs: a manifest has none.
     assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", Value::Null)).allowed);
     let lie = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v27.9.0"});
@@ -203,8 +194,8 @@ fn elastic(status: &str, before: &str, wanted: &str, back: bool) -> bool {
 fn elasticsearch_follows_its_upgrade_path() {
     let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
     let versions = [
-        "6.8.23", "7.0.0", "7.16.3", "7.17.0", "7.17.29", "8.0.0", "8.17.9", "8.18.0", "8.19.3",
-        "9.0.0", "9.2.1", "10.0.0",
+        "6.8.23", "7.0.0", "7.16.3", "7.17.0", "7.17.29", "8.0.0", "8.17.9", "8.18.0", "8.19.3", "9.0.0", "9.2.1",
+        "10.0.0",
     ];
     let (mut pairs, mut refused) = (0, 0);
     for status in ["", "7.16.3", "7.17.29", "8.17.9", "8.18.0", "9.0.0"] {
@@ -218,17 +209,9 @@ fn elasticsearch_follows_its_upgrade_path() {
                             json!({"eck.k8s.elastic.co/disable-downgrade-validation": back});
                     }
                     let new = with(&old, "/spec/version", json!(wanted));
-                    let answer = ask(
-                        &webhook,
-                        Endpoint::Validate,
-                        &review("UPDATE", Some(&old), Some(&new)),
-                    );
-                    let expected =
-                        before == wanted || elastic(status, before, wanted, back == Some("true"));
-                    assert_eq!(
-                        answer.allowed, expected,
-                        "{status:?} runs, {before} to {wanted}, {back:?}: {answer:?}"
-                    );
+                    let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+                    let expected = before == wanted || elastic(status, before, wanted, back == Some("true"));
+                    assert_eq!(answer.allowed, expected, "{status:?} runs, {before} to {wanted}, {back:?}: {answer:?}");
                     pairs += 1;
                     refused += u32::from(!answer.allowed);
                 }

@@ -14,9 +14,8 @@ fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     let mut claimed = Vec::new();
     for touched in trip.touched {
         for way in touched.of(newer) {
-            let known = |end: &usize| {
-                way[..*end].iter().try_fold(other, |schema, step| step_into(schema, step)).is_some()
-            };
+            let known =
+                |end: &usize| way[..*end].iter().try_fold(other, |schema, step| step_into(schema, step)).is_some();
             let end = (1..=way.len()).find(|end| !known(end)).unwrap_or(way.len());
             claimed.push(way[..end].to_vec());
         }
@@ -35,8 +34,7 @@ fn step_into<'s>(schema: &'s Schema, step: &Step) -> Option<&'s Schema> {
 /// Fields that the older version requires, with a default, and the newer one does not have by itself.
 fn filled_requirements(own: &Schema, other: &Schema, newer: bool) -> Vec<Way> {
     let (older, newer) = if newer { (other, own) } else { (own, other) };
-    let names =
-        |schema: &Schema| schema.pointer("/properties/spec/required").cloned().unwrap_or_default();
+    let names = |schema: &Schema| schema.pointer("/properties/spec/required").cloned().unwrap_or_default();
     let (older, newer) = (names(older), names(newer));
     let missing = |name: &&Schema| !newer.as_array().is_some_and(|names| names.contains(name));
     let ways = older.as_array().into_iter().flatten().filter(missing).filter_map(Schema::as_str);
@@ -80,8 +78,7 @@ fn what_no_operation_names_is_carried_and_nothing_is_invented() {
         seen.note("complete", is.0);
         let there = convert(object, trip.to)?;
         let (from, to) = (trip.schema_from(), trip.schema_to());
-        let (before, after) =
-            (claimed(trip, trip.down, from, to), claimed(trip, !trip.down, to, from));
+        let (before, after) = (claimed(trip, trip.down, from, to), claimed(trip, !trip.down, to, from));
         let holders = [before.clone(), after.clone()].concat();
         exactly("carried", &residue(object, &before, &holders), &residue(&there, &after, &holders))
     });
@@ -100,10 +97,7 @@ fn sparse_objects_get_nothing_that_was_not_there() {
         for Touched { older, newer, .. } in trip.touched {
             let (before, after) = if trip.down { (newer, older) } else { (older, newer) };
             if has(&there, after) && !has(object, before) && !has(object, after) {
-                return Err(format!(
-                    "invents {}",
-                    after.iter().map(|way| shown(way)).collect::<Vec<_>>().join(", ")
-                ));
+                return Err(format!("invents {}", after.iter().map(|way| shown(way)).collect::<Vec<_>>().join(", ")));
             }
             seen.note("operations", true);
         }
@@ -119,10 +113,8 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
             return Ok(());
         }
         let mut random = Random::new(seed ^ 0x5EED);
-        let inside = |way: &Way| {
-            way.len() > 1
-                && matches!(&way[0], Step::Name(name) if name == "spec" || name == "status")
-        };
+        let inside =
+            |way: &Way| way.len() > 1 && matches!(&way[0], Step::Name(name) if name == "spec" || name == "status");
         let ways: Vec<Way> = object.ways().into_iter().filter(inside).collect();
         if ways.is_empty() {
             return Ok(());
@@ -131,8 +123,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
         let mut less = object.clone();
         less.remove(&removed);
         seen.note("removed", true);
-        let (mut all, mut fewer) =
-            (without_ours(&convert(object, trip.to)?), without_ours(&convert(&less, trip.to)?));
+        let (mut all, mut fewer) = (without_ours(&convert(object, trip.to)?), without_ours(&convert(&less, trip.to)?));
         let follows: Vec<Way> = trip
             .touched
             .iter()
@@ -140,27 +131,19 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
             .flat_map(|touched| touched.of(!trip.down).to_vec())
             .collect();
         // The field itself, what the operations on it make, and the objects these make or empty.
-        let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) {
-            2
-        } else {
-            removed.len()
-        };
+        let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) { 2 } else { removed.len() };
         for way in follows.iter().map(Vec::as_slice).chain([&removed[..whole.min(removed.len())]]) {
             all.remove(way);
             fewer.remove(way);
             for end in (1..way.len()).rev() {
                 for object in [&mut all, &mut fewer] {
-                    if object
-                        .at(&way[..end])
-                        .is_some_and(|value| value.is_empty() || *value == Value::Null)
-                    {
+                    if object.at(&way[..end]).is_some_and(|value| value.is_empty() || *value == Value::Null) {
                         object.remove(&way[..end]);
                     }
                 }
             }
         }
-        exactly("removed", &all, &fewer)
-            .map_err(|error| format!("{error}\nwithout {}", shown(&removed)))
+        exactly("removed", &all, &fewer).map_err(|error| format!("{error}\nwithout {}", shown(&removed)))
     });
     seen.at_least(25, "removed");
 }
@@ -186,22 +169,17 @@ fn nothing_stays_that_only_the_other_version_knows() {
 /// A field that the version it came from knows at this place, and the version it is in does not.
 fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<String> {
     match value {
-        Value::Object(members) => members.iter().find_map(|(name, value)| {
-            match (property(from, name), property(to, name)) {
-                (Some(_), None) if to.get("x-kubernetes-preserve-unknown-fields").is_none() => {
-                    Some(format!(".{name}"))
-                }
-                (Some(from), Some(to)) => {
-                    stranger(from, to, value).map(|rest| format!(".{name}{rest}"))
-                }
+        Value::Object(members) => {
+            members.iter().find_map(|(name, value)| match (property(from, name), property(to, name)) {
+                (Some(_), None) if to.get("x-kubernetes-preserve-unknown-fields").is_none() => Some(format!(".{name}")),
+                (Some(from), Some(to)) => stranger(from, to, value).map(|rest| format!(".{name}{rest}")),
                 _ => None,
-            }
-        }),
+            })
+        }
         Value::List(elements) => match (from.get("items"), to.get("items")) {
-            (Some(from), Some(to)) => elements
-                .iter()
-                .find_map(|value| stranger(from, to, value))
-                .map(|rest| format!("[*]{rest}")),
+            (Some(from), Some(to)) => {
+                elements.iter().find_map(|value| stranger(from, to, value)).map(|rest| format!("[*]{rest}"))
+            }
             _ => None,
         },
         _ => None,

@@ -8,11 +8,7 @@ use crate::value::{Value, Way, difference};
 use pointsman_core::laws::Random;
 
 /// What the object is after somebody read it at the other version, edited it there and wrote it.
-fn edited_there(
-    trip: &Trip,
-    random: &mut Random,
-    object: &Value,
-) -> Result<Option<(Value, Value)>, String> {
+fn edited_there(trip: &Trip, random: &mut Random, object: &Value) -> Result<Option<(Value, Value)>, String> {
     let mut there = convert(object, trip.to)?;
     fill(trip.schema_to(), &mut there);
     let edit = edited(random, trip, trip.to, &there);
@@ -35,17 +31,15 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
         };
         seen.note("edited", true);
         seen.note("kept something", has_ours(&edit));
-        let home = comes_home(&back(trip), &edit).map_err(|error| {
-            format!("{error}\nedited: {}\nwas:    {}", edit.to_text(), there.to_text())
-        })?;
+        let home = comes_home(&back(trip), &edit)
+            .map_err(|error| format!("{error}\nedited: {}\nwas:    {}", edit.to_text(), there.to_text()))?;
         // And once more, with an edit at home.
         let mut home = home;
         fill(trip.schema_from(), &mut home);
         let second = edited(&mut random, trip, trip.from, &home);
         if second != home {
             seen.note("edited twice", true);
-            comes_home(trip, &second)
-                .map_err(|error| format!("second edit: {error}\n{}", second.to_text()))?;
+            comes_home(trip, &second).map_err(|error| format!("second edit: {error}\n{}", second.to_text()))?;
         }
         Ok(())
     });
@@ -107,19 +101,12 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
         let mut expected = object.clone();
         let mut home = convert(&edit, trip.from)?;
         // Fields that the edit did not touch, and that do not follow from what it touched, are as they were.
-        let changed: Vec<Way> = edit
-            .ways()
-            .into_iter()
-            .chain(there.ways())
-            .filter(|way| is_edited(&there, &edit, way))
-            .collect();
+        let changed: Vec<Way> =
+            edit.ways().into_iter().chain(there.ways()).filter(|way| is_edited(&there, &edit, way)).collect();
         let mut excluded = changed.clone();
         for touched in trip.touched {
             let follows = touched.older.len() == 4
-                || touched
-                    .of(!trip.down)
-                    .iter()
-                    .any(|way| changed.iter().any(|changed| overlaps(way, changed)));
+                || touched.of(!trip.down).iter().any(|way| changed.iter().any(|changed| overlaps(way, changed)));
             if follows {
                 excluded.extend(touched.of(trip.down).to_vec());
             }
@@ -135,8 +122,7 @@ fn an_edit_at_the_other_version_touches_nothing_else() {
                 object.take("status");
             }
         }
-        same("untouched", &expected, &home)
-            .map_err(|error| format!("{error}\nedited: {}", edit.to_text()))
+        same("untouched", &expected, &home).map_err(|error| format!("{error}\nedited: {}", edit.to_text()))
     });
     seen.at_least(60, "compared");
 }

@@ -21,8 +21,7 @@ fn every_kind_keeps_every_law() {
     let mut wrong = Vec::new();
     for kind in WEBHOOK.kinds() {
         for law in LAWS {
-            let known =
-                KNOWN.iter().any(|known| known.law == law.name && known.kind == kind.name());
+            let known = KNOWN.iter().any(|known| known.law == law.name && known.kind == kind.name());
             if !known && let Err(broken) = judged(kind, law.name, seed, (cases / 10).max(1)) {
                 wrong.push(format!("{}: {broken}", kind.name()));
             }

@@ -42,8 +42,7 @@ fn with_other_nothings(random: &mut Random, seen: &Seen, object: &Value) -> Valu
     let mut written = object.clone();
     let in_spec = |way: &Vec<Step>| way.len() > 1 && way[0] == Step::Name("spec".to_owned());
     for way in object.ways().into_iter().filter(in_spec) {
-        let nothing =
-            object.at(&way).is_some_and(|value| *value == Value::Null || value.is_empty());
+        let nothing = object.at(&way).is_some_and(|value| *value == Value::Null || value.is_empty());
         let in_object = matches!(way.last(), Some(Step::Name(_)));
         if seen.note("nothings", nothing && in_object) {
             match random.below(4) {
@@ -59,12 +58,7 @@ fn with_other_nothings(random: &mut Random, seen: &Seen, object: &Value) -> Valu
 }
 
 /// The object with other spellings of UUIDs, where the schema says that it is one.
-fn with_other_uuids(
-    random: &mut Random,
-    seen: &Seen,
-    spec: &serde_json::Value,
-    object: &Value,
-) -> Value {
+fn with_other_uuids(random: &mut Random, seen: &Seen, spec: &serde_json::Value, object: &Value) -> Value {
     let mut spelled = object.clone();
     let all = spec["properties"].as_object().unwrap().iter();
     for (name, _) in all.filter(|(_, inner)| inner["format"] == "uuid") {
@@ -72,11 +66,8 @@ fn with_other_uuids(
             continue;
         };
         let uuid = Uuid::try_parse(text).unwrap();
-        *text = if random.percent(50) {
-            uuid.simple().to_string().to_uppercase()
-        } else {
-            uuid.hyphenated().to_string()
-        };
+        *text =
+            if random.percent(50) { uuid.simple().to_string().to_uppercase() } else { uuid.hyphenated().to_string() };
         seen.note("UUIDs", true);
     }
     spelled
@@ -95,9 +86,8 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
         let spec = &trip.schema_from()["properties"]["spec"];
         for (name, inner) in spec["properties"].as_object().unwrap() {
             let path = format!("spec.{name}");
-            if inner.get("default").is_some_and(|default| {
-                object.field(&path) == Some(&super::schema::literal(default))
-            }) {
+            if inner.get("default").is_some_and(|default| object.field(&path) == Some(&super::schema::literal(default)))
+            {
                 seen.note("defaults", true);
                 unfilled.take(&path);
             }
@@ -151,8 +141,7 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
                 spec.take("owner.name");
             }
             fill(&trip.schema_from()["properties"]["spec"], &mut spec);
-            canonical(&trip.schema_from()["properties"]["spec"], &spec)
-                .unwrap_or_else(Value::object)
+            canonical(&trip.schema_from()["properties"]["spec"], &spec).unwrap_or_else(Value::object)
         };
         let moved = preimage(object)? != preimage(&edited)?;
         seen.note("moved", moved);
@@ -169,9 +158,7 @@ fn the_hash_sees_every_hashed_field_and_no_other() {
 fn canonical(schema: &serde_json::Value, value: &Value) -> Option<Value> {
     match value {
         Value::Object(members) => {
-            let inner = |name: &str| {
-                super::schema::property(schema, name).unwrap_or(&serde_json::Value::Null)
-            };
+            let inner = |name: &str| super::schema::property(schema, name).unwrap_or(&serde_json::Value::Null);
             let left: std::collections::BTreeMap<String, Value> = members
                 .iter()
                 .filter_map(|(name, value)| Some((name.clone(), canonical(inner(name), value)?)))
@@ -190,9 +177,9 @@ fn canonical(schema: &serde_json::Value, value: &Value) -> Option<Value> {
             };
             Some(Value::List(elements.iter().map(element).collect()))
         }
-        Value::Text(text) if schema["format"] == "uuid" => Some(Value::Text(
-            Uuid::try_parse(text).map_or_else(|_| text.clone(), |uuid| uuid.to_string()),
-        )),
+        Value::Text(text) if schema["format"] == "uuid" => {
+            Some(Value::Text(Uuid::try_parse(text).map_or_else(|_| text.clone(), |uuid| uuid.to_string())))
+        }
         other => Some(other.clone()),
     }
 }

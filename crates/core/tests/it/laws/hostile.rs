@@ -17,9 +17,7 @@ fn named(error: Option<ConvertError>) -> Result<(), String> {
 
 #[test]
 fn any_object_converts_or_fails_by_path() {
-    let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| match kinds::convert(
-        object, trip.to,
-    ) {
+    let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| match kinds::convert(object, trip.to) {
         Ok(there) => {
             seen.note("converted", true);
             let again = convert(object, trip.to)?;
@@ -42,19 +40,11 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
         Some(Value::Object(real)) if random.percent(60) => real.clone(),
         _ => Default::default(),
     };
-    let mut fields: Vec<String> = [
-        "spec",
-        "status",
-        "spec.nowhere",
-        ".",
-        "",
-        "metadata.annotations",
-        "metadata.annotations[*]",
-        "spec.zones",
-    ]
-    .iter()
-    .map(|field| (*field).to_owned())
-    .collect();
+    let mut fields: Vec<String> =
+        ["spec", "status", "spec.nowhere", ".", "", "metadata.annotations", "metadata.annotations[*]", "spec.zones"]
+            .iter()
+            .map(|field| (*field).to_owned())
+            .collect();
     for touched in trip.touched {
         let ways = touched.older.iter().chain(&touched.newer);
         fields.extend(ways.map(|way| crate::value::shown(way).replace('/', ".")));
@@ -101,8 +91,7 @@ fn forged_annotations_gain_nothing() {
         let mut there = convert(object, trip.to)?;
         let annotation = forged(&mut random, trip, ours(&there, trip.from).as_ref());
         let honest = without_ours(&there);
-        let mut annotations =
-            honest.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
+        let mut annotations = honest.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
         if let Value::Object(all) = &mut annotations {
             all.insert(format!("pointsman.dev/kept-{}", trip.from), annotation.clone());
         }
@@ -116,19 +105,15 @@ fn forged_annotations_gain_nothing() {
             Err(_) => Ok(()),
             Ok(mut home) => {
                 seen.note("converted", true);
-                seen.note(
-                    "believed",
-                    without_ours(&home) != without_ours(&convert(&honest, trip.from)?),
-                );
+                seen.note("believed", without_ours(&home) != without_ours(&convert(&honest, trip.from)?));
                 let fields = home.field("spec.nowhere").is_some();
                 fill(trip.schema_from(), &mut home);
                 match invalid(trip.schema_from(), &home, "") {
                     _ if fields => Err("gives back a field that nothing keeps".to_owned()),
                     Some(problem) if super::known::is_known_forgery(&problem) => Ok(()),
-                    Some(problem) if valid && !problem.ends_with("type: null") => Err(format!(
-                        "gives back what cannot be there: {problem}\nfrom: {}",
-                        there.to_text()
-                    )),
+                    Some(problem) if valid && !problem.ends_with("type: null") => {
+                        Err(format!("gives back what cannot be there: {problem}\nfrom: {}", there.to_text()))
+                    }
                     _ => Ok(()),
                 }
             }
@@ -141,30 +126,18 @@ fn forged_annotations_gain_nothing() {
 #[test]
 fn what_is_not_ours_is_carried_along() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, _| {
-        for foreign in [
-            "",
-            "x",
-            "{",
-            "[]",
-            "null",
-            "{}",
-            "{\"a\":1}",
-            "{\"nowhere\":{}}",
-            "{\"a\":{},\"a\":{}}",
-            "1e400",
-        ] {
+        for foreign in
+            ["", "x", "{", "[]", "null", "{}", "{\"a\":1}", "{\"nowhere\":{}}", "{\"a\":{},\"a\":{}}", "1e400"]
+        {
             let mut object = without_ours(object);
             let name = format!("pointsman.dev/kept-{}", trip.to);
-            let mut annotations =
-                object.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
+            let mut annotations = object.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
             if let Value::Object(all) = &mut annotations {
                 all.insert(name.clone(), text(foreign));
             }
             object.set("metadata.annotations", annotations);
             let there = convert(&object, trip.to)?;
-            if there.field("metadata.annotations").and_then(|all| all.get(&name))
-                != Some(&text(foreign))
-            {
+            if there.field("metadata.annotations").and_then(|all| all.get(&name)) != Some(&text(foreign)) {
                 return Err(format!("{foreign:?} is gone"));
             }
             // Where ours takes its place, it comes back.
@@ -183,9 +156,7 @@ fn what_is_not_ours_is_carried_along() {
 #[test]
 fn depth_size_and_duplicates_are_no_danger() {
     let object = |spec: &str| {
-        format!(
-            "{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Mailbox\",\"metadata\":{{}},\"spec\":{spec}}}"
-        )
+        format!("{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Mailbox\",\"metadata\":{{}},\"spec\":{spec}}}")
     };
     let deep = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
     for place in ["extra", "nowhere", "forward", "aliases", "old", "filters", "policy", "notes"] {
@@ -195,33 +166,20 @@ fn depth_size_and_duplicates_are_no_danger() {
                 let home = WEBHOOK.convert(&there.text, "v1").unwrap();
                 assert!(home.text.contains(&deep), "{place}");
             }
-            Err(error) => assert!(
-                error.path().starts_with("spec") || error.path() == "object",
-                "{place}: {error}"
-            ),
+            Err(error) => assert!(error.path().starts_with("spec") || error.path() == "object", "{place}: {error}"),
         }
     }
     let nested = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
     assert!(WEBHOOK.preimage(&object(&format!("{{\"extra\":{nested}}}"))).is_ok());
-    for twice in [
-        "{\"mail\":1,\"mail\":2}",
-        "{\"old\":{\"quota\":1,\"quota\":2}}",
-        "{\"filters\":[{\"id\":1,\"\\u0069d\":2}]}",
-    ] {
+    for twice in
+        ["{\"mail\":1,\"mail\":2}", "{\"old\":{\"quota\":1,\"quota\":2}}", "{\"filters\":[{\"id\":1,\"\\u0069d\":2}]}"]
+    {
         let error = WEBHOOK.convert(&object(twice), "v2").unwrap_err();
         assert!(error.reason().contains("twice") && error.path().starts_with("spec"), "{error}");
     }
-    for broken in [
-        "",
-        "{",
-        "[]",
-        "null",
-        "1",
-        "\"x\"",
-        "{}",
-        "{\"apiVersion\":1}",
-        "{\"apiVersion\":\"example.com/v1\"}",
-    ] {
+    for broken in
+        ["", "{", "[]", "null", "1", "\"x\"", "{}", "{\"apiVersion\":1}", "{\"apiVersion\":\"example.com/v1\"}"]
+    {
         let error = WEBHOOK.convert(broken, "v2").unwrap_err();
         assert!(!error.path().is_empty() && !error.reason().is_empty());
     }

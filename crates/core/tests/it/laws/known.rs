@@ -40,10 +40,7 @@ pub(super) const KNOWN_BY_CHANCE: [(&str, Manner, u64); 8] = [
 
 /// Laws that are broken by definitions in `tests/data/random-kinds`, each with a case that breaks it.
 pub(super) const KNOWN_CASES: [(&str, &[(&str, u64)]); 19] = [
-    (
-        "a-default-in-an-emptied-object",
-        &[("round-trip", 0), ("stored", 13), ("no-op-write", 13), ("edits-win", 0)],
-    ),
+    ("a-default-in-an-emptied-object", &[("round-trip", 0), ("stored", 13), ("no-op-write", 13), ("edits-win", 0)]),
     ("a-guard-that-changes-back", &[("stale", 39)]),
     ("a-holder-that-requires", &[("no-op-write", 9)]),
     ("a-key-beside-a-moved-object", &[("stale", 3)]),

@@ -70,8 +70,7 @@ fn trips() -> Vec<Trip> {
         for (i, older) in versions.iter().enumerate() {
             for newer in &versions[i + 1..] {
                 let neighbours = *newer == versions[i + 1];
-                let touched =
-                    if neighbours { kinds::touched(kind, older, newer) } else { Vec::new() };
+                let touched = if neighbours { kinds::touched(kind, older, newer) } else { Vec::new() };
                 let touched: &[Touched] = Vec::leak(touched);
                 for (from, to, down) in [(*older, *newer, false), (*newer, *older, true)] {
                     let source = Box::leak(Box::new(objects::source(kind, from)));
@@ -137,8 +136,7 @@ fn hold(
 ) -> Result<u64, String> {
     let first = number("POINTSMAN_SEED", 0);
     let cases = (number("POINTSMAN_CASES", 150) / share).max(50);
-    let judge = |value: &Value, seed: u64| match catch_unwind(AssertUnwindSafe(|| law(value, seed)))
-    {
+    let judge = |value: &Value, seed: u64| match catch_unwind(AssertUnwindSafe(|| law(value, seed))) {
         Ok(verdict) => verdict,
         Err(_) => Err("panics".to_owned()),
     };
@@ -149,20 +147,14 @@ fn hold(
         };
         let head = ["apiVersion", "kind"];
         let (small, message) = shrink(value, message, &head, &mut |value| judge(value, seed).err());
-        return Err(format!(
-            "{name}: {message}\nPOINTSMAN_SEED={seed} POINTSMAN_CASES=1\n{}",
-            small.to_text()
-        ));
+        return Err(format!("{name}: {message}\nPOINTSMAN_SEED={seed} POINTSMAN_CASES=1\n{}", small.to_text()));
     }
     Ok(cases)
 }
 
 /// What we keep on an object, for a version.
 fn ours(object: &Value, version: &str) -> Option<Value> {
-    let text = object
-        .field("metadata.annotations")?
-        .get(&format!("pointsman.dev/kept-{version}"))?
-        .as_str()?;
+    let text = object.field("metadata.annotations")?.get(&format!("pointsman.dev/kept-{version}"))?.as_str()?;
     Some(Value::parse(text))
 }
 

@@ -25,9 +25,8 @@ const SPELLINGS: [&str; 12] = [
 fn the_same_input_gives_the_same_bytes() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, seed| {
         let text = object.to_text();
-        let converted = |text: &str| {
-            WEBHOOK.convert(text, trip.to).map(|done| done.text).map_err(|error| error.to_string())
-        };
+        let converted =
+            |text: &str| WEBHOOK.convert(text, trip.to).map(|done| done.text).map_err(|error| error.to_string());
         let (once, twice) = (converted(&text)?, converted(&text)?);
         seen.note("compared", true);
         if once != twice {
@@ -69,13 +68,7 @@ fn numbers_come_out_as_they_went_in() {
             let there = convert(&object, to).unwrap();
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
-            assert_eq!(
-                home.field(&at),
-                object.field(&at),
-                "{}\n{}",
-                object.to_text(),
-                there.to_text()
-            );
+            assert_eq!(home.field(&at), object.field(&at), "{}\n{}", object.to_text(), there.to_text());
         }
     }
 }

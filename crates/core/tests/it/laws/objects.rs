@@ -22,15 +22,8 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         "11111111-1111-4111-8111-11111111111a",
         "1111111111114111811111111111111A",
     ];
-    let reasons = [
-        "Applying",
-        "ReadyToPromote",
-        "Promoting",
-        "Applied",
-        "WaitingForApproval",
-        "FailedDeploy",
-        "RolloutTimeout",
-    ];
+    let reasons =
+        ["Applying", "ReadyToPromote", "Promoting", "Applied", "WaitingForApproval", "FailedDeploy", "RolloutTimeout"];
     let all = [
         ("reason", words(&reasons)),
         ("forcePromote", words(&uuids)),
@@ -78,11 +71,6 @@ pub(super) fn hostile(trip: &Trip, seed: u64) -> Value {
 }
 
 /// Changes something visible at a version, so that the object stays one that the API server takes.
-pub(super) fn edited(
-    random: &mut Random,
-    trip: &Trip,
-    version: &'static str,
-    object: &Value,
-) -> Value {
+pub(super) fn edited(random: &mut Random, trip: &Trip, version: &'static str, object: &Value) -> Value {
     laws::edited(&source(trip.kind, version), random, object).unwrap_or_else(|| object.clone())
 }

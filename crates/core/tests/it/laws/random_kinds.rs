@@ -35,11 +35,7 @@ fn most_sensible_kinds_are_accepted() {
     let kinds = seeds().count();
     let accepted = kinds - wrong.len();
     println!("{accepted} of {kinds} are accepted");
-    assert!(
-        accepted * 100 > kinds * 60,
-        "{accepted} of {kinds} are accepted:\n{}",
-        wrong.join("\n")
-    );
+    assert!(accepted * 100 > kinds * 60, "{accepted} of {kinds} are accepted:\n{}", wrong.join("\n"));
 }
 
 /// The smallest draft that breaks a law by the same operation, as files, and how it breaks it.
@@ -62,18 +58,14 @@ fn shown(draft: Draft, broken: &Broken) -> String {
 fn accepted_kinds_keep_the_laws() {
     let mut wrong = Vec::new();
     let mut judgements = 0;
-    for (seed, manner) in
-        seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)])
-    {
+    for (seed, manner) in seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)]) {
         let draft = Draft::random(seed, manner);
         let known = |law: &str| KNOWN_BY_CHANCE.iter().any(|(known, _, _)| *known == law);
         for law in LAWS.iter().filter(|law| !known(law.name)) {
             let Ok(kind) = draft.load() else { break };
             match judged(kind, law.name, seed, 2) {
                 Ok(report) => judgements += report.cases.values().sum::<u64>(),
-                Err(broken) => {
-                    wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken)))
-                }
+                Err(broken) => wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken))),
             }
         }
         assert!(wrong.len() < 3, "{}", wrong.join("\n\n"));
@@ -102,8 +94,7 @@ fn cases() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/random-kinds");
     let files = std::fs::read_dir(folder).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> =
-        names.filter_map(|name| Some(name.strip_suffix(".crd.yaml")?.to_owned())).collect();
+    let mut names: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".crd.yaml")?.to_owned())).collect();
     names.sort();
     names
 }
@@ -132,9 +123,7 @@ fn cases_are_refused_or_keep_the_laws() {
             };
             match (judged(kind, law.name, seed, cases), known) {
                 (Ok(_), Some(_)) => {
-                    let shows = |seed| {
-                        load(&case).is_ok_and(|kind| judged(kind, law.name, seed, 1).is_err())
-                    };
+                    let shows = |seed| load(&case).is_ok_and(|kind| judged(kind, law.name, seed, 1).is_err());
                     wrong.push(format!("{case}, {}: {}", law.name, moved_on(shows)));
                 }
                 (Err(broken), None) => wrong.push(format!("{case}: {broken}")),

@@ -41,15 +41,9 @@ fn answers_hold_the_objects_that_were_sent() {
     for seed in 0..number("POINTSMAN_CASES", 300).max(200) {
         let mut random = Random::new(seed ^ 0x12E1);
         let to = random.pick(&trips).unwrap().to;
-        let desired = trips
-            .iter()
-            .filter(|trip| trip.to == to && trip.kind.group() == "example.com")
-            .collect::<Vec<_>>();
-        let desired = if desired.is_empty() {
-            trips.iter().filter(|trip| trip.to == to).collect()
-        } else {
-            desired
-        };
+        let desired =
+            trips.iter().filter(|trip| trip.to == to && trip.kind.group() == "example.com").collect::<Vec<_>>();
+        let desired = if desired.is_empty() { trips.iter().filter(|trip| trip.to == to).collect() } else { desired };
         let count = 1 + random.below(if seed % 10 == 0 { 50 } else { 5 });
         let sent = objects(&mut random, &desired, seed, count);
         bare += sent.iter().filter(|object| object.field("metadata.name").is_none()).count();
@@ -65,37 +59,23 @@ fn answers_hold_the_objects_that_were_sent() {
         let body = String::from_utf8(reply.body).unwrap().replace("1E400", "14");
         let answered = accepted_by_apiserver(&readable(&review), body.as_bytes())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        mixed += u64::from(
-            sent.iter().any(|object| object.get("apiVersion") != sent[0].get("apiVersion")),
-        );
+        mixed += u64::from(sent.iter().any(|object| object.get("apiVersion") != sent[0].get("apiVersion")));
         for (sent, answered) in sent.iter().zip(answered) {
             converted += 1;
             let alone = Value::parse(&convert(sent, to).unwrap().to_text().replace("1E400", "14"));
             let answered = Value::parse(&answered.to_string());
             for name in ["labels", "annotations"] {
                 let field = format!("metadata.{name}");
-                let kept = |object: &Value| {
-                    object
-                        .field(&field)
-                        .cloned()
-                        .filter(|map| !map.is_empty() && *map != Value::Null)
-                };
+                let kept =
+                    |object: &Value| object.field(&field).cloned().filter(|map| !map.is_empty() && *map != Value::Null);
                 assert_eq!(kept(&alone), kept(&answered), "seed {seed}");
             }
-            labelled += u64::from(
-                sent.field("metadata.name").is_none() && sent.field("metadata.labels").is_some(),
-            );
+            labelled += u64::from(sent.field("metadata.name").is_none() && sent.field("metadata.labels").is_some());
             same("kind", alone.get("kind").unwrap(), answered.get("kind").unwrap()).unwrap();
         }
-        assert_eq!(
-            reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(),
-            count as u64
-        );
+        assert_eq!(reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(), count as u64);
     }
-    assert!(
-        mixed > 50 && converted > 500 && bare > 5 && labelled > 0,
-        "{mixed} {converted} {bare} {labelled}"
-    );
+    assert!(mixed > 50 && converted > 500 && bare > 5 && labelled > 0, "{mixed} {converted} {bare} {labelled}");
 }
 
 #[test]
@@ -106,8 +86,7 @@ fn a_failing_object_is_named_and_nothing_is_answered_for_the_others() {
     let objects = [good, bad, good].map(Value::parse).to_vec();
     let text = review(&mut random, "example.com/v2", objects).to_text();
     let reply = WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).unwrap();
-    let refused =
-        accepted_by_apiserver(&serde_json::from_str(&text).unwrap(), &reply.body).unwrap_err();
+    let refused = accepted_by_apiserver(&serde_json::from_str(&text).unwrap(), &reply.body).unwrap_err();
     for part in ["1 of 3", "n/b", "object 1", "spec", "must be an object"] {
         assert!(refused.contains(part), "{refused}");
     }

@@ -12,10 +12,7 @@ fn objects_born_in_the_newest_version_stay_clean_there() {
             seen.note("clean", true);
             let home = convert(&convert(object, trip.to)?, trip.from)?;
             if has_ours(&home) {
-                return Err(format!(
-                    "leaves {:?}",
-                    ours(&home, trip.to).map(|entries| entries.to_text())
-                ));
+                return Err(format!("leaves {:?}", ours(&home, trip.to).map(|entries| entries.to_text())));
             }
         }
         Ok(())
@@ -83,9 +80,8 @@ fn too_much_to_keep_is_marked_for_readers_and_not_written_back() {
 #[test]
 fn big_objects_take_time_in_proportion() {
     let measure = |count: usize| {
-        let mut object = Value::parse(
-            r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{},"spec":{"image":"i"}}"#,
-        );
+        let mut object =
+            Value::parse(r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{},"spec":{"image":"i"}}"#);
         let item = |index: usize, named: bool| {
             let mut item = Value::parse(r#"{"comment":"c","debug":true,"weight":"1"}"#);
             if named {
@@ -94,13 +90,8 @@ fn big_objects_take_time_in_proportion() {
             item
         };
         object.set("spec.routes", Value::List((0..count).map(|index| item(index, true)).collect()));
-        object.set(
-            "spec.rules",
-            Value::List((0..count).map(|index| item(index % 7, false)).collect()),
-        );
-        let zone = |index: usize| {
-            (format!("z{index}"), Value::parse(r#"{"region":"r","tags":["1","2"]}"#))
-        };
+        object.set("spec.rules", Value::List((0..count).map(|index| item(index % 7, false)).collect()));
+        let zone = |index: usize| (format!("z{index}"), Value::parse(r#"{"region":"r","tags":["1","2"]}"#));
         object.set("spec.zones", Value::Object((0..count).map(zone).collect()));
         object.set("spec.note", text(&"\\\"n".repeat(count * 10)));
         let sent = object.to_text();

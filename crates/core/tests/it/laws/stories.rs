@@ -25,9 +25,7 @@ pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
     for field in [COMPLETED, REQUESTED] {
         object.take(field);
     }
-    let condition = Value::Object(
-        [("reason".to_owned(), text(reason)), ("type".to_owned(), text("UpToDate"))].into(),
-    );
+    let condition = Value::Object([("reason".to_owned(), text(reason)), ("type".to_owned(), text("UpToDate"))].into());
     object.set("status.conditions", Value::List(vec![condition]));
     object
 }
@@ -68,9 +66,7 @@ pub(super) fn hashes(object: &Value) -> (String, String) {
 
 /// Whether an old controller, or a script, finds the request completed.
 pub(super) fn says_done(object: &Value) -> bool {
-    let uuid = |field: &str| {
-        object.field(field).and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok())
-    };
+    let uuid = |field: &str| object.field(field).and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok());
     uuid(REQUEST).is_some() && uuid(REQUEST) == uuid(DONE)
 }
 
@@ -78,24 +74,14 @@ pub(super) fn says_done(object: &Value) -> bool {
 fn the_first_migration_says_what_the_requests_say() {
     for (what, object, completed, requested) in [
         ("settled", older(FIRST, FIRST, "Applied"), "H", "H"),
-        (
-            "in another spelling",
-            older(FIRST, "1111111111114111811111111111111A", "Applied"),
-            "H",
-            "H",
-        ),
+        ("in another spelling", older(FIRST, "1111111111114111811111111111111A", "Applied"), "H", "H"),
         ("upper-case", older(&FIRST.to_uppercase(), FIRST, "Applied"), "H", "H"),
         ("rolling out", older(SECOND, FIRST, "Applying"), "-", "H"),
         ("ready", older(SECOND, FIRST, "ReadyToPromote"), "-", "H"),
         ("promoting", older(SECOND, FIRST, "Promoting"), "-", "-"),
         ("promoting what is done", older(FIRST, FIRST, "Promoting"), "-", "-"),
         ("nothing was ever asked for", older(NIL, NIL, "Applied"), "-", "H"),
-        (
-            "nil without hyphens",
-            older(NIL, "00000000000000000000000000000000", "Applied"),
-            "-",
-            "H",
-        ),
+        ("nil without hyphens", older(NIL, "00000000000000000000000000000000", "Applied"), "-", "H"),
         ("staged", older(FIRST, FIRST, "WaitingForApproval"), "H", "H"),
         ("timed out", older(FIRST, FIRST, "RolloutTimeout"), "H", "H"),
     ] {
@@ -112,9 +98,7 @@ fn the_first_migration_says_what_the_requests_say() {
 
 #[test]
 fn a_staged_change_that_is_taken_as_completed_is_told() {
-    let staged = |reason: &str| {
-        WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2").unwrap().staged
-    };
+    let staged = |reason: &str| WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2").unwrap().staged;
     assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
     assert!(!staged("Applied") && !staged("Promoting"));
 }
@@ -178,11 +162,8 @@ fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
 
 #[test]
 fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
-    for object in [
-        older(FIRST, FIRST, "Applied"),
-        older(SECOND, FIRST, "Applying"),
-        older(SECOND, FIRST, "Promoting"),
-    ] {
+    for object in [older(FIRST, FIRST, "Applied"), older(SECOND, FIRST, "Applying"), older(SECOND, FIRST, "Promoting")]
+    {
         let before = stored(&object);
         let mut home = down(&before);
         home.set("status.activeGeneration", Value::Number("77".to_owned()));

@@ -1,8 +1,8 @@
 //! The same stories where somebody writes less than was read: old controllers, replaced manifests, other fields.
 
 use super::stories::{
-    COMPLETED, DONE, FIRST, REQUEST, REQUESTED, SECOND, derived, down, fixture, hash, hashes,
-    older, says_done, stored, up,
+    COMPLETED, DONE, FIRST, REQUEST, REQUESTED, SECOND, derived, down, fixture, hash, hashes, older, says_done, stored,
+    up,
 };
 use crate::value::text;
 
@@ -29,11 +29,7 @@ fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
 fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
     let newer = stored(&older(FIRST, FIRST, "Applied"));
     let home = super::without_ours(&down(&newer));
-    assert_eq!(
-        hashes(&stored(&home)),
-        ("H".to_owned(), "H".to_owned()),
-        "values that are there count"
-    );
+    assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()), "values that are there count");
     // The API server copies the status of the stored object into a replaced one.
     let mut replaced = older(SECOND, FIRST, "Applied");
     replaced.set("spec.environmentdImageRef", text("materialize/environmentd:v99.0.0"));

@@ -1,8 +1,7 @@
 //! Certificates made for a test.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd,
 };
 use rustls::pki_types::CertificateDer;
 
@@ -47,8 +46,7 @@ impl Authority {
 
     /// Whatever `change` makes of a certificate for the server.
     pub(crate) fn issue_as(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
-        let mut params =
-            CertificateParams::new(["localhost", "127.0.0.1"].map(str::to_owned)).unwrap();
+        let mut params = CertificateParams::new(["localhost", "127.0.0.1"].map(str::to_owned)).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.not_after = date_time_ymd(2099, 1, 1);
         change(&mut params);

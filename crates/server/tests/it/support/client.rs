@@ -39,14 +39,7 @@ pub(crate) struct Dial {
 impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
-        Self {
-            addr,
-            trust: authority.der.clone(),
-            alpn: vec!["http/1.1"],
-            pair: None,
-            versions,
-            window: None,
-        }
+        Self { addr, trust: authority.der.clone(), alpn: vec!["http/1.1"], pair: None, versions, window: None }
     }
 
     pub(crate) fn http2(mut self) -> Self {
@@ -134,11 +127,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// Posts a JSON body.
-    pub(crate) async fn post(
-        &mut self,
-        path: &str,
-        body: impl Into<Bytes>,
-    ) -> hyper::Result<Answer> {
+    pub(crate) async fn post(&mut self, path: &str, body: impl Into<Bytes>) -> hyper::Result<Answer> {
         self.send(self.request(Method::POST, path, body)).await
     }
 
@@ -166,18 +155,14 @@ impl Client {
             Sender::Http2(_) => format!("https://localhost{path}"),
         };
         let body = Full::new(body.into()).boxed();
-        let mut request =
-            Request::builder().method(method).uri(uri).header(CONTENT_TYPE, "application/json");
+        let mut request = Request::builder().method(method).uri(uri).header(CONTENT_TYPE, "application/json");
         if matches!(self.sender, Sender::Http1(_)) {
             request = request.header(HOST, "localhost");
         }
         request.body(body).unwrap()
     }
 
-    pub(crate) async fn send(
-        &mut self,
-        request: Request<BoxBody<Bytes, Infallible>>,
-    ) -> hyper::Result<Answer> {
+    pub(crate) async fn send(&mut self, request: Request<BoxBody<Bytes, Infallible>>) -> hyper::Result<Answer> {
         let response = match &mut self.sender {
             Sender::Http1(sender) => {
                 sender.ready().await?;
@@ -187,19 +172,12 @@ impl Client {
         };
         let (head, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Answer {
-            status: head.status.as_u16(),
-            version: head.version,
-            headers: head.headers,
-            body,
-        })
+        Ok(Answer { status: head.status.as_u16(), version: head.version, headers: head.headers, body })
     }
 
     /// A second handle on the same HTTP/2 connection.
     pub(crate) fn stream(&self) -> Self {
-        let Sender::Http2(sender) = &self.sender else {
-            panic!("HTTP/1.1 has one request at a time")
-        };
+        let Sender::Http2(sender) = &self.sender else { panic!("HTTP/1.1 has one request at a time") };
         Self { sender: Sender::Http2(sender.clone()), served: self.served.clone() }
     }
 }
@@ -211,10 +189,7 @@ impl Body for Chunks {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.0.pop_front().map(|chunk| Ok(Frame::data(chunk))))
     }
 }
@@ -226,10 +201,7 @@ impl Body for Announced {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Pending
     }
 
@@ -277,7 +249,6 @@ pub(crate) async fn get(addr: SocketAddr, path: &str) -> hyper::Result<Answer> {
     let stream = TcpStream::connect(addr).await.unwrap();
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    let mut client =
-        Client { sender: Sender::Http1(sender), served: CertificateDer::from(Vec::new()) };
+    let mut client = Client { sender: Sender::Http1(sender), served: CertificateDer::from(Vec::new()) };
     client.send(client.request(Method::GET, path, Bytes::new())).await
 }

@@ -41,10 +41,7 @@ impl Gate {
 
     /// Waits until `count` decisions have begun.
     pub(crate) async fn entered(&self, count: usize) {
-        eventually("a decision began", || async {
-            (self.0.0.lock().unwrap().entered >= count).then_some(())
-        })
-        .await;
+        eventually("a decision began", || async { (self.0.0.lock().unwrap().entered >= count).then_some(()) }).await;
     }
 
     pub(crate) fn open(&self) {

@@ -67,10 +67,7 @@ impl TestServer {
 
     /// How it ended; fails if it does not.
     pub(crate) async fn ended(self) -> Result<(), ServeError> {
-        tokio::time::timeout(Duration::from_secs(10), self.task)
-            .await
-            .expect("the server goes on")
-            .unwrap()
+        tokio::time::timeout(Duration::from_secs(10), self.task).await.expect("the server goes on").unwrap()
     }
 
     pub(crate) async fn admin(&self, path: &str) -> Answer {

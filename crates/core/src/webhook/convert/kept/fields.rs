@@ -47,22 +47,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Keeps the values at an operation's places, with what they became.
-    pub(crate) fn keep(
-        &mut self,
-        id: &str,
-        value: &[Option<Json<'a>>],
-        became: &[Option<Json<'a>>],
-    ) {
+    pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
         self.insert(id, Entry::Value { value: write(value), became: write(became) });
     }
 
     /// The values at so many places of an operation, if what they became is untouched.
-    pub(crate) fn value<'b>(
-        &self,
-        id: &str,
-        places: usize,
-        now: &[Option<Json<'_>>],
-    ) -> Option<Fragment<'b>> {
+    pub(crate) fn value<'b>(&self, id: &str, places: usize, now: &[Option<Json<'_>>]) -> Option<Fragment<'b>> {
         let Entry::Value { value, became } = self.0.get(id)? else { return None };
         let became = read(became.as_ref(), now.len())?;
         same(&became, now).then(|| read(value.as_ref(), places))?

@@ -138,11 +138,7 @@ fn by_content<'i, 'a>(
 }
 
 /// Finds items whose key stands once on both sides.
-fn by_key<'i, 'a>(
-    open: &mut Vec<&'i Item<'a>>,
-    now: &[(Option<String>, String)],
-    found: &mut [Option<&'i Json<'a>>],
-) {
+fn by_key<'i, 'a>(open: &mut Vec<&'i Item<'a>>, now: &[(Option<String>, String)], found: &mut [Option<&'i Json<'a>>]) {
     let mut kept: HashMap<&str, usize> = HashMap::new();
     for key in open.iter().filter_map(|item| item.key.as_deref()) {
         *kept.entry(key).or_default() += 1;

@@ -60,8 +60,8 @@ impl<'a> Notes<'a> {
 
     /// Whether the status is known not to have had the hash at a path.
     pub(crate) fn notes_absence_of(&self, path: &str) -> bool {
-        self.absent_hashes.as_ref().is_some_and(|absent| {
-            absent.elements().iter().any(|id| id.as_str().as_deref() == Some(path))
-        })
+        self.absent_hashes
+            .as_ref()
+            .is_some_and(|absent| absent.elements().iter().any(|id| id.as_str().as_deref() == Some(path)))
     }
 }

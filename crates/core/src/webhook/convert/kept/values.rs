@@ -24,9 +24,9 @@ pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
     match values {
         [one] => one.clone(),
         several if several.iter().all(Option::is_none) => None,
-        several => Some(Json::Array(
-            several.iter().map(|value| Json::Array(value.iter().cloned().collect())).collect(),
-        )),
+        several => {
+            Some(Json::Array(several.iter().map(|value| Json::Array(value.iter().cloned().collect())).collect()))
+        }
     }
 }
 

@@ -25,18 +25,11 @@ pub(crate) fn down<'a>(
         requested = Some(derived);
     }
     let completed_hash = get(root, &status.fields.hashes.completed)?;
-    let kept_completed =
-        kept_request(status, root, done, std::slice::from_ref(&completed_hash), kept);
+    let kept_completed = kept_request(status, root, done, std::slice::from_ref(&completed_hash), kept);
     let completed = match status.calculated_for_status(root) {
         Some(hash) => {
-            let completed = completed_request(
-                hash,
-                requested.as_ref(),
-                completed_hash.as_ref(),
-                kept_completed,
-                kept,
-                to_keep,
-            );
+            let completed =
+                completed_request(hash, requested.as_ref(), completed_hash.as_ref(), kept_completed, kept, to_keep);
             note_absent_hashes(status, root, to_keep)?;
             for place in [&status.fields.hashes.completed, &status.fields.hashes.requested] {
                 give_null_back(root, place, kept, to_keep)?;
@@ -47,9 +40,7 @@ pub(crate) fn down<'a>(
     };
     let notes = &to_keep.rollout;
     let given_back = [notes.request.is_none(), notes.completed.is_none()];
-    for ((place, value), given_back) in
-        [(request, requested), (done, completed)].into_iter().zip(given_back)
-    {
+    for ((place, value), given_back) in [(request, requested), (done, completed)].into_iter().zip(given_back) {
         if let Some(value) = &value {
             trace.record(|| Some(change(place, value, given_back)));
         }

@@ -19,18 +19,11 @@ struct Field<'s> {
 
 impl<'s> Traced<'s> {
     /// Looks at an object of the older version.
-    pub(crate) fn before(
-        root: &mut Json<'_>,
-        status: &'s RolloutStatus,
-    ) -> Result<Self, ConvertError> {
+    pub(crate) fn before(root: &mut Json<'_>, status: &'s RolloutStatus) -> Result<Self, ConvertError> {
         let (requests, hashes) = (&status.requests, &status.hashes);
         let mut pairs = Vec::new();
-        for (request, hash) in
-            [(&requests.requested, &hashes.requested), (&requests.completed, &hashes.completed)]
-        {
-            let field = |root: &mut Json<'_>, place: &'s Place| {
-                read(root, place).map(|value| Field { place, value })
-            };
+        for (request, hash) in [(&requests.requested, &hashes.requested), (&requests.completed, &hashes.completed)] {
+            let field = |root: &mut Json<'_>, place: &'s Place| read(root, place).map(|value| Field { place, value });
             pairs.push((field(root, request)?, field(root, hash)?));
         }
         Ok(Self { pairs })

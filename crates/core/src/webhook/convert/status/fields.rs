@@ -25,9 +25,8 @@ impl StatusConversion<'_> {
             Some(conditions) => conditions.elements(),
             None => Vec::new(),
         };
-        let reason = |condition: &Json<'_>| {
-            condition.get("reason").and_then(|reason| reason.as_str().map(|r| r.into_owned()))
-        };
+        let reason =
+            |condition: &Json<'_>| condition.get("reason").and_then(|reason| reason.as_str().map(|r| r.into_owned()));
         Ok(conditions.iter().filter_map(reason).collect())
     }
 }
@@ -36,18 +35,11 @@ pub(super) fn is_hash(value: Option<&Json<'_>>, hash: &str) -> bool {
     value.is_some_and(|value| value.as_str().is_some_and(|value| value == hash))
 }
 
-pub(super) fn get<'a>(
-    root: &mut Json<'a>,
-    place: &Place,
-) -> Result<Option<Json<'a>>, ConvertError> {
+pub(super) fn get<'a>(root: &mut Json<'a>, place: &Place) -> Result<Option<Json<'a>>, ConvertError> {
     Ok(tree::get(root, "", &place.path)?.cloned())
 }
 
-pub(super) fn set<'a>(
-    root: &mut Json<'a>,
-    place: &Place,
-    value: Option<Json<'a>>,
-) -> Result<(), ConvertError> {
+pub(super) fn set<'a>(root: &mut Json<'a>, place: &Place, value: Option<Json<'a>>) -> Result<(), ConvertError> {
     match value {
         Some(value) => tree::put(root, &place.path, value),
         None => tree::take(root, "", &place.path).map(drop),

@@ -25,10 +25,7 @@ pub(super) fn standing_for<'a>(hash: &str) -> Json<'a> {
 }
 
 /// A request that is not completed: it stands for the hash that is, so that it stays the same until that changes.
-pub(super) fn other_than<'a>(
-    requested: Option<&Json<'_>>,
-    completed_hash: Option<&Json<'_>>,
-) -> Json<'a> {
+pub(super) fn other_than<'a>(requested: Option<&Json<'_>>, completed_hash: Option<&Json<'_>>) -> Json<'a> {
     // An object that completed nothing has the request that stands for the empty string.
     let completed = standing_for(&completed_hash.and_then(Json::as_str).unwrap_or_default());
     match requested {
