@@ -33,7 +33,7 @@ PYTHON
 }
 
 laws() {
-    cargo test --quiet -p pointsman-core --test it -- laws fixtures captures >"$scratch/log" 2>&1
+    cargo test --quiet -p pointsman-core --test it -- laws fixtures captures edges kept:: >"$scratch/log" 2>&1
 }
 
 if ! cargo test --quiet --no-run -p pointsman-core --test it >"$scratch/log" 2>&1 || ! laws; then
