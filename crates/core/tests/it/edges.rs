@@ -197,6 +197,20 @@ fn an_item_that_is_edited_in_place_keeps_the_rest() {
 }
 
 #[test]
+fn an_item_that_looks_like_another_one_keeps_what_is_its_own() {
+    let item = |fields: &str| {
+        format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
+    };
+    let thing =
+        thing(&item(", comment: {type: string}"), &item(""), "- each: {in: spec.rules, operations: [{drop: comment}]}");
+    let rules = json!([{"path": "/1", "comment": "one"}, {"path": "/2"}, {"path": "/1"}]);
+    let mut there = thing.comes_home("v1", json!({"rules": rules}));
+    there["spec"]["rules"][0]["path"] = json!("/9");
+    let expected = json!([{"path": "/9", "comment": "one"}, {"path": "/2"}, {"path": "/1"}]);
+    assert_eq!(thing.convert(&there)["spec"]["rules"], expected);
+}
+
+#[test]
 fn items_become_objects_and_scalars_again() {
     let objects =
         "{pools: {type: array, items: {type: object, properties: {name: {type: string}, weight: {type: integer}}}}}";

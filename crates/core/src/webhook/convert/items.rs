@@ -85,13 +85,19 @@ fn convert_list<'a>(
     }
     converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), Fields::default())));
     to_keep.count = converted.len();
-    for (index, (item, fields)) in converted.into_iter().enumerate() {
-        if !fields.is_empty() {
-            let (key, content) = (key(&item, keys.of(to)), Some(content(&item)));
-            to_keep.items.push(Item { index, key, content, entries: fields.into_json() });
+    if converted.iter().any(|(_, fields)| !fields.is_empty()) {
+        let contents: Vec<String> = converted.iter().map(|(item, _)| content(item)).collect();
+        let keeping = converted.iter().zip(&contents).filter(|((_, fields), _)| !fields.is_empty());
+        let alike: HashSet<String> = keeping.map(|(_, content)| content.clone()).collect();
+        for (index, ((item, fields), content)) in converted.iter_mut().zip(contents).enumerate() {
+            // An item that keeps nothing is noted only where another one looks like it, which would be taken for it.
+            if alike.contains(&content) {
+                let entries = std::mem::take(fields).into_json();
+                to_keep.items.push(Item { index, key: key(item, keys.of(to)), content: Some(content), entries });
+            }
         }
-        elements.push(item);
     }
+    elements.extend(converted.into_iter().map(|(item, _)| item));
     Ok(to_keep)
 }
 
