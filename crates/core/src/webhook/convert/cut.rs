@@ -18,34 +18,24 @@ use crate::json::{Duplicate, Json};
 /// What is at the slots of one side; `None` is absence.
 pub(super) type Slots<'a> = Vec<Option<Json<'a>>>;
 
-/// What a holder was when the object was cut.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Presence {
-    Absent,
-    Null,
-    Object,
-}
-
 /// An object with its cut values taken out.
 pub(super) struct Taken<'a> {
     /// One for each cut of the frontier.
     pub(super) values: Slots<'a>,
-    /// One for each holder.
-    pub(super) holders: Vec<Presence>,
+    /// Which holders were objects.
+    holders: Vec<bool>,
 }
 
 impl Taken<'_> {
     pub(super) fn is_object(&self, holder: usize) -> bool {
-        self.holders.get(holder) == Some(&Presence::Object)
+        self.holders.get(holder).copied().unwrap_or_default()
     }
 }
 
 /// Takes the values at the cuts out of an object.
 pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<Taken<'a>, ConvertError> {
-    let mut taken = Taken {
-        values: frontier.cuts.iter().map(|_| None).collect(),
-        holders: vec![Presence::Absent; frontier.holders.len()],
-    };
+    let mut taken =
+        Taken { values: frontier.cuts.iter().map(|_| None).collect(), holders: vec![false; frontier.holders.len()] };
     take_branch(&frontier.root, root, &mut taken, prefix)?;
     Ok(taken)
 }
@@ -66,23 +56,23 @@ fn take_branch<'a>(
         Branch::Holder(holder) => holder,
     };
     let null = json.is_null();
-    let presence = match json.open() {
+    let is_object = match json.open() {
         Ok(Some(members)) => {
             for (name, member) in members.iter_mut() {
                 if let Some((_, branch)) = holder.branch(name) {
                     take_branch(branch, member, taken, prefix)?;
                 }
             }
-            Presence::Object
+            true
         }
-        Ok(None) if null => Presence::Null,
+        Ok(None) if null => false,
         Ok(None) => return Err(must_be_an_object(prefix, holder, json)),
         Err(twice) => {
             return Err(ConvertError::named_twice(&place(prefix, holder), twice));
         }
     };
     if let Some(slot) = taken.holders.get_mut(holder.index) {
-        *slot = presence;
+        *slot = is_object;
     }
     Ok(())
 }
@@ -116,13 +106,13 @@ impl<'a> Found<'a> {
         Self { values: vec![None; slots], held: vec![false; slots] }
     }
 
-    /// Takes a cut value apart: what is at slots goes there, the remainder is returned.
+    /// Takes a cut value apart: what is at slots goes there, the remainder is returned. `at` names the cut in messages.
     pub(super) fn split(
         &mut self,
         part: &Part,
         value: Option<Json<'a>>,
         held: bool,
-        at: &str,
+        at: &dyn Fn() -> String,
     ) -> Result<Option<Json<'a>>, ConvertError> {
         match part {
             Part::Unknown => Ok(value),
@@ -138,14 +128,13 @@ impl<'a> Found<'a> {
             Part::Object(parts) => {
                 let Some(mut value) = value else { return Ok(None) };
                 let opened = value.open();
-                let twice = |twice: Duplicate| ConvertError::named_twice(at, twice);
+                let twice = |twice: Duplicate| ConvertError::named_twice(&at(), twice);
                 let Some(members) = opened.map_err(twice)? else {
-                    return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(at, &value)) };
+                    return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(&at(), &value)) };
                 };
                 for (name, part) in parts {
                     let inner = members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
-                    let at = join(at, name);
-                    if let Some(rest) = self.split(part, inner, true, &at)? {
+                    if let Some(rest) = self.split(part, inner, true, &|| join(&at(), name))? {
                         members.set(name, rest);
                     }
                 }

@@ -70,8 +70,12 @@ impl<'a> Put<'_, 'a, '_> {
     fn needs(&self, branch: &Branch) -> bool {
         match branch {
             Branch::Cut(cut) => is_some(self.values, *cut),
-            Branch::Holder(holder) => holder.branches.iter().any(|(_, branch)| self.needs(branch)),
+            Branch::Holder(holder) => self.needs_any(holder),
         }
+    }
+
+    fn needs_any(&self, holder: &Holder) -> bool {
+        holder.branches.iter().any(|(_, branch)| self.needs(branch))
     }
 
     /// Whether a holder goes when it is emptied.
@@ -89,9 +93,8 @@ impl<'a> Put<'_, 'a, '_> {
 
     /// Returns whether the holder is empty afterwards.
     fn holder(&mut self, holder: &Holder, json: &mut Json<'a>) -> Result<bool, ConvertError> {
-        let needed = || holder.branches.iter().any(|(_, branch)| self.needs(branch));
         if !json.is_object() {
-            if !needed() {
+            if !self.needs_any(holder) {
                 return Ok(false);
             }
             if !json.is_null() {
@@ -108,7 +111,7 @@ impl<'a> Put<'_, 'a, '_> {
     fn fill_holder(&mut self, holder: &Holder, json: &mut Json<'a>) -> Result<bool, ConvertError> {
         let Ok(Some(members)) = json.open() else { return Ok(false) };
         let empty = members.is_empty() && !marked(&self.marks.cut, holder);
-        if empty && !self.stays_at_home(holder) && holder.branches.iter().any(|(_, b)| self.needs(b)) {
+        if empty && !self.stays_at_home(holder) && self.needs_any(holder) {
             self.to_keep.note_was(&holder.id, Was::Empty);
         }
         let mut seen = vec![false; holder.branches.len()];

@@ -1,9 +1,9 @@
 //! The operations of a step on one object: the root's, or an item's inside a list.
 //!
-//! The object is cut along the [frontier](crate::definition::frontier) ([`cut`](super::cut)), the values at the cuts are taken apart into the
-//! operations' places and remainders, mapped, and put together again on the other side. What would not come back by
-//! itself is kept: of an operation the values that mapping back does not give, of an object that only one version has the
-//! remainder that no operation names.
+//! The object is cut along the [frontier](crate::definition::frontier) ([`cut`](super::cut)), the values at the cuts are
+//! taken apart into the operations' places and remainders, mapped, and put together again on the other side. What would
+//! not come back by itself is kept: of an operation the values that mapping back does not give, of an object that only one
+//! version has the remainder that no operation names.
 //!
 //! With `drop: spec.backup.legacy` and `rename: {from: spec.port, to: spec.net.port}`, going up:
 //!
@@ -19,7 +19,7 @@
 
 use super::change::Change;
 use super::context::Context;
-use super::cut::{Found, Presence, Slots, Taken, held, is_natural, is_some, take};
+use super::cut::{Found, Slots, Taken, held, is_natural, is_some, take};
 use super::error::ConvertError;
 use super::holders::{Marks, put};
 use super::items::convert_items;
@@ -71,16 +71,16 @@ pub(super) fn convert<'a>(
         rests: Vec::with_capacity(frontier.cuts.len()),
         marks: Marks::new(frontier.holders.len()),
     };
-    for (cut, value) in frontier.cuts.iter().zip(&mut taken.values) {
-        let held = cut.holder.is_none_or(|holder| taken.holders.get(holder) == Some(&Presence::Object));
+    for (cut, value) in frontier.cuts.iter().zip(std::mem::take(&mut taken.values)) {
+        let held = cut.holder.is_none_or(|holder| taken.is_object(holder));
         if value.is_some() {
             frontier.mark(cut.holder, &mut conversion.marks.cut);
         }
-        let at = match cut.id.as_str() {
+        let at = || match cut.id.as_str() {
             "." => prefix.to_owned(),
             id => join(prefix, id),
         };
-        conversion.rests.push(conversion.found.split(cut.parts.of(from), value.take(), held, &at)?);
+        conversion.rests.push(conversion.found.split(cut.parts.of(from), value, held, &at)?);
     }
     conversion.map(&taken, kept);
     let mut to_keep = Fields::default();

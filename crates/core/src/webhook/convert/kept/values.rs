@@ -15,8 +15,16 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
 
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
 pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
-    let text = |value: &Json<'_>| normal_keeping_numbers(&value.to_text());
-    same(one, two) && one.iter().flatten().map(text).eq(two.iter().flatten().map(text))
+    one.len() == two.len()
+        && one.iter().zip(two).all(|pair| match pair {
+            (None, None) => true,
+            // Most values come back as the text they were; only others are worth another spelling.
+            (Some(Json::Text(one)), Some(Json::Text(two))) if one == two => true,
+            (Some(one), Some(two)) => {
+                one.same(two) && normal_keeping_numbers(&one.to_text()) == normal_keeping_numbers(&two.to_text())
+            }
+            _ => false,
+        })
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.
