@@ -92,6 +92,7 @@ impl Crd {
                 schema: Schema::read(schema),
                 storage: flag("storage"),
                 served: flag("served"),
+                status_apart: version.pointer("/subresources/status").is_some(),
             });
         }
         if versions.iter().filter(|version| version.storage).count() != 1 {

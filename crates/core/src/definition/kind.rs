@@ -201,6 +201,13 @@ impl Kind {
         self.versions.at(index)
     }
 
+    /// The annotation that holds what only this version can say, on an object of another one. Where there is but one
+    /// version there is none.
+    pub(crate) fn kept_annotation(&self, version: VersionIndex) -> Option<&str> {
+        let leading = self.step_to(version).map(|step| &step.kept.newer);
+        leading.or_else(|| self.steps.first().map(|step| &step.kept.older)).map(String::as_str)
+    }
+
     /// The step that leads to a version from the one before. The oldest has none.
     pub(crate) fn step_to(&self, index: VersionIndex) -> Option<&Step> {
         self.steps.get(index.step()?)

@@ -13,6 +13,8 @@ pub(crate) struct Version {
     pub(crate) schema: Schema,
     pub(crate) storage: bool,
     pub(crate) served: bool,
+    /// The status is written apart, as a subresource: what a write of the whole object says of it is dropped.
+    pub(crate) status_apart: bool,
 }
 
 /// Which version of a kind: greater is newer. Only a kind makes one, and it means a version of that kind alone.

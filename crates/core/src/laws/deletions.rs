@@ -1,6 +1,8 @@
 //! Law 11: what somebody removed in one version does not come back in another; items keep what is theirs; and what was
 //! kept under a guard that changed is gone for good.
 
+use std::collections::BTreeSet;
+
 use super::apiserver::{answered, fill, invalid};
 use super::coverage::Coverage;
 use super::objects::is_contents;
@@ -135,7 +137,7 @@ fn outermost(way: &[Segment]) -> &[Segment] {
 
 fn are_distinct(list: &Value) -> bool {
     let Value::List(elements) = list else { return false };
-    let texts: std::collections::BTreeSet<String> = elements.iter().map(Value::to_text).collect();
+    let texts: BTreeSet<String> = elements.iter().map(Value::to_text).collect();
     texts.len() == elements.len()
 }
 
@@ -167,13 +169,13 @@ pub(super) fn a_broken_guard_stays_broken(
     let Some(guards) = paths.collect::<Option<Vec<_>>>() else { return Ok(false) };
     let Some(guard) = random.pick(&guards) else { return Ok(false) };
     let Some(elsewhere) = changed(trip, &mut random, &there, guard) else { return Ok(false) };
-    let Some(first) = admitted(trip, &elsewhere, &there) else { return Ok(false) };
+    let Some(first) = admitted(trip, &elsewhere, &there)? else { return Ok(false) };
     let mut restored = first.clone();
     match (restored.at_mut(guard), there.at(guard)) {
         (Some(place), Some(value)) => *place = value.clone(),
         _ => return Ok(false),
     }
-    let Some(last) = admitted(trip, &restored, &first) else { return Ok(false) };
+    let Some(last) = admitted(trip, &restored, &first)? else { return Ok(false) };
     let back = trip.back();
     let told =
         |breach: Breach| breach.after("changed back", &last).after("changed", &first).after("read there", &there);
@@ -182,14 +184,47 @@ pub(super) fn a_broken_guard_stays_broken(
         answered(trip.from.schema, &home).map_err(|error| Breach::new(error.to_string()))
     };
     let (home, fresh) = (seen(&last).map_err(told)?, seen(&without_ours(&last)).map_err(told)?);
+    let meanwhile = seen(&first).map_err(told)?;
     let sources = change.before.iter().filter_map(|(path, _)| plain(path));
-    let mut stale = sources.filter(|way| home.at(way) != fresh.at(way));
+    let mut stale = sources.filter(|way| !was_there(home.at(way), fresh.at(way), meanwhile.at(way)));
     match stale.next() {
         Some(way) => {
             let message = format!("{} comes back after its guard was broken", shown(&way));
             Err(told(Breach::new(message).at(way).after("home", &home)))
         }
         None => Ok(true),
+    }
+}
+
+/// Whether a value comes from what can be seen, or was never away: an item that the other version cannot say is not removed
+/// by whoever edits the items beside it.
+fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Value>) -> bool {
+    if value == seen || value == meanwhile {
+        return true;
+    }
+    let elements = |value: Option<&Value>| match value {
+        Some(Value::List(elements)) => elements.iter().cloned().map(Some).chain([None]).collect(),
+        _ => vec![None],
+    };
+    match value {
+        Some(Value::Object(members)) => {
+            let mut names: BTreeSet<&String> = members.keys().collect();
+            for other in [seen, meanwhile] {
+                if let Some(Value::Object(members)) = other {
+                    names.extend(members.keys());
+                }
+            }
+            let of = |other: Option<&Value>, name: &str| other.and_then(|other| other.get(name)).cloned();
+            names
+                .into_iter()
+                .all(|name| was_there(members.get(name), of(seen, name).as_ref(), of(meanwhile, name).as_ref()))
+        }
+        Some(Value::List(now)) => {
+            let (seen, meanwhile) = (elements(seen), elements(meanwhile));
+            let pairs = seen.iter().flat_map(|seen| meanwhile.iter().map(move |other| (seen, other)));
+            now.iter().all(|now| pairs.clone().any(|(seen, other)| was_there(Some(now), seen.as_ref(), other.as_ref())))
+        }
+        _ => false,
     }
 }
 
@@ -209,8 +244,18 @@ fn changed(trip: &Trip<'_>, random: &mut Random, object: &Value, way: &[Segment]
     None
 }
 
-/// The object as it is stored after `/mutate` has seen the write.
-fn admitted(trip: &Trip<'_>, object: &Value, old: &Value) -> Option<Value> {
+/// The object as it is stored after `/mutate` has seen the write. Asked again, as the API server may do, it has nothing to
+/// add.
+fn admitted(trip: &Trip<'_>, object: &Value, old: &Value) -> Result<Option<Value>, Breach> {
+    let Some(stored) = patched(trip, object, old) else { return Ok(None) };
+    match patched(trip, &stored, old) {
+        Some(again) => identical("asked again", &stored, &again).map_err(|breach| breach.after("old", old))?,
+        None => return Err(Breach::new("is patched once and not again").after("patched", &stored).after("old", old)),
+    }
+    Ok(Some(stored))
+}
+
+fn patched(trip: &Trip<'_>, object: &Value, old: &Value) -> Option<Value> {
     let patch = trip.webhook.patch(&object.to_text(), Some(&old.to_text())).ok()?;
     let mut object = object.clone();
     for operation in patch {

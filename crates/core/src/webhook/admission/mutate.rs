@@ -1,12 +1,14 @@
 //! What `/mutate` stamps, as a JSON Patch against the object as it was sent.
 //!
-//! Only `add` and `replace`, parents made where they are missing: the API server's patch library fails on the rest
-//! (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever the failure policy is.
+//! Parents are made where they are missing, and only what is there is replaced or removed: the API server's patch library
+//! fails on the rest (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever the failure
+//! policy is.
 
 use std::borrow::Cow;
 
 use super::write::{Sent, Write};
 use super::{label::Label, settings::Settings};
+use crate::webhook::convert::{Object, Pruned, pruned};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
 use crate::{definition::Kind, json::Json};
 
@@ -14,7 +16,14 @@ use crate::{definition::Kind, json::Json};
 struct Stamp {
     map: &'static str,
     key: String,
-    value: String,
+    /// Nothing where there must be none.
+    value: Option<String>,
+}
+
+impl Stamp {
+    fn annotation(key: String, value: Option<String>) -> Self {
+        Self { map: "annotations", key, value }
+    }
 }
 
 /// The patch for an object that is created or updated. Empty if it is right as it is.
@@ -25,13 +34,17 @@ pub(crate) fn patch(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Vec<
         && let Some(value) = managing_version(kind, settings, write)
     {
         label = Label::read(&value, settings);
-        stamps.push(Stamp { map: "labels", key: kind.admission.version_label.clone(), value });
+        stamps.push(Stamp { map: "labels", key: kind.admission.version_label.clone(), value: Some(value) });
     }
     // The rest is for the version that manages the object to say.
     if label == Label::ThisVersion || (label == Label::None && settings.default) {
-        let kept = dropped_kept_fields(kind, write);
-        let hash = hash(kind, &write.new, &kept);
-        stamps.extend(kept.into_iter().chain(hash));
+        let mut annotations = dropped_kept_fields(kind, write);
+        annotations.extend(hash(kind, &write.new, &annotations));
+        for stale in stale_kept_fields(kind, write, &annotations) {
+            annotations.retain(|stamp| stamp.key != stale.key);
+            annotations.push(stale);
+        }
+        stamps.extend(annotations);
     }
     operations(write.new.json(), stamps)
 }
@@ -63,26 +76,51 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
         let value = old.annotation(key).and_then(|value| text(&value));
         let is_first = !stamps.iter().any(|stamp| stamp.key == *key);
         if let (true, true, Some(value)) = (is_missing, is_first, value) {
-            stamps.push(Stamp { map: "annotations", key: key.clone(), value });
+            stamps.push(Stamp::annotation(key.clone(), Some(value)));
         }
     }
     stamps
 }
 
-/// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to say.
-fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
-    let (Some(rollout), Ok(mut object)) = (&kind.rollout, new.object()) else {
+/// What our kept annotations must hold instead, where a write changed what kept values hang on. One that changes nothing of
+/// that leaves them alone, however they are spelled.
+fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
+    let (Some(Ok(old)), Some(new)) = (write.old.as_ref().map(Sent::object), stamped(&write.new, stamps)) else {
         return Vec::new();
     };
-    for stamp in kept {
-        object.annotations.set(&stamp.key, &stamp.value);
+    // The API server takes the status from the old object.
+    let at = new.version(kind).map(|at| kind.version_at(at));
+    let new = if at.is_ok_and(|at| at.status_apart) { new.with_status_of(&old) } else { new };
+    let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    if new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key)) {
+        return Vec::new();
     }
+    let pruned = pruned(kind, &new).unwrap_or_default().into_iter();
+    pruned.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()
+}
+
+/// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to say.
+fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
+    let (Some(rollout), Some(mut object)) = (&kind.rollout, stamped(new, kept)) else {
+        return Vec::new();
+    };
     if object.convert(kind, rollout.at).is_err() {
         return Vec::new();
     }
     let hash = object.preimage(rollout).hash();
-    let stamp = |name: &str, value: String| Stamp { map: "annotations", key: format!("{}/{name}", kind.group), value };
+    let stamp = |name: &str, value: String| Stamp::annotation(format!("{}/{name}", kind.group), Some(value));
     vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
+}
+
+/// The object as it will be with these annotations. Nothing if it cannot be read.
+fn stamped<'j>(new: &Sent<'j>, annotations: &[Stamp]) -> Option<Object<'j>> {
+    let mut object = new.object().ok()?;
+    for Stamp { key, value, .. } in annotations {
+        if let Some(value) = value {
+            object.annotations.set(key, value);
+        }
+    }
+    Some(object)
 }
 
 /// The patch that makes stamps true, with the maps they stand in.
@@ -96,24 +134,34 @@ fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     }
     let add = |path: String| PatchOperation { op: "add", path, value: "{}".to_owned() };
     let mut patch: Vec<PatchOperation> = Vec::new();
-    if !stamps.is_empty() && !metadata.as_ref().is_some_and(Json::is_object) {
+    if stamps.iter().any(|stamp| stamp.value.is_some()) && !metadata.as_ref().is_some_and(Json::is_object) {
         patch.push(add("/metadata".to_owned()));
     }
     for Stamp { map: name, key, value } in stamps {
         let existing = map(name).filter(Json::is_object);
         let now = existing.as_ref().and_then(|existing| existing.get(&key));
-        let value = Json::string(&value);
-        if now.as_ref().is_some_and(|now| now.same(&value)) {
+        let value = value.map(|value| Json::string(&value));
+        let is_so = match (&now, &value) {
+            (None, None) => true,
+            (Some(now), Some(value)) => now.same(value),
+            _ => false,
+        };
+        if is_so {
             continue;
         }
         let parent = format!("/metadata/{name}");
         if existing.is_none() && !patch.iter().any(|operation| operation.path == parent) {
             patch.push(add(parent));
         }
+        let op = match (&now, &value) {
+            (_, None) => "remove",
+            (Some(_), Some(_)) => "replace",
+            (None, Some(_)) => "add",
+        };
         patch.push(PatchOperation {
-            op: if now.is_some() { "replace" } else { "add" },
+            op,
             path: format!("/metadata/{name}/{}", key.replace('~', "~0").replace('/', "~1")),
-            value: value.to_text(),
+            value: value.map(|value| value.to_text()).unwrap_or_default(),
         });
     }
     patch

@@ -74,6 +74,17 @@ impl<'a> Object<'a> {
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
+    /// The object with the status of another one.
+    pub(crate) fn with_status_of(mut self, other: &Self) -> Self {
+        if let Json::Object(members) = &mut self.root {
+            members.remove("status");
+            if let Some(status) = other.root.get("status") {
+                members.set("status", status.into_owned());
+            }
+        }
+        self
+    }
+
     /// Moves the object to another version.
     pub(crate) fn convert(&mut self, kind: &Kind, to: VersionIndex) -> Result<(), ConvertError> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)

@@ -9,11 +9,11 @@ use crate::json::{Json, Members};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PatchOperation {
-    /// `add` or `replace`.
+    /// `add`, `remove` or `replace`.
     pub op: &'static str,
     /// A JSON Pointer (RFC 6901).
     pub path: String,
-    /// JSON text.
+    /// JSON text. Empty for `remove`, which has none.
     pub value: String,
 }
 
@@ -23,7 +23,9 @@ pub(super) fn in_review(patch: &[PatchOperation]) -> String {
         let mut members = Members::default();
         members.set("op", Json::string(operation.op));
         members.set("path", Json::string(&operation.path));
-        members.set("value", Json::owned(operation.value.clone()));
+        if !operation.value.is_empty() {
+            members.set("value", Json::owned(operation.value.clone()));
+        }
         Json::Object(members)
     };
     STANDARD.encode(Json::Array(patch.iter().map(operation).collect()).to_text())

@@ -137,8 +137,14 @@ pub(super) fn accepted_by_apiserver(endpoint: Endpoint, review: &Value, body: &V
         let patch: Vec<Value> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         for operation in &patch {
             let members: Vec<&str> = operation.as_object().ok_or("no operation")?.keys().map(String::as_str).collect();
-            must(members == ["op", "path", "value"], "odd members in an operation")?;
-            must(["add", "replace", "test"].iter().any(|op| operation["op"] == *op), "an op that may fail")?;
+            let removes = operation["op"] == "remove";
+            let expected = if removes { &["op", "path"][..] } else { &["op", "path", "value"] };
+            must(members == expected, "odd members in an operation")?;
+            let path = operation["path"].as_str().ok_or("no path")?;
+            // Removing what is not there fails the request.
+            let there = request["object"].pointer(path).is_some();
+            let safe = ["add", "replace", "test"].iter().any(|op| operation["op"] == *op) || (removes && there);
+            must(safe, "an op that may fail")?;
         }
     }
     status(allowed, response.get("status"))?;

@@ -14,6 +14,7 @@ mod patch;
 mod ratchet;
 mod refusals;
 mod rules;
+mod stale;
 mod stamps;
 mod warnings;
 mod windows;

@@ -127,7 +127,7 @@ fn mutate_changes_nothing_but_its_stamps() {
     let label = key(kind, "controller-version");
     let (hash, schema) = (key(kind, "rollout-hash"), key(kind, "rollout-hash-version"));
     let kept = ["pointsman.dev/kept-v1alpha1".to_owned(), "pointsman.dev/kept-v1alpha2".to_owned()];
-    let (mut stamped, mut left, mut restored) = (0, 0, 0);
+    let (mut stamped, mut left, mut restored, mut pruned) = (0, 0, 0, 0);
     for case in 0..cases(2_000) {
         let random = &mut Random::new(case);
         let (old, new) = random_write(&webhook, &label, random);
@@ -163,10 +163,17 @@ fn mutate_changes_nothing_but_its_stamps() {
             stamped += 1;
             same_in_every_version(&webhook, after, &preimage.hash(), case);
             for key in &kept {
-                let before = old.as_ref().and_then(|old| read(old, "annotations", key));
-                if before.is_some() && read(&new, "annotations", key).is_none() {
-                    assert_eq!(read(after, "annotations", key), before, "case {case}");
-                    restored += 1;
+                let Some(before) = old.as_ref().and_then(|old| read(old, "annotations", key)) else { continue };
+                let sent = read(&new, "annotations", key).unwrap_or_else(|| before.clone());
+                restored += usize::from(read(&new, "annotations", key).is_none());
+                let pointer = format!("/metadata/annotations/{}", key.replace('/', "~1"));
+                let unpruned = with(after, &pointer, json!(sent));
+                pruned += usize::from(unpruned != *after);
+                for version in ["v1alpha1", "v1alpha2"] {
+                    assert_eq!(said(&webhook, after, version), said(&webhook, &unpruned, version), "case {case}");
+                }
+                if old.as_ref().is_some_and(|old| old["spec"] == new["spec"]) && sent == before {
+                    assert_eq!(unpruned, *after, "case {case}: nothing has changed");
                 }
             }
         } else if sent.is_some() {
@@ -175,8 +182,18 @@ fn mutate_changes_nothing_but_its_stamps() {
         }
         never_patched(&webhook, &new, old.as_ref());
     }
-    println!("{stamped} stamped, {left} left alone, {restored} annotations put back");
-    assert!(stamped > 100 && left > 10 && restored > 10, "{stamped} {left} {restored}");
+    println!("{stamped} stamped, {left} left alone, {restored} annotations put back, {pruned} pruned");
+    assert!(stamped > 100 && left > 10 && restored > 10 && pruned > 0, "{stamped} {left} {restored} {pruned}");
+}
+
+/// What an object says in a version, apart from what we keep on it.
+fn said(webhook: &Webhook, object: &Value, version: &str) -> Value {
+    let converted = webhook.convert(&object.to_string(), version).unwrap();
+    let mut said: Value = serde_json::from_str(&converted.text).unwrap();
+    if let Some(annotations) = said["metadata"]["annotations"].as_object_mut() {
+        annotations.retain(|key, _| !key.starts_with("pointsman.dev/kept"));
+    }
+    said
 }
 
 /// The hash is that of the object in either version, and what `/convert` says of a rollout that is asked for.

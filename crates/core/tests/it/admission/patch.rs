@@ -27,6 +27,9 @@ pub(super) fn apply(object: &Value, patch: &[Value]) -> Result<Value, String> {
             Some("replace") if here.contains_key(&key) => {
                 here.insert(key, value);
             }
+            Some("remove") if here.contains_key(&key) => {
+                here.remove(&key);
+            }
             Some("test") if here.get(&key) == Some(&value) => {}
             other => return Err(format!("{path}: {other:?} does not apply")),
         }

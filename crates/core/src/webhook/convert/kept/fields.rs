@@ -42,6 +42,14 @@ impl<'a> Fields<'a> {
         self.0.remove(id);
     }
 
+    /// Takes what other entries hold of a place in the place of what these do.
+    pub(crate) fn take_from(&mut self, others: &mut Self, id: &str) {
+        self.0.remove(id);
+        if let Some((id, entry)) = others.0.remove_entry(id) {
+            self.0.insert(id, entry);
+        }
+    }
+
     fn insert(&mut self, id: &str, entry: Entry<'a>) {
         self.0.insert(Cow::Owned(id.to_owned()), entry);
     }

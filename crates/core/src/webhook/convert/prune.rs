@@ -1,0 +1,81 @@
+//! What of the kept fields on an object still holds, now that the object was changed.
+//!
+//! A kept value waits until somebody reads the version that can say it. Where what it hangs on has changed, it must not
+//! wait for that to change back. The way there and back leaves what still holds, and nothing else:
+//!
+//! ```text
+//! as it was at v2   policy: Always   kept-v1: {"spec.policy":{"value":"Forever","became":"Always"}}
+//! a write at v2     policy: Never    at v1 that is policy: Never, of which nothing has to be kept
+//! ```
+
+use super::error::ConvertError;
+use super::kept::Kept;
+use super::object::Object;
+use super::tree;
+use crate::definition::{Kind, Place, VersionIndex};
+use crate::json::Json;
+
+/// An annotation of kept fields that has to change.
+pub(crate) struct Pruned {
+    pub(crate) name: String,
+    /// What it has to hold. Nothing where it has to go.
+    pub(crate) text: Option<String>,
+}
+
+/// The annotations of an object that do not hold what they would if the object came from the versions they are about.
+///
+/// What they say of a rollout stays, as its guards are in the status, which is written apart. An object that does not come
+/// back as it is keeps all it has.
+pub(crate) fn pruned(kind: &Kind, object: &Object<'_>) -> Result<Vec<Pruned>, ConvertError> {
+    let at = object.version(kind)?;
+    let others = kind.versions.indices().filter(|version| *version != at);
+    let mut held: Vec<(VersionIndex, &str)> =
+        others.filter_map(|version| Some((version, kind.kept_annotation(version)?))).collect();
+    held.retain(|(_, name)| object.annotations.text(name).is_some_and(|text| Kept::parse(&text).is_some()));
+    let oldest = held.iter().map(|(version, _)| *version).find(|version| *version < at);
+    let newest = held.iter().map(|(version, _)| *version).rfind(|version| *version > at);
+    let mut back = object.clone();
+    for end in oldest.into_iter().chain(newest) {
+        back.convert(kind, end)?;
+        back.convert(kind, at)?;
+    }
+    if !contents(kind, object)?.same(&contents(kind, &back)?) {
+        return Ok(Vec::new());
+    }
+    let changed = held.into_iter().filter_map(|(_, name)| {
+        let before = object.annotations.text(name)?;
+        let now = back.annotations.text(name);
+        let text = still_holds(kind, &before, now.as_deref())?;
+        Some(Pruned { name: name.to_owned(), text })
+    });
+    Ok(changed.collect())
+}
+
+/// What an annotation has to hold, if that is not what it does.
+fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<String>> {
+    let mut kept = now.and_then(Kept::parse).unwrap_or_default();
+    let mut was = Kept::parse(before)?;
+    for place in rollout_places(kind) {
+        kept.fields.take_from(&mut was.fields, &place.id);
+    }
+    (kept.rollout, kept.annotations) = (was.rollout, was.annotations);
+    let text = |kept: Kept<'_>| (!kept.is_empty()).then(|| kept.into_text());
+    let now = text(kept);
+    (text(Kept::parse(before)?) != now).then_some(now)
+}
+
+/// What an object says, its rollout aside.
+fn contents<'a>(kind: &Kind, object: &Object<'a>) -> Result<Json<'a>, ConvertError> {
+    let mut root = object.root.clone();
+    for place in rollout_places(kind) {
+        tree::take(&mut root, "", &place.path)?;
+    }
+    Ok(root)
+}
+
+/// The fields that speak of a rollout, in either version.
+fn rollout_places(kind: &Kind) -> impl Iterator<Item = &Place> {
+    let status = kind.steps.iter().filter_map(|step| step.status.as_ref());
+    let requested = status.flat_map(|status| [&status.requests, &status.hashes]);
+    requested.flat_map(|requested| [&requested.requested, &requested.completed])
+}

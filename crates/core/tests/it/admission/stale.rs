@@ -1,0 +1,124 @@
+//! What was kept under something that changed is gone for good: `/mutate` sees the write and prunes the annotation.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Endpoint, Enforcement, Webhook};
+use serde_json::{Value, json};
+
+use super::apiserver::{Answer, ask, review};
+use super::{data, embedded, plain, with};
+
+const KEPT: &str = "/metadata/annotations/pointsman.dev~1kept-v1";
+
+fn case(name: &str) -> Webhook {
+    let text = |extension: &str| data(&format!("random-kinds/{name}.{extension}"));
+    plain(Kind::from_crd(&text("yaml"), &text("crd.yaml")).unwrap(), Enforcement::Enforce)
+}
+
+fn update(webhook: &Webhook, old: &Value, new: &Value) -> Answer {
+    ask(webhook, Endpoint::Mutate, &review("UPDATE", Some(old), Some(new)))
+}
+
+/// The object in another version, as anybody reads it.
+fn at(webhook: &Webhook, object: &Value, version: &str) -> Value {
+    serde_json::from_str(&webhook.convert(&object.to_string(), version).unwrap().text).unwrap()
+}
+
+fn thing(spec: Value) -> Value {
+    let mut thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}});
+    thing["spec"] = spec;
+    thing
+}
+
+#[test]
+fn a_kept_value_does_not_come_back_with_what_it_hung_on() {
+    let webhook = case("a-guard-that-changes-back");
+    let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
+    assert!(stored.pointer(KEPT).is_some(), "{stored}");
+    let never = update(&webhook, &stored, &with(&stored, "/spec/policy", json!("Never"))).patched;
+    assert_eq!(never.pointer(KEPT), None, "{never}");
+    let always = update(&webhook, &never, &with(&never, "/spec/policy", json!("Always"))).patched;
+    assert_eq!(at(&webhook, &always, "v1")["spec"]["policy"], "Always");
+    // A replace from a manifest without annotations is a write like others.
+    let replaced = update(&webhook, &stored, &with(&with(&stored, KEPT, Value::Null), "/spec/policy", json!("Never")));
+    assert_eq!((replaced.patched.pointer(KEPT), replaced.patch.len()), (None, 0));
+}
+
+#[test]
+fn an_item_of_a_name_that_was_deleted_begins_anew() {
+    let kind = Kind::from_crd(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n- from: v1\n  to: v2\n  operations:\n  \
+         - each: {in: spec.items, key: name, operations: [{drop: comment}]}\n",
+        &data("random-kinds/a-guard-that-changes-back.crd.yaml")
+            .replacen(
+                "policy: {type: string, enum: [Always, Forever, Never]}",
+                "items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, comment: {type: string}}}}",
+                1,
+            )
+            .replacen(
+                "policy: {type: string, enum: [Always, Never]}",
+                "items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}}}}",
+                1,
+            ),
+    );
+    let webhook = plain(kind.unwrap(), Enforcement::Enforce);
+    let items = json!([{"name": "a", "comment": "mine"}, {"name": "b", "comment": "yours"}]);
+    let stored = at(&webhook, &thing(json!({"items": items})), "v2");
+    let without = update(&webhook, &stored, &with(&stored, "/spec/items", json!([{"name": "b"}]))).patched;
+    let home = |object: &Value| at(&webhook, object, "v1")["spec"]["items"].clone();
+    assert_eq!(home(&without), json!([{"name": "b", "comment": "yours"}]));
+    let again =
+        update(&webhook, &without, &with(&without, "/spec/items", json!([{"name": "a"}, {"name": "b"}]))).patched;
+    assert_eq!(home(&again), json!([{"name": "a"}, {"name": "b", "comment": "yours"}]));
+}
+
+/// A write that changes nothing of what is kept, nor what it hangs on, is left as it is, however the annotation is spelled.
+#[test]
+fn what_still_holds_is_not_written_again() {
+    let webhook = case("a-guard-that-changes-back");
+    let spelled = json!(r#"{ "fields": {"spec.policy": {"became": "Always", "value": "Forever"}}}"#);
+    let stored =
+        with(&with(&thing(json!({"policy": "Always"})), KEPT, spelled), "/apiVersion", json!("example.com/v2"));
+    for new in [
+        stored.clone(),
+        with(&stored, "/metadata/labels", json!({"app": "x"})),
+        with(&stored, "/metadata/annotations/note", json!("x")),
+        with(&stored, "/spec/other", json!(1)),
+        with(&stored, "/status", json!({"phase": "Ready"})),
+    ] {
+        assert_eq!(update(&webhook, &stored, &new).patch, [Value::Null; 0], "{new}");
+    }
+    // Nor is anything made where nothing was kept, or where an annotation of that name is somebody else's.
+    for kept in [Value::Null, json!("{"), json!("{}"), json!(r#"{"theirs":1}"#)] {
+        let old = with(&stored, KEPT, kept);
+        let new = with(&old, "/spec/policy", json!("Never"));
+        assert_eq!(update(&webhook, &old, &new).patch, [Value::Null; 0], "{new}");
+    }
+    // A creation has no past.
+    let created =
+        ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&with(&stored, "/spec/policy", json!("Never")))));
+    assert_eq!(created.patch, [Value::Null; 0]);
+    // An annotation that a manifest brings along and that no longer holds goes without having been there.
+    let brought = with(&stored, "/spec/policy", json!("Never"));
+    assert_eq!(update(&webhook, &with(&brought, KEPT, Value::Null), &brought).patched.pointer(KEPT), None);
+}
+
+/// What is written to the object says nothing of the status, where that is written apart: the API server drops it.
+#[test]
+fn a_status_that_is_sent_along_breaks_no_guard() {
+    let webhook = plain(embedded("materialize"), Enforcement::Enforce);
+    let kept = "/metadata/annotations/pointsman.dev~1kept-v1alpha1";
+    let older = json!({
+        "apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "m", "namespace": "n"},
+        "spec": {"environmentdImageRef": "m:v26.0.0", "backendSecretName": "s", "inPlaceRollout": true,
+            "requestRollout": "22222222-2222-2222-2222-222222222222"},
+        "status": {"activeGeneration": 1, "conditions": [], "resourcesHash": "abc",
+            "lastCompletedRolloutRequest": "22222222-2222-2222-2222-222222222222"},
+    });
+    let created = update(&webhook, &at(&webhook, &older, "v1alpha2"), &at(&webhook, &older, "v1alpha2")).patched;
+    let upgraded = with(&created, "/spec/environmentdImageRef", json!("m:v26.1.0"));
+    for status in [json!({}), json!({"lastCompletedRolloutHash": "x", "conditions": []}), Value::Null] {
+        let new = with(&upgraded, "/status", status);
+        let patched = update(&webhook, &created, &new).patched;
+        assert_eq!(patched.pointer(kept), created.pointer(kept), "{new}");
+    }
+}
