@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::cel::{literal, property};
 use super::document::set;
 use crate::definition::admission::{Check, Rule};
-use crate::definition::{Kind, Path, Schema};
+use crate::definition::{Kind, Path, Schema, VersionIndex};
 use crate::{apimachinery::DURATION, json::Json, webhook::same_field};
 
 /// Adds to a kind's CRD the admission rules that its schemas can say.
@@ -26,59 +26,97 @@ pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {
         let Some(index) = index else {
             continue;
         };
-        let known = kind.version_at(index);
         let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") else {
             continue;
         };
         for rule in kind.admission.rules.iter().filter(|rule| rule.controllers.is_none()) {
-            let validation = same_field(kind, &rule.field, rule.at, index)
-                .and_then(|field| validation(rule, &field, known.schema.at(&field)?));
-            if let Some((at, validation)) = validation {
+            for (at, validation) in validations(kind, rule, index).into_iter().flatten() {
                 add(schema, &at, validation);
             }
         }
     }
 }
 
-/// Where a rule stands in the schema, and how it reads. `here` is the schema of its field.
-fn validation(rule: &Rule, field: &Path, here: &Schema) -> Option<(Path, Value)> {
+/// Where a rule stands in the schema of a version, and how it reads.
+fn validations(kind: &Kind, rule: &Rule, version: VersionIndex) -> Option<Vec<(Path, Value)>> {
+    let root = &kind.version_at(version).schema;
+    let field = same_field(kind, &rule.field, rule.at, version)?;
+    let here = property_at(root, &field)?;
     match &rule.check {
-        Check::Immutable { unset } => Some((field.parent()?, immutable(field, unset, here)?)),
-        Check::Range { min, max } => Some((field.clone(), range(*min, *max)?)),
-        Check::Requires { needs } => Some((field.clone(), requires(field, needs, here)?)),
+        Check::Immutable { unset, uuid } => Some(vec![(Path::default(), immutable(&field, unset, *uuid, here)?)]),
+        Check::Range { min, max } => {
+            matches!(here.kind.as_deref(), Some("integer")).then_some(())?;
+            Some(vec![(field, range(*min, *max)?)])
+        }
+        Check::Requires { needs } => {
+            // What is needed must be the same member of the same object in this version, too.
+            let same = |need: &Path| {
+                let there = same_field(kind, need, rule.at, version)?;
+                (there.parent()? == field).then_some(there)
+            };
+            let needs: Option<Vec<Path>> = needs.iter().map(same).collect();
+            let validations = requires(&field, &needs?, here)?;
+            Some(validations.map(|validation| (field.clone(), validation)).into())
+        }
         Check::Duration => {
+            is_text(here).then_some(())?;
             let rule = format!("self.matches({})", literal(DURATION));
             let message = "must be a duration such as 2160h or 1h30m";
-            Some((field.clone(), json!({"rule": rule, "message": message})))
+            Some(vec![(field, json!({"rule": rule, "message": message}))])
         }
         Check::Deprecated { .. } | Check::Upgrade { .. } | Check::Warn { .. } => None,
     }
 }
 
-/// Said of the object that holds the field, or a removal would not be seen.
-fn immutable(field: &Path, unset: &[Json<'_>], here: &Schema) -> Option<Value> {
-    let last = field.names().last()?;
-    let name = property(last)?;
-    let is_uuid = here.format.as_deref() == Some("uuid");
-    let spell = |text: String| {
-        if is_uuid { format!("{text}.lowerAscii().replace('-', '')") } else { text }
-    };
-    let (old, new) = (spell(format!("oldSelf.{name}")), spell(format!("self.{name}")));
-    let unset = unset.iter().map(|value| {
+/// The schema of a field, on a way of objects that name their members: a null is as good as nothing there.
+fn property_at<'s>(root: &'s Schema, path: &Path) -> Option<&'s Schema> {
+    path.names().iter().try_fold(root, |holder, name| holder.properties.get(name.as_ref()))
+}
+
+/// A string that CEL takes for one: it reads some formats as times, durations and bytes.
+fn is_text(schema: &Schema) -> bool {
+    let other = ["byte", "date", "date-time", "datetime", "duration"];
+    schema.kind.as_deref() == Some("string") && !schema.format.as_deref().is_some_and(|format| other.contains(&format))
+}
+
+/// Said of the whole object, or the removal of what holds the field would not be seen. Only of scalars: others are
+/// compared in other ways by CEL, and at any price.
+fn immutable(field: &Path, unset: &[Json<'_>], uuid: bool, here: &Schema) -> Option<Value> {
+    let is_scalar = is_text(here) || matches!(here.kind.as_deref(), Some("boolean" | "integer"));
+    let (old, new) = (field_of("oldSelf", field)?, field_of("self", field)?);
+    let spell = |text: String| if uuid { format!("{text}.lowerAscii().replace('-', '')") } else { text };
+    let unset = unset.iter().filter(|value| !value.is_null()).map(|value| {
         let text = value.to_text();
-        if is_uuid { text.to_lowercase().replace('-', "") } else { text }
+        if uuid { text.to_lowercase().replace('-', "") } else { text }
     });
     let unset: Vec<String> = unset.collect();
     let free = match unset.as_slice() {
         [] => String::new(),
-        unset => format!(" || {old} in [{}]", unset.join(", ")),
+        unset => format!(" || {} in [{}]", spell(old.clone()), unset.join(", ")),
     };
-    let rule = format!("!has(oldSelf.{name}){free} || (has(self.{name}) && {new} == {old})");
+    let same = format!("{} == {}", spell(new), spell(old));
+    let rule = format!("!({}){free} || {} && {same}", there("oldSelf", field)?, there("self", field)?);
     let mut validation = json!({"rule": rule, "message": format!("{field} is immutable")});
-    if last.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') {
-        set(&mut validation, "fieldPath", format!(".{last}").into());
+    let is_plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if field.names().iter().all(|name| is_plain(name)) {
+        set(&mut validation, "fieldPath", format!(".{field}").into());
     }
-    Some(validation)
+    is_scalar.then_some(validation)
+}
+
+/// A field of an object, as CEL names it.
+fn field_of(object: &str, field: &Path) -> Option<String> {
+    field.names().iter().try_fold(object.to_owned(), |holder, name| Some(format!("{holder}.{}", property(name)?)))
+}
+
+/// Whether an object has a field, and all that holds it.
+fn there(object: &str, field: &Path) -> Option<String> {
+    let ways = (1..=field.len()).map(|depth| {
+        let names = field.names().iter().take(depth);
+        let way = names.fold(Path::default(), |way, name| way.join(name));
+        Some(format!("has({})", field_of(object, &way)?))
+    });
+    Some(ways.collect::<Option<Vec<_>>>()?.join(" && "))
 }
 
 fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {
@@ -95,32 +133,46 @@ fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {
 }
 
 /// Each need by itself: one that was missed before may be the next to be repaired. The API server's own ratcheting
-/// forgives only what is wholly as it was.
-fn requires(field: &Path, needs: &[Path], here: &Schema) -> Option<Value> {
+/// forgives only what is wholly as it was, and nothing at all where a rule fails instead of saying no.
+///
+/// Two rules, one for what was not there and one for what was. In one rule, what was before would be an optional value, and
+/// out of that the API server hands over bare JSON: a null is then something, and escaped names are not found.
+fn requires(field: &Path, needs: &[Path], here: &Schema) -> Option<[Value; 2]> {
     let names: Option<Vec<&str>> = needs.iter().map(|need| Some(&**need.names().last()?)).collect();
     let names = names?;
-    let rule = |name: &&str| {
-        let (now, before) = (has(name, here, "self")?, has(name, here, "oldSelf.value()")?);
-        Some(format!("({now} || oldSelf.hasValue() && !({before}))"))
-    };
-    let rules: Option<Vec<String>> = names.iter().map(rule).collect();
+    let now: Option<Vec<String>> = names.iter().map(|name| is_set(name, here, "self")).collect();
+    let before: Option<Vec<String>> = names.iter().map(|name| is_set(name, here, "oldSelf")).collect();
+    let (now, before) = (now?, before?);
+    let made = format!("oldSelf.hasValue() || {}", now.join(" && "));
+    let kept = now.iter().zip(before).map(|(now, before)| format!("({now} || !({before}))"));
+    let kept = kept.collect::<Vec<_>>().join(" && ");
     let message = format!("{} must be set where {field} is", names.join(" and "));
-    Some(json!({"rule": rules?.join(" && "), "message": message, "optionalOldSelf": true}))
+    Some([
+        json!({"rule": made, "message": message, "optionalOldSelf": true}),
+        json!({"rule": kept, "message": message}),
+    ])
 }
 
 /// Whether an object has a property that is not empty.
-fn has(name: &str, holder: &Schema, object: &str) -> Option<String> {
+fn is_set(name: &str, holder: &Schema, object: &str) -> Option<String> {
     let (schema, name) = (holder.properties.get(name)?, property(name)?);
-    Some(match (schema.kind.as_deref(), schema.required.first()) {
-        (Some("array" | "string"), _) => {
-            format!("has({object}.{name}) && size({object}.{name}) > 0")
+    let has = format!("has({object}.{name})");
+    match schema.kind.as_deref() {
+        Some("boolean" | "integer" | "number") => Some(has),
+        Some("array") => Some(format!("{has} && size({object}.{name}) > 0")),
+        Some("string") if is_text(schema) => Some(format!("{has} && size({object}.{name}) > 0")),
+        Some("object") if schema.preserve => None,
+        Some("object") if schema.properties.is_empty() => {
+            let each = schema.each.as_ref().filter(|each| !each.nullable)?;
+            each.kind.is_some().then(|| format!("{has} && size({object}.{name}) > 0"))
         }
-        // A null has no members: asking for one tells it from an object.
-        (_, Some(inner)) => {
-            format!("has({object}.{name}) && has({object}.{name}.{})", property(inner)?)
+        Some("object") => {
+            let inner =
+                schema.properties.keys().map(|inner| Some(format!("has({object}.{name}.{})", property(inner)?)));
+            Some(format!("{has} && ({})", inner.collect::<Option<Vec<_>>>()?.join(" || ")))
         }
-        (_, None) => format!("has({object}.{name})"),
-    })
+        _ => None,
+    }
 }
 
 /// Adds a validation to the schema at a path.

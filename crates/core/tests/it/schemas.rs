@@ -1,7 +1,7 @@
 //! The rules that a CRD says by itself, in each of its versions.
 
 use pointsman_core::registration::{CrdOptions, crd};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::registration::{expression_is_sane, kinds};
 
@@ -27,9 +27,8 @@ fn crd_has_cel_rules_in_every_version() {
                 let message = rule["message"].as_str().unwrap();
                 assert!(!message.is_empty() && message.len() <= 2048 && !message.contains('\n'), "{at}");
                 if let Some(path) = rule["fieldPath"].as_str() {
-                    let below = path.trim_start_matches('.');
                     let pointer =
-                        format!("/schema/openAPIV3Schema{}/properties/{below}", at.replace('.', "/properties/"));
+                        format!("/schema/openAPIV3Schema{}", format!("{at}{path}").replace('.', "/properties/"));
                     assert!(version.pointer(&pointer).is_some(), "{at} {path}");
                 }
             }
@@ -37,25 +36,21 @@ fn crd_has_cel_rules_in_every_version() {
             match (kind.name(), version["name"].as_str().unwrap()) {
                 ("materialize", _) => {
                     assert_eq!(
-                        (
-                            count(".spec"),
-                            count(".spec.balancerdReplicas"),
-                            count(".spec.internalCertificateSpec.duration")
-                        ),
+                        (count(""), count(".spec.balancerdReplicas"), count(".spec.internalCertificateSpec.duration")),
                         (1, 1, 1)
                     );
-                    assert_eq!(found.len(), 12, "{found:?}");
+                    assert_eq!(found.len(), 15, "{found:?}");
                 }
                 ("gadget", "v2") => {
                     assert_eq!(
-                        (count(".spec"), count(".spec.endpoint.port"), count(".spec.tls"), count(".spec.level")),
-                        (2, 1, 1, 1)
+                        (count(""), count(".spec.endpoint.port"), count(".spec.tls"), count(".spec.level")),
+                        (2, 1, 2, 1)
                     );
                 }
                 // One field of the older version holds host and port: no rule about a number can stand there.
                 ("gadget", _) => assert_eq!(
-                    (count(".spec"), count(".spec.hostPort"), count(".spec.level"), count(".spec.certificate")),
-                    (1, 0, 0, 1),
+                    (count(""), count(".spec.hostPort"), count(".spec.level"), count(".spec.certificate")),
+                    (1, 0, 0, 2),
                     "{found:?}"
                 ),
                 _ => assert!(found.is_empty()),
@@ -75,14 +70,21 @@ fn cel_rules_let_missing_fields_stay_missing() {
             let pointer = format!("{spec}/{field}/x-kubernetes-validations");
             version.pointer(&pointer).unwrap().clone()
         };
-        let names = "(has(self.dnsNames) && size(self.dnsNames) > 0 || \
-                     oldSelf.hasValue() && !(has(oldSelf.value().dnsNames) && size(oldSelf.value().dnsNames) > 0))";
-        let issuer = "(has(self.issuerRef) && has(self.issuerRef.name) || \
-                      oldSelf.hasValue() && !(has(oldSelf.value().issuerRef) && has(oldSelf.value().issuerRef.name)))";
-        let rule = &rules("consoleExternalCertificateSpec")[0];
-        assert_eq!(rule["rule"], format!("{names} && {issuer}"));
-        // The API server asks on creation too, where there is nothing before.
-        assert_eq!(rule["optionalOldSelf"], true);
-        assert_eq!(rules("internalCertificateSpec")[0]["rule"], issuer);
+        let (names, issuer) = (
+            |of: &str| format!("has({of}.dnsNames) && size({of}.dnsNames) > 0"),
+            |of: &str| {
+                format!(
+                    "has({of}.issuerRef) && (has({of}.issuerRef.group) || has({of}.issuerRef.kind) || has({of}.issuerRef.name))"
+                )
+            },
+        );
+        let kept = |set: &dyn Fn(&str) -> String| format!("({} || !({}))", set("self"), set("oldSelf"));
+        let console = rules("consoleExternalCertificateSpec");
+        let [made, later] = console.as_array().unwrap().as_slice() else { panic!("two rules") };
+        // The API server asks the first one on creation too, where there is nothing before.
+        assert_eq!(made["rule"], format!("oldSelf.hasValue() || {} && {}", names("self"), issuer("self")));
+        assert_eq!((&made["optionalOldSelf"], later.get("optionalOldSelf")), (&json!(true), None));
+        assert_eq!(later["rule"], format!("{} && {}", kept(&names), kept(&issuer)));
+        assert_eq!(rules("internalCertificateSpec")[1]["rule"], kept(&issuer));
     }
 }

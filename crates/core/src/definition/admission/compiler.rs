@@ -56,7 +56,7 @@ impl<'a> RuleCompiler<'a> {
             RuleSpec::Duration(duration) => ("duration", newest, &duration.field, Check::Duration),
             RuleSpec::Immutable(immutable) => {
                 let unset = jsons(&immutable.unset);
-                ("immutable", newest, &immutable.field, Check::Immutable { unset })
+                ("immutable", newest, &immutable.field, Check::Immutable { unset, uuid: false })
             }
             RuleSpec::Range(range) => ("range", newest, &range.field, self.range(range)),
             RuleSpec::Requires(requires) => ("requires", newest, &requires.field, self.requires(requires)?),
@@ -175,7 +175,7 @@ impl<'a> RuleCompiler<'a> {
             Check::Duration | Check::Upgrade { .. } => (Some("string"), &[][..]),
             Check::Range { .. } => (Some("integer"), &[][..]),
             Check::Requires { .. } => (Some("object"), &[][..]),
-            Check::Immutable { unset } => (None, unset.as_slice()),
+            Check::Immutable { unset, .. } => (None, unset.as_slice()),
             Check::Warn { is, .. } => (None, is.as_slice()),
             Check::Deprecated { .. } => (None, &[][..]),
         };
@@ -201,9 +201,9 @@ fn jsons(values: &[Value]) -> Vec<Json<'static>> {
 /// An empty string is no UUID, so it is none that was set.
 fn with_empty_uuid(schema: &Schema, check: Check) -> Check {
     match check {
-        Check::Immutable { mut unset } if schema.format.as_deref() == Some("uuid") => {
+        Check::Immutable { mut unset, .. } if schema.format.as_deref() == Some("uuid") => {
             unset.push(Json::string(""));
-            Check::Immutable { unset }
+            Check::Immutable { unset, uuid: true }
         }
         check => check,
     }

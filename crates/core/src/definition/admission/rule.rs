@@ -20,11 +20,34 @@ pub(crate) struct Rule {
 
 #[derive(Debug)]
 pub(crate) enum Check {
-    Deprecated { successor: String, unless: Vec<Json<'static>> },
+    Deprecated {
+        successor: String,
+        unless: Vec<Json<'static>>,
+    },
     Duration,
-    Immutable { unset: Vec<Json<'static>> },
-    Range { min: Option<i64>, max: Option<i64> },
-    Requires { needs: Vec<Path> },
-    Upgrade { running: Option<Path>, or_wanted: bool, reading: Reading, path: UpgradePath, no_downgrade: bool },
-    Warn { is: Option<Json<'static>>, unless: Vec<Json<'static>>, unlike: Vec<Path>, message: String },
+    /// With `uuid` two spellings of a UUID are one value.
+    Immutable {
+        unset: Vec<Json<'static>>,
+        uuid: bool,
+    },
+    Range {
+        min: Option<i64>,
+        max: Option<i64>,
+    },
+    Requires {
+        needs: Vec<Path>,
+    },
+    Upgrade {
+        running: Option<Path>,
+        or_wanted: bool,
+        reading: Reading,
+        path: UpgradePath,
+        no_downgrade: bool,
+    },
+    Warn {
+        is: Option<Json<'static>>,
+        unless: Vec<Json<'static>>,
+        unlike: Vec<Path>,
+        message: String,
+    },
 }

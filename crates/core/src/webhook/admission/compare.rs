@@ -4,8 +4,24 @@ use std::cmp::Ordering;
 
 use crate::json::Json;
 
+/// An object whose members are all null is empty, too: a null is nothing.
 pub(super) fn is_empty(value: &Json<'_>) -> bool {
-    matches!(value.to_text().as_str(), "\"\"" | "[]" | "{}" | "null")
+    match value.type_name() {
+        "null" => true,
+        "string" => value.as_str().is_some_and(|text| text.is_empty()),
+        "array" => value.elements().is_empty(),
+        "object" => value.members().iter().all(|(_, member)| member.is_null()),
+        _ => false,
+    }
+}
+
+/// The same UUID, whatever its spelling: as the CRD's rule has it, which takes the hyphens out.
+pub(super) fn same_uuid(one: &Json<'_>, two: &Json<'_>) -> bool {
+    let plain = |value: &Json<'_>| value.as_str().map(|text| text.to_ascii_lowercase().replace('-', ""));
+    match (plain(one), plain(two)) {
+        (Some(one), Some(two)) => one == two,
+        _ => one.same(two),
+    }
 }
 
 /// The same value, or two spellings of one UUID.

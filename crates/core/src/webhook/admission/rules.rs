@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use semver::Version;
 
-use super::compare::{compare, is_empty, same_value};
+use super::compare::{compare, is_empty, same_uuid, same_value};
 use super::{findings::Findings, ratchet::Ratchet, subject::Subject, upgrade_path::check_upgrade};
 use crate::apimachinery::{FieldError, is_duration};
 use crate::definition::admission::{Check, Rule};
@@ -37,9 +37,9 @@ pub(super) fn apply(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet
 fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &mut Findings) {
     let name = subject.name(&rule.field);
     let new = subject.new_value(&rule.field);
-    if let Check::Immutable { unset } = &rule.check {
+    if let Check::Immutable { unset, uuid } = &rule.check {
         let old = subject.old_value(&rule.field);
-        found.errors.extend(immutable(&name, unset, old, new));
+        found.errors.extend(immutable(&name, unset, *uuid, old, new));
         return;
     }
     let Some(new) = new else {
@@ -74,10 +74,17 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
 }
 
 /// A field that was set to anything but `unset` stays as it is.
-fn immutable(name: &Path, unset: &[Json<'_>], old: Option<Json<'_>>, new: Option<Json<'_>>) -> Option<FieldError> {
-    let old = old.filter(|old| !unset.iter().any(|unset| same_value(unset, old)))?;
+fn immutable(
+    name: &Path,
+    unset: &[Json<'_>],
+    uuid: bool,
+    old: Option<Json<'_>>,
+    new: Option<Json<'_>>,
+) -> Option<FieldError> {
+    let same = |one: &Json<'_>, two: &Json<'_>| if uuid { same_uuid(one, two) } else { one.same(two) };
+    let old = old.filter(|old| !unset.iter().any(|unset| same(unset, old)))?;
     match new {
-        Some(new) if same_value(&new, &old) => None,
+        Some(new) if same(&new, &old) => None,
         Some(new) => Some(FieldError::invalid(name, &new, "field is immutable")),
         None => Some(FieldError::required(name, "field is immutable, it cannot be removed")),
     }

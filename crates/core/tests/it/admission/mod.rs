@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod captures;
+mod cel;
 mod definitions;
 mod enforcement;
 mod flips;
