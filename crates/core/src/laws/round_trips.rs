@@ -64,6 +64,7 @@ pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &m
     let Some(edit) = edited(&trip.to, &mut random, &there) else { return Ok(false) };
     let back = trip.back();
     let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
+    note_edit(trip, &object, &edit, coverage);
     comes_home(&back, &edit, coverage).map_err(told)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
     let Ok(home) = back.stored(&written) else { return Ok(true) };
@@ -73,4 +74,12 @@ pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &m
     let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
     comes_home(trip, &second, coverage).map_err(|breach| told(breach.after("edited again, at home", &second)))?;
     Ok(true)
+}
+
+/// What of the object was kept there and did not come back with the edit.
+fn note_edit(trip: &Trip<'_>, object: &Value, edit: &Value, coverage: &mut Coverage) {
+    let (mut there, mut home) = (Vec::new(), Vec::new());
+    if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut home).is_ok() {
+        coverage.note_edit(trip, &there, &home);
+    }
 }

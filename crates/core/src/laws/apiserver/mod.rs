@@ -17,4 +17,5 @@ mod validate;
 
 pub use coerce::{answered, fill, read};
 pub use numbers::{Undecodable, decode};
+pub(super) use validate::invalid_itself;
 pub use validate::{Invalid, Rule, invalid};

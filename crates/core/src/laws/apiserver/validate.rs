@@ -7,7 +7,7 @@
 use serde_json::Value as Schema;
 use uuid::Uuid;
 
-use crate::laws::schema::{bound, clashes, flag, properties, property, requires};
+use crate::laws::schema::{bound, clashes, flag, property, required};
 use crate::laws::value::Value;
 
 /// What of a schema a value breaks.
@@ -45,16 +45,34 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
     if *value == Value::Null && flag(schema, "nullable") {
         return None;
     }
-    let refused = |(rule, what): (Rule, &str)| {
+    if let Some((rule, message)) = invalid_itself(schema, value) {
         let shown: String = value.to_text().chars().take(200).collect();
-        Invalid { path: at.to_owned(), rule, message: format!("{what}: {shown}") }
-    };
+        return Some(Invalid { path: at.to_owned(), rule, message: format!("{message}: {shown}") });
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().find_map(|(name, value)| invalid(property(schema, name)?, value, &format!("{at}/{name}")))
+        }
+        Value::List(elements) => {
+            let items = schema.get("items")?;
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(i, element)| invalid(items, element, &format!("{at}/{i}")))
+        }
+        _ => None,
+    }
+}
+
+/// The same without a look at what is inside: what is wrong, and by which rule.
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, String)> {
+    if *value == Value::Null && flag(schema, "nullable") {
+        return None;
+    }
     if !has_type(schema, value) {
-        return Some(refused((Rule::Type, "has a wrong type")));
+        return Some((Rule::Type, "has a wrong type".to_owned()));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
     if options.is_some_and(|options| !options.iter().any(|option| Value::literal(option) == *value)) {
-        return Some(refused((Rule::Enum, "is none of the options")));
+        return Some((Rule::Enum, "is none of the options".to_owned()));
     }
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
@@ -63,29 +81,26 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
         Value::Object(members) => count(schema, members.len(), "minProperties", "maxProperties"),
         _ => None,
     };
-    if let Some(broken) = broken {
-        return Some(refused(broken));
+    if let Some((rule, message)) = broken {
+        return Some((rule, message.to_owned()));
     }
     match value {
         Value::Object(members) => {
-            let missing = properties(schema).find(|(name, _)| requires(schema, name) && !members.contains_key(*name));
-            if let Some((name, _)) = missing {
-                return Some(refused((Rule::Required, &format!("has no {name}"))));
-            }
-            members.iter().find_map(|(name, value)| invalid(property(schema, name)?, value, &format!("{at}/{name}")))
+            let missing = required(schema).find(|name| !members.contains_key(*name) && is_property(schema, name))?;
+            Some((Rule::Required, format!("has no {missing}")))
         }
         Value::List(elements) => {
             let mut before = elements.iter().enumerate();
             let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
-            if twice {
-                return Some(refused((Rule::Duplicate, "names an element twice")));
-            }
-            let items = schema.get("items")?;
-            let mut elements = elements.iter().enumerate();
-            elements.find_map(|(i, element)| invalid(items, element, &format!("{at}/{i}")))
+            twice.then(|| (Rule::Duplicate, "names an element twice".to_owned()))
         }
         _ => None,
     }
+}
+
+/// Whether the schema says the name itself.
+fn is_property(schema: &Schema, name: &str) -> bool {
+    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
 /// Whether it is a whole number for the API server: 1.0 and 1e2 are.
