@@ -369,7 +369,7 @@ fn judge(
     // Whoever stops it gets the smallest one so far.
     let mut broken = |value: &Value| go_on().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
     let (object, breach) = shrink(object, breach, &["apiVersion", "kind"], &mut broken);
-    let change = at_fault(trip, &object, &breach);
+    let (operation, line) = at_fault(trip, &object, &breach);
     Err(Box::new(Broken {
         law: law.name,
         text: law.text,
@@ -377,8 +377,8 @@ fn judge(
         message: breach.message,
         object,
         story: breach.story,
-        operation: change.as_ref().map(|change| told(trip, change)),
-        line: change.as_ref().map_or(0, |change| line_of(trip.from.kind, change)),
+        operation,
+        line,
         sample: None,
         seed,
     }))
@@ -393,30 +393,38 @@ fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut
     })
 }
 
-/// What the operation did that read or wrote the place that is wrong: of several the one that names it most closely; where
-/// no place is named, the only one that ran.
-fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> Option<Change> {
+/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most closely.
+/// Where none did, the one that should have; where no place is named, the only one that ran.
+fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
     let mut changes: Vec<Change> = Vec::new();
     let there = trip.explained(object, &mut changes).ok();
     if let Some(there) = there {
         drop(trip.back().explained(&there, &mut changes));
     }
+    let kind = trip.from.kind;
+    let told = |change: &Change| (Some(told(trip, change)), line_of(kind, change));
     let Some(at) = breach.at.as_ref().map(|way| shown(way)) else {
         return match changes.as_slice() {
-            [change] => Some(change.clone()),
-            _ => None,
+            [change] => told(change),
+            _ => (None, 0),
         };
     };
-    let closeness = |change: &Change| {
-        let paths = change.before.iter().chain(&change.after);
-        let common = paths.map(|(path, _)| {
-            let path = path.replace(['.', '['], "/").replace([']', '"'], "");
-            let (one, two) = (path.split('/'), at.split('/'));
-            one.zip(two).take_while(|(one, two)| one == two).count()
-        });
-        common.max().unwrap_or_default()
-    };
-    changes.into_iter().max_by_key(closeness).filter(|closest| closeness(closest) > 1)
+    let nearness = |change: &Change| change.before.iter().chain(&change.after).map(|(path, _)| near(path, &at)).max();
+    if let Some(nearest) = changes.iter().max_by_key(|change| nearness(change)).filter(|it| nearness(it) > Some(1)) {
+        return told(nearest);
+    }
+    let steps = kind.steps();
+    let written = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
+    let nearness = |operation: &str| operation.split(' ').skip(1).map(|path| near(path, &at)).max();
+    let nearest = written.max_by_key(|(operation, _)| nearness(operation));
+    let nearest = nearest.filter(|(operation, _)| nearness(operation) > Some(1));
+    nearest.map_or((None, 0), |(operation, line)| (Some(format!("{operation}, {}", trip.name())), *line))
+}
+
+/// How many names a path and a place have in common from the start.
+fn near(path: &str, at: &str) -> usize {
+    let path = path.replace(['.', '['], "/").replace([']', '"'], "");
+    path.split('/').zip(at.split('/')).take_while(|(one, two)| one == two || *one == "*").count()
 }
 
 /// What an operation did, in one line.

@@ -45,6 +45,10 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
     if *value == Value::Null && flag(schema, "nullable") {
         return None;
     }
+    if let Some(name) = missing(schema, value) {
+        let message = "has to be there".to_owned();
+        return Some(Invalid { path: format!("{at}/{name}"), rule: Rule::Required, message });
+    }
     if let Some((rule, message)) = invalid_itself(schema, value) {
         let shown: String = value.to_text().chars().take(200).collect();
         return Some(Invalid { path: at.to_owned(), rule, message: format!("{message}: {shown}") });
@@ -62,17 +66,24 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
     }
 }
 
+/// A field that the value has to have, and lacks.
+fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
+    let Value::Object(members) = value else { return None };
+    let named = |name: &str| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());
+    required(schema).find(|name| !members.contains_key(*name) && named(name))
+}
+
 /// The same without a look at what is inside: what is wrong, and by which rule.
-pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, String)> {
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, &'static str)> {
     if *value == Value::Null && flag(schema, "nullable") {
         return None;
     }
     if !has_type(schema, value) {
-        return Some((Rule::Type, "has a wrong type".to_owned()));
+        return Some((Rule::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
     if options.is_some_and(|options| !options.iter().any(|option| Value::literal(option) == *value)) {
-        return Some((Rule::Enum, "is none of the options".to_owned()));
+        return Some((Rule::Enum, "is none of the options"));
     }
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
@@ -81,26 +92,18 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
         Value::Object(members) => count(schema, members.len(), "minProperties", "maxProperties"),
         _ => None,
     };
-    if let Some((rule, message)) = broken {
-        return Some((rule, message.to_owned()));
+    if broken.is_some() {
+        return broken;
     }
     match value {
-        Value::Object(members) => {
-            let missing = required(schema).find(|name| !members.contains_key(*name) && is_property(schema, name))?;
-            Some((Rule::Required, format!("has no {missing}")))
-        }
+        Value::Object(_) => missing(schema, value).map(|_| (Rule::Required, "lacks a field")),
         Value::List(elements) => {
             let mut before = elements.iter().enumerate();
             let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
-            twice.then(|| (Rule::Duplicate, "names an element twice".to_owned()))
+            twice.then_some((Rule::Duplicate, "names an element twice"))
         }
         _ => None,
     }
-}
-
-/// Whether the schema says the name itself.
-fn is_property(schema: &Schema, name: &str) -> bool {
-    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
 /// Whether it is a whole number for the API server: 1.0 and 1e2 are.
