@@ -163,8 +163,8 @@ Examples:
       crates/core/kinds/elasticsearch
 
   On the objects that you have:
-    kubectl get elasticsearch -A -o json | pointsman kinds check \\
-      crates/core/kinds/elasticsearch --samples -
+    kubectl get materializes -A -o json | pointsman kinds check \\
+      crates/core/kinds/materialize --samples -
 
 Exit codes:
   0    all are fine

@@ -113,7 +113,7 @@ impl Checked {
         let Some(trial) = &self.trial else { return };
         for (index, why) in &trial.survey.unfit {
             if let Some((place, _)) = self.samples.get(*index) {
-                warn(&format!("{place}: is no whole object of its version, so most laws say nothing about it: {why}"));
+                warn(&format!("{place}: {why}"));
             }
         }
         // Where it is refused, or was not tried to the end, there is another reason for what was not seen.
@@ -122,7 +122,7 @@ impl Checked {
         }
         for (version, _) in self.verdicts().iter().filter(|verdict| says_nothing(verdict)).map(|it| &it.versions) {
             warn(&format!(
-                "{}: no whole object of {version} could be made: try some of yours with --samples",
+                "{}: no whole object of {version} was tried, so most laws say nothing: give some with --samples",
                 self.file
             ));
         }
@@ -224,7 +224,7 @@ impl Checked {
     }
 }
 
-/// Whether no whole object was judged, which the schema alone decides.
+/// Whether no whole object was judged.
 fn says_nothing(verdict: &Verdict) -> bool {
     verdict.law.name == "round-trip" && verdict.cases == 0
 }

@@ -26,12 +26,15 @@ pub(super) struct TrialArgs {
     #[arg(long = "try", visible_alias = "cases", value_name = "N", default_value_t = 20)]
     pub(super) cases: u64,
     /// Where the cases start. The same seed makes the same objects.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=LAST_SEED))]
     pub(super) seed: u64,
     /// The longest that one definition is tried for.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s")]
     time: Duration,
 }
+
+/// There is room for the cases behind it.
+const LAST_SEED: u64 = u64::MAX / 2;
 
 /// What was found, and whether somebody wanted it to end.
 pub(super) struct Trial {

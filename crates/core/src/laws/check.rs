@@ -190,7 +190,7 @@ pub struct Survey {
     pub verdicts: Vec<Verdict>,
     /// What no case exercised.
     pub unexercised: Vec<Unexercised>,
-    /// Samples by their index that are no whole objects of their version, so that most laws say nothing about them, and why.
+    /// Samples by their index that were not judged by all laws, and why.
     pub unfit: Vec<(usize, String)>,
     /// Nobody stopped it.
     pub through: bool,
@@ -253,20 +253,23 @@ impl<'r, 'o> Run<'r, 'o> {
         Self { webhook, kind, trips, verdicts, laws: laws.len(), coverage: Coverage::default(), options }
     }
 
-    /// Judges objects that were given. Which are no whole objects, and whether nobody stopped it.
+    /// Judges objects that were given. Which of them most laws say nothing about, and whether nobody stopped it.
     fn samples(&mut self, samples: &[Value]) -> (Vec<(usize, String)>, bool) {
         let mut unfit = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
-            let version = sample.get("apiVersion").and_then(Value::as_str).and_then(|name| name.split_once('/'));
+            let named = sample.get("apiVersion").and_then(Value::as_str).and_then(|name| name.split_once('/'));
+            let version = named.map_or("", |(_, version)| version);
             let ways = self.trips.iter().enumerate();
-            let ways = ways.filter(|(_, trip)| version.is_some_and(|(_, version)| version == trip.from.version));
-            let ways: Vec<usize> = ways.map(|(way, _)| way).collect();
+            let ways: Vec<usize> = ways.filter(|(_, trip)| trip.from.version == version).map(|(way, _)| way).collect();
             let Some(first) = ways.first().and_then(|way| self.trips.get(*way)) else {
-                unfit.push((index, "no other version to convert it to, or not of a version of this kind".to_owned()));
+                let why = format!("is not tried: {version:?} is no version that another one can be made of");
+                unfit.push((index, why));
                 continue;
             };
             let (object, why) = first.from.sample(sample);
-            unfit.extend(why.map(|why| (index, why)));
+            unfit.extend(
+                why.map(|why| (index, format!("is no whole object, so most laws say nothing about it: {why}"))),
+            );
             for round in 0..ROUNDS {
                 let seed = self.options.seed.wrapping_add(round);
                 if !ways.iter().all(|way| self.judge(*way, seed, &|_| true, Some((index, &object)))) {

@@ -6,7 +6,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::{self, Make, Random, Source, Words};
 
 use super::Trip;
-use crate::kinds::{self, WEBHOOK};
+use crate::kinds::WEBHOOK;
 use crate::value::Value;
 
 /// What the fields of the embedded kinds are compared with.
