@@ -135,7 +135,7 @@ impl<'p> Progress<'p> {
         now - self.started < self.limit && !self.stop.is_wanted()
     }
 
-    fn clear(&mut self) {
+    fn clear(&self) {
         if self.shown {
             self.say("\r\u{1b}[K");
         }
