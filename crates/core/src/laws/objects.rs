@@ -40,7 +40,7 @@ pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
 
 /// Bytes that the keys and values of an object's annotations may have together
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-const ANNOTATIONS: usize = 256 * 1024;
+pub(super) const ANNOTATIONS: usize = 256 * 1024;
 
 /// Objects of a version, told by what they are like.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -177,7 +177,7 @@ impl<'k> Source<'k> {
     fn blow_up(&self, random: &mut Random, object: &mut Value) {
         if random.percent(25) {
             object.set("metadata.annotations", Value::object());
-            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 100)));
+            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 20 - random.below(200))));
             return;
         }
         let mut ways = object.ways();

@@ -3,6 +3,7 @@
 
 use super::apiserver::{Rule, invalid};
 use super::coverage::Coverage;
+use super::objects::ANNOTATIONS;
 use super::trip::{Breach, Trip};
 use super::value::Value;
 
@@ -60,6 +61,18 @@ pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut
     match trip.there(&object) {
         Err(_) if !stored => Ok(false),
         Err(breach) => Err(breach),
-        Ok(_) => trip.seen(&object).map(|_| true),
+        Ok(there) => {
+            let (before, now) = (annotations(&object), annotations(&there));
+            if before <= ANNOTATIONS && now > ANNOTATIONS {
+                return Err(Breach::new(format!("annotations of {now} bytes, which nobody can write back")));
+            }
+            trip.seen(&object).map(|_| true)
+        }
     }
+}
+
+/// Bytes of an object's annotations, keys and values.
+fn annotations(object: &Value) -> usize {
+    let Some(Value::Object(all)) = object.field("metadata.annotations") else { return 0 };
+    all.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum()
 }
