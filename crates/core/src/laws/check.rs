@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::coverage::{Coverage, Unexercised, line_of};
+use super::coverage::{Coverage, Unexercised};
+use super::fault::at_fault;
 use super::generate::Words;
 use super::objects::Source;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
 use super::trip::{Breach, Trip};
-use super::value::{Value, shown};
+use super::value::Value;
 use crate::definition::Kind;
-use crate::webhook::{Change, Webhook};
+use crate::webhook::Webhook;
 
 /// How much is tried.
 pub struct Options<'o> {
@@ -394,46 +395,4 @@ fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(Breach::new(said.map_or_else(|| "panics".to_owned(), |said| format!("panics: {said}"))))
     })
-}
-
-/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most closely.
-/// Where none did, the one that should have; where no place is named, the only one that ran.
-fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
-    let mut changes: Vec<Change> = Vec::new();
-    let there = trip.explained(object, &mut changes).ok();
-    if let Some(there) = there {
-        drop(trip.back().explained(&there, &mut changes));
-    }
-    let kind = trip.from.kind;
-    let told = |change: &Change| (Some(told(trip, change)), line_of(kind, change));
-    let Some(at) = breach.at.as_ref().map(|way| shown(way)) else {
-        return match changes.as_slice() {
-            [change] => told(change),
-            _ => (None, 0),
-        };
-    };
-    let nearness = |change: &Change| change.before.iter().chain(&change.after).map(|(path, _)| near(path, &at)).max();
-    if let Some(nearest) = changes.iter().max_by_key(|change| nearness(change)).filter(|it| nearness(it) > Some(1)) {
-        return told(nearest);
-    }
-    let steps = kind.steps();
-    let written = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
-    let nearness = |operation: &str| operation.split(' ').skip(1).map(|path| near(path, &at)).max();
-    let nearest = written.max_by_key(|(operation, _)| nearness(operation));
-    let nearest = nearest.filter(|(operation, _)| nearness(operation) > Some(1));
-    nearest.map_or((None, 0), |(operation, line)| (Some(format!("{operation}, {}", trip.name())), *line))
-}
-
-/// How many names a path and a place have in common from the start.
-fn near(path: &str, at: &str) -> usize {
-    let path = path.replace(['.', '['], "/").replace([']', '"'], "");
-    path.split('/').zip(at.split('/')).take_while(|(one, two)| one == two || *one == "*").count()
-}
-
-/// What an operation did, in one line.
-fn told(trip: &Trip<'_>, change: &Change) -> String {
-    let paths = |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
-    let (before, after) = (paths(&change.before), paths(&change.after));
-    let arrow = if before.is_empty() || after.is_empty() { "" } else { " -> " };
-    format!("{} {before}{arrow}{after}, {}", change.operation, trip.name())
 }

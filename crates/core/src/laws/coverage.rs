@@ -145,33 +145,6 @@ fn names(change: &Change) -> impl Iterator<Item = String> {
 }
 
 /// What stands inside the innermost item: an operation says it without the items around it.
-fn tail(path: &str) -> &str {
+pub(super) fn tail(path: &str) -> &str {
     path.rsplit_once("].").map_or(path, |(_, inside)| inside).trim_start_matches('.')
-}
-
-/// The line of the definition in which the operation of a change stands; 0 where it cannot be told.
-pub(super) fn line_of(kind: &Kind, change: &Change) -> u64 {
-    let changed: Vec<&String> = change.before.iter().chain(&change.after).map(|(path, _)| path).collect();
-    let steps = kind.steps();
-    let said = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
-    let said: Vec<(Vec<&str>, u64)> = said
-        .filter_map(|(operation, line)| {
-            let (name, places) = operation.split_once(' ')?;
-            let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
-            (name == change.operation).then(|| (places.collect(), *line))
-        })
-        .collect();
-    let of = |same: &dyn Fn(&str, &str) -> bool| {
-        let mut named = said.iter();
-        named.find(|(places, _)| places.iter().any(|place| changed.iter().any(|path| same(place, path))))
-    };
-    let exact = of(&|place, path| any_item(place) == any_item(path));
-    exact.or_else(|| of(&|place, path| tail(place) == tail(path))).map_or(0, |(_, line)| *line)
-}
-
-/// A path in which all that stands in brackets is the same.
-fn any_item(path: &str) -> String {
-    let mut pieces = path.split('[');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |path, piece| format!("{path}[]{}", piece.split_once(']').map_or("", |(_, rest)| rest)))
 }
