@@ -38,13 +38,6 @@ impl OneSidedSpec {
             Self::Filled(filled) => (&filled.field, Some(&filled.value)),
         };
         let mut place = compiler.place(side, path)?;
-        let (other, schema) = match side {
-            Side::Newer => ("older", compiler.older),
-            Side::Older => ("newer", compiler.newer),
-        };
-        if schema.at(&place.path).is_some() {
-            compiler.problem(format!("{name}: the {other} version has {} too", place.path));
-        }
         if let Some(value) = value {
             let value = Json::owned(normal(&value.to_string()));
             if !place.schema.admits(&value) {

@@ -40,12 +40,15 @@ pub(crate) enum OperationSpec {
 }
 
 impl Compile for OperationSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+    fn compile(&self, more: &[&Self], compiler: &mut Compiler<'_>) -> Option<Operation> {
         match self {
             Self::Add(field) => field.compile("add", Side::Newer, compiler),
             Self::Blank(blank) => blank.compile(compiler),
             Self::Drop(field) => field.compile("drop", Side::Older, compiler),
-            Self::Each(each) => each.compile(compiler),
+            Self::Each(each) => {
+                let more = more.iter().filter_map(|more| more.items());
+                each.compile(more, compiler)
+            }
             Self::Move(pair) => same("move", pair, compiler),
             Self::MoveIntoMap(moved) => moved.compile(compiler),
             Self::Rename(pair) => same("rename", pair, compiler),
@@ -53,6 +56,19 @@ impl Compile for OperationSpec {
             Self::Type(place) => retyped(place, compiler),
             Self::Values(values) => values.compile(compiler),
             Self::Wrap(place) => wrapped(place, compiler),
+        }
+    }
+
+    fn goes_on(&self, other: &Self) -> bool {
+        matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
+    }
+}
+
+impl OperationSpec {
+    fn items(&self) -> Option<&EachSpec<Self>> {
+        match self {
+            Self::Each(each) => Some(each),
+            _ => None,
         }
     }
 }
