@@ -184,6 +184,16 @@ impl Schema {
         self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
     }
 
+    /// The same for a value that a definition says: whole numbers have to be ones that the API server keeps.
+    pub(super) fn takes(&self, value: &Json<'_>) -> bool {
+        let kept = value.type_name() != "number"
+            || value.scalar().is_some_and(|text| match is_integer(value) {
+                true if !text.contains(['.', 'e', 'E']) => text.parse::<i64>().is_ok(),
+                _ => text.parse::<f64>().is_ok_and(f64::is_finite),
+            });
+        kept && self.admits(value)
+    }
+
     fn is_type_of(&self, value: &Json<'_>) -> bool {
         let actual = value.type_name();
         match self.kind.as_deref() {

@@ -84,7 +84,8 @@ impl Step {
         let at_line = line(spec);
         let spec = &spec.value;
         let written: Vec<_> = spec.operations.iter().collect();
-        let mut operations = Compiler::new(problems, schemas.older, schemas.newer, at_line).operations(&written, &handled);
+        let mut operations =
+            Compiler::new(problems, schemas.older, schemas.newer, at_line).operations(&written, &handled);
         let implied = compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
         operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));

@@ -77,8 +77,12 @@ impl<'a> Accepted<'a> {
         for (index, accept) in self.specs.iter().enumerate() {
             let AcceptSpec { path, reason, .. } = &accept.value;
             let names = accept.value.names();
-            let lost: Vec<&String> =
-                names.iter().enumerate().filter(|(which, _)| !self.found.contains(&(index, *which))).map(|(_, n)| n).collect();
+            let lost: Vec<&String> = names
+                .iter()
+                .enumerate()
+                .filter(|(which, _)| !self.found.contains(&(index, *which)))
+                .map(|(_, n)| n)
+                .collect();
             for difference in &lost {
                 let what = format!("accept: {path} does not differ in {difference:?}: nothing to accept");
                 problems.add(line(accept), what);

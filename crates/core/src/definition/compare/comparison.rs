@@ -22,6 +22,8 @@ struct Comparison<'a> {
     line: u64,
     /// What follows from differences that are accepted.
     implied: Vec<Operation>,
+    /// The operation whose places are compared: where it is in the older version, and how a type could change there.
+    under: Option<(String, String)>,
 }
 
 /// The operations at one level: whose paths are explained, and where to go on inside.
@@ -58,7 +60,8 @@ pub(in crate::definition) fn compare(
     line: u64,
     problems: &mut Problems,
 ) -> Vec<Operation> {
-    let mut comparison = Comparison { accepted: Accepted::new(accepted), problems, line, implied: Vec::new() };
+    let mut comparison =
+        Comparison { accepted: Accepted::new(accepted), problems, line, implied: Vec::new(), under: None };
     let explained = Explained { operations, handled, open: true };
     comparison.level("", schemas.older, schemas.newer, explained);
     let Comparison { accepted, problems, implied, .. } = comparison;
@@ -117,7 +120,9 @@ impl Comparison<'_> {
             self.problems.add(self.line, problem);
         }
         if let Some(Sides { older, newer }) = rest.schemas {
+            self.under = Some((at.clone(), retyping(operation)));
             self.pair(&at, &older, &newer);
+            self.under = None;
         }
         let lists = operation.places.older.first().zip(operation.places.newer.first());
         let items = lists.and_then(|(one, two)| one.schema.each.as_ref().zip(two.schema.each.as_ref()));
@@ -140,10 +145,8 @@ impl Comparison<'_> {
                 (Some(one), Some(two)) => {
                     let requires = Sides { older, newer }.map(|schema| schema.required.contains(field));
                     let without = Sides { older: one, newer: two }.map(|schema| schema.default.is_none());
-                    let demanded = Sides {
-                        older: requires.older && without.older,
-                        newer: requires.newer && without.newer,
-                    };
+                    let demanded =
+                        Sides { older: requires.older && without.older, newer: requires.newer && without.newer };
                     self.requirement(&at, &requires, &demanded);
                     let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());
                     self.value(&Pair { at, older: one, newer: two, open, demanded });
@@ -259,17 +262,20 @@ impl Comparison<'_> {
             (Some("int-or-string"), Some(kind)) => matches!(kind, "integer" | "string"),
             _ => false,
         };
-        let narrow = if wider(older, newer) {
-            Some(demanded.newer)
-        } else {
-            wider(newer, older).then_some(demanded.older)
-        };
+        let narrow =
+            if wider(older, newer) { Some(demanded.newer) } else { wider(newer, older).then_some(demanded.older) };
         let why = match (narrow, open) {
             (Some(false), Some(_)) => None,
-            (Some(true), _) => Some("the narrower version requires it, and cannot say every value: give it a `default` there".to_owned()),
+            (Some(true), _) => Some(
+                "the narrower version requires it, and cannot say every value: give it a `default` there".to_owned(),
+            ),
+            _ if let Some((top, how)) = &self.under => Some(match at == top {
+                true => how.clone(),
+                false => format!("name the fields of {top} one by one, instead of all at once"),
+            }),
             _ if is_scalar(older) && is_scalar(newer) => Some(format!("write `{}`", advice("type", at))),
             _ if newer.is("array") && !older.is("object") && older.kind.is_some() => {
-                Some(format!("write `{}`, or {}", advice("wrap", at), apart(at)))
+                Some(format!("write `{}`; or {}", advice("wrap", at), apart(at)))
             }
             _ => Some(format!("no value of the one is one of the other: {}", apart(at))),
         };
@@ -310,14 +316,17 @@ impl Comparison<'_> {
             return false;
         }
         let accepted = self.accepted.takes(at, difference);
-        let differs = format!("{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer})");
+        let differs =
+            format!("{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer})");
         let (line, message) = match (refused, accepted) {
             (None, Some(_)) => return true,
             (None, None) => {
                 let accept = format!("`accept: {{path: {at}, difference: {difference}, reason: …}}`");
                 (self.line, format!("{differs}: add one, or {accept}"))
             }
-            (Some(reason), line) => (line.unwrap_or(self.line), format!("{differs}, and it cannot be accepted: {reason}")),
+            (Some(reason), line) => {
+                (line.unwrap_or(self.line), format!("{differs}, and it cannot be accepted: {reason}"))
+            }
         };
         self.problems.add(line, message);
         false
@@ -328,6 +337,17 @@ impl Comparison<'_> {
 fn places(path: &Path, pair: &Pair<'_>) -> Sides<Place> {
     let place = |schema: &Schema, required| Place { required, ..Place::new(path.clone(), schema.clone()) };
     Sides { older: place(pair.older, pair.demanded.older), newer: place(pair.newer, pair.demanded.newer) }
+}
+
+/// What to write for an operation that cannot change the type of what it is about.
+fn retyping(operation: &Operation) -> String {
+    let Operation { name, places, .. } = operation;
+    match (places.older.first(), places.newer.first()) {
+        (Some(one), Some(two)) if operation.is_same() && is_scalar(&one.schema) && is_scalar(&two.schema) => {
+            format!("write `type: {{from: {}, to: {}}}` for `{name}`", one.path, two.path)
+        }
+        _ => format!("`{name}` changes no types: make them alike, or write `drop` and `add` for it"),
+    }
 }
 
 fn is_scalar(schema: &Schema) -> bool {

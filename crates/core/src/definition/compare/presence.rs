@@ -90,7 +90,9 @@ impl Check<'_> {
         let why = self.lacks(operation, index, &place.path.parent()?)?;
         let version = self.version(self.side);
         let value = match operation.name {
-            "add" | "drop" => format!("say what to put there, `{}: {{field: {}, value: …}}`,", operation.name, place.path),
+            "add" | "drop" => {
+                format!("say what to put there, `{}: {{field: {}, value: …}}`,", operation.name, place.path)
+            }
             _ => "require it in neither version or in both,".to_owned(),
         };
         let message = format!(
@@ -124,7 +126,8 @@ impl Check<'_> {
         let root = self.schemas.of(self.side);
         let mut holder = place.path.parent()?;
         while !holder.is_empty() {
-            let is_spec = self.whole && holder.len() == 1 && holder.names().first().is_some_and(|name| **name == *"spec");
+            let is_spec =
+                self.whole && holder.len() == 1 && holder.names().first().is_some_and(|name| **name == *"spec");
             if is_spec || self.is_there(&holder, source) {
                 break;
             }

@@ -60,7 +60,8 @@ impl Mapping for Blank {
         };
         let empty = |key: &String| *key == "minLength" && self.spellings.iter().any(String::is_empty);
         let mut bounds = older.bounds.clone();
-        bounds.extend(newer.bounds.iter().filter(|(key, _)| empty(key)).map(|(key, bound)| (key.clone(), bound.clone())));
+        bounds
+            .extend(newer.bounds.iter().filter(|(key, _)| empty(key)).map(|(key, bound)| (key.clone(), bound.clone())));
         let problem = format!("blank: {at} must be a string");
         // The API server drops a null where there is a default.
         let nullable = older.nullable || older.default.is_some();

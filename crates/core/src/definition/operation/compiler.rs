@@ -97,7 +97,12 @@ impl<'a> Compiler<'a> {
     /// Two operations on one field are refused.
     fn is_first(&mut self, operation: &Operation, earlier: &[Operation], handled: &[Path]) {
         for side in [Side::Older, Side::Newer] {
-            for Place { path, .. } in operation.places.of(side) {
+            let own = operation.places.of(side);
+            for (index, Place { path, .. }) in own.iter().enumerate() {
+                let mut before = own.iter().take(index);
+                if before.any(|other| path.starts_with(&other.path) || other.path.starts_with(path)) {
+                    self.problem(format!("{}: {path} stands in it twice", operation.name));
+                }
                 let earlier = earlier.iter().map(|other| (other.places.of(side), other.line));
                 let earlier = earlier.flat_map(|(places, line)| places.iter().map(move |place| (place, line)));
                 for (other, first) in earlier {

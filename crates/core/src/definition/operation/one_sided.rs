@@ -12,7 +12,11 @@ use crate::json::{Json, normal};
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}", rename = "OneSided")]
+#[serde(
+    untagged,
+    expecting = "takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+    rename = "OneSided"
+)]
 pub(crate) enum OneSidedSpec {
     /// Just its path.
     Path(String),
@@ -40,7 +44,7 @@ impl OneSidedSpec {
         let mut place = compiler.place(side, path)?;
         if let Some(value) = value {
             let value = Json::owned(normal(&value.to_string()));
-            if !place.schema.admits(&value) {
+            if !place.schema.takes(&value) {
                 let value = value.to_text();
                 compiler.problem(format!("{name}: {} cannot be {value}", place.path));
             }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::compiler::Compiler;
@@ -100,10 +100,11 @@ impl ValuesSpec {
             let pair = Sides { older, newer: newer.clone() }.map(|value| Json::owned(value.to_string()));
             for side in [Side::Older, Side::Newer] {
                 let (Place { path, schema, .. }, value) = (places.of(side), pair.of(side));
-                if !schema.admits(value) {
-                    let quoted = value.scalar().filter(|text| schema.is("string") && !text.is_empty());
-                    let quote = quoted.map(|_| ": YAML reads yes, no, on, off, y, n, true, false and numbers as no strings; quote it");
-                    compiler.problem(format!("values: {path} cannot be {}{}", value.to_text(), quote.unwrap_or_default()));
+                if !schema.takes(value) {
+                    let bare = schema.is("string") && value.as_str().is_none();
+                    let quote =
+                        if bare { ": quote it (y, n, yes, no, on and off are true and false to YAML)" } else { "" };
+                    compiler.problem(format!("values: {path} cannot be {}{quote}", value.to_text()));
                 }
             }
             if pairs.iter().any(|other| other.older.same(&pair.older) && other.newer.same(&pair.newer)) {

@@ -96,7 +96,7 @@ impl HashSpec {
                 continue;
             };
             let value = value.to_string();
-            if !schema.admits(&Json::borrowed(&value)) {
+            if !schema.takes(&Json::borrowed(&value)) {
                 problems.add(at_line, format!("rollout.hash.defaults: {text} cannot be {value} at {}", self.at));
             }
             if let (Some(name), Some(value)) = (path.names().last(), schema.canonical().text(&value)) {

@@ -84,20 +84,11 @@ fn differences_that_nothing_explains() {
         r#"older: "a" "b"; newer: "a""#,
     );
     may_be_accepted("{type: integer, minimum: 0}", "{type: integer, minimum: 1}", "minimum", "older: 0; newer: 1");
-    may_be_accepted(
-        "{type: string, pattern: \"^a$\"}",
-        "{type: string}",
-        "pattern",
-        r#"older: "^a$"; newer: none"#,
-    );
+    may_be_accepted("{type: string, pattern: \"^a$\"}", "{type: string}", "pattern", r#"older: "^a$"; newer: none"#);
     may_be_accepted("{type: string, nullable: true}", "{type: string}", "nullable", "older: true; newer: false");
-    may_be_accepted(
-        "{type: string, default: a}",
-        "{type: string, default: b}",
-        "default",
-        r#"older: "a"; newer: "b""#,
-    );
-    let rules = |rule: &str| format!("{{type: integer, x-kubernetes-validations: [{{rule: self > 0}}, {{rule: {rule}}}]}}");
+    may_be_accepted("{type: string, default: a}", "{type: string, default: b}", "default", r#"older: "a"; newer: "b""#);
+    let rules =
+        |rule: &str| format!("{{type: integer, x-kubernetes-validations: [{{rule: self > 0}}, {{rule: {rule}}}]}}");
     may_be_accepted(
         &rules("self < 9"),
         &rules("self < 10"),
@@ -141,7 +132,7 @@ fn types_are_accepted_where_one_has_all_values_of_the_other() {
         "spec.a",
         "type",
         &says("string", "array"),
-        &format!("write `wrap: spec.a`, or {APART}"),
+        &format!("write `wrap: spec.a`; or {APART}"),
     );
     for (one, two) in [("array", "string"), ("string", "object"), ("object", "array"), ("array", "object")] {
         let reason = format!("no value of the one is one of the other: {APART}");
@@ -219,8 +210,11 @@ fn what_is_accepted_must_differ_and_say_why() {
 #[test]
 fn several_differences_are_accepted_at_once() {
     let lists = |most: u64| {
-        let item = format!("{{type: object, properties: {{c: {{type: string, maxLength: {most}, pattern: \"{most}\"}}}}}}");
-        format!("properties: {{a: {{type: array, maxItems: {most}, items: {item}}}, b: {{type: integer, maximum: {most}}}}}")
+        let item =
+            format!("{{type: object, properties: {{c: {{type: string, maxLength: {most}, pattern: \"{most}\"}}}}}}");
+        format!(
+            "properties: {{a: {{type: array, maxItems: {most}, items: {item}}}, b: {{type: integer, maximum: {most}}}}}"
+        )
     };
     let crd = crd(&lists(3), &lists(4));
     let accept = |accept: &str| problems_of(&format!("{HEAD}steps:\n- from: v1\n  to: v2\n  accept:\n{accept}"), &crd);

@@ -48,6 +48,26 @@ fn the_file_and_its_crd() {
         problems_of("a: [", &same),
         r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission"#,
     );
+    check(problems_of(&format!("{fine}---\n"), &format!("kind: Namespace\n---\n{same}---\n")), "fine");
+    check(problems_of("# nothing yet\n", &same), &problems_of("", &same));
+    check(
+        problems_of(&format!("{fine}---\n{fine}"), &same),
+        "thing.yaml:7: another document begins here: a definition stands alone in its file",
+    );
+    check(
+        problems_of(&format!("{fine}crd: b.yaml\n"), &same),
+        "thing.yaml:6: the key \"crd\" stands twice: say it once",
+    );
+    check(problems_of("- a\n", &same), "thing.yaml:1: keys with values belong here: `key: value`");
+    check(
+        problems_of(&format!("{HEAD}steps: {{from: v1}}\n"), &same),
+        "thing.yaml:4: a list belongs here: begin each entry with `- `",
+    );
+    check(
+        problems_of(&fine, &format!("{same}---\n{same}")),
+        "thing.yaml:3: crd: things.yaml has several (things.example.com, things.example.com): put the one of this kind into a file of its own",
+    );
+    check(problems_of(&fine, &same.replace("name: v2", "name: v1")), "thing.yaml:3: crd: version v1 stands twice");
     check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: missing field `crd`");
     let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
     check(
