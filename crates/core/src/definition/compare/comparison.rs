@@ -156,8 +156,8 @@ impl Comparison<'_> {
                     let (one, two) = (one.unwrap_or(&nothing), two.unwrap_or(&nothing));
                     self.walk(prefix, &inner, one, two, explained);
                 }
-                (Some(_), None) => self.only(&at, "older", "drop", "it"),
-                (None, Some(_)) => self.only(&at, "newer", "add", "to it"),
+                (Some(_), None) => self.only(&at, "older", "drop: PATH", "it"),
+                (None, Some(_)) => self.only(&at, "newer", "add: PATH", "to it"),
             }
         }
     }
@@ -213,7 +213,9 @@ impl Comparison<'_> {
         let version = if requires.newer { "newer" } else { "older" };
         let why = || {
             format!(
-                "an object without it could be read there and not be written: give it a `default` in the {version} schema, or require it in both"
+                "an object without it could be read there and not be written: write `{}`, give it a `default` in the \
+                 {version} schema, or require it in both",
+                advice("fill: {field: PATH, value: …}", at)
             )
         };
         self.differs(at, "required", says, (demanded.older || demanded.newer).then(why));
@@ -273,9 +275,9 @@ impl Comparison<'_> {
                 true => how.clone(),
                 false => format!("name the fields of {top} one by one, instead of all at once"),
             }),
-            _ if is_scalar(older) && is_scalar(newer) => Some(format!("write `{}`", advice("type", at))),
+            _ if is_scalar(older) && is_scalar(newer) => Some(format!("write `{}`", advice("type: PATH", at))),
             _ if newer.is("array") && !older.is("object") && older.kind.is_some() => {
-                Some(format!("write `{}`; or {}", advice("wrap", at), apart(at)))
+                Some(format!("write `{}`; or {}", advice("wrap: PATH", at), apart(at)))
             }
             _ => Some(format!("no value of the one is one of the other: {}", apart(at))),
         };
@@ -356,10 +358,14 @@ fn is_scalar(schema: &Schema) -> bool {
 
 /// What to do where two versions have nothing but the name of a field in common.
 fn apart(at: &str) -> String {
-    format!("write `{}` and `{}`, so that each version keeps its own", advice("drop", at), advice("add", at))
+    format!(
+        "write `{}` and `{}`, so that each version keeps its own",
+        advice("drop: PATH", at),
+        advice("add: PATH", at)
+    )
 }
 
-/// The operation that would explain a field, as it is written: inside lists and maps it stands under `each`.
+/// The operation that would explain a field, as it is written with `PATH` for the field: inside lists and maps it stands under `each`.
 fn advice(operation: &str, at: &str) -> String {
     match at.split_once("[*]") {
         Some((list, inside)) => {
@@ -367,6 +373,6 @@ fn advice(operation: &str, at: &str) -> String {
             let inside = if inside.is_empty() { "." } else { inside };
             format!("each: {{in: {list}, operations: [{{{}}}]}}", advice(operation, inside))
         }
-        None => format!("{operation}: {at}"),
+        None => operation.replace("PATH", at),
     }
 }

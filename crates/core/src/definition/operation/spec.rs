@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::OneSidedSpec,
-    retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
+    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::FilledSpec,
+    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 
@@ -23,6 +23,8 @@ pub(crate) enum OperationSpec {
     Drop(OneSidedSpec),
     /// The same operations for each item of a list, or each value of a map.
     Each(EachSpec<Self>),
+    /// A field that one version requires and the other need not have: what readers get where nobody set it.
+    Fill(FilledSpec),
     /// A field stands at another place.
     Move(PairSpec),
     /// A field of the older version becomes an entry of a map that both versions have.
@@ -49,6 +51,7 @@ impl Compile for OperationSpec {
                 let more = more.iter().filter_map(|more| more.items());
                 each.compile(more, compiler)
             }
+            Self::Fill(filled) => filled.compile(compiler),
             Self::Move(pair) => same("move", pair, compiler),
             Self::MoveIntoMap(moved) => moved.compile(compiler),
             Self::Rename(pair) => same("rename", pair, compiler),

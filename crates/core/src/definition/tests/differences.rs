@@ -147,8 +147,8 @@ fn what_cannot_be_accepted_whatever_the_reason() {
     };
     let reason = |version: &str| {
         format!(
-            "an object without it could be read there and not be written: give it a `default` in the {version} schema, \
-             or require it in both"
+            "an object without it could be read there and not be written: write `fill: {{field: spec.a.b, value: …}}`, give \
+             it a `default` in the {version} schema, or require it in both"
         )
     };
     may_not_be_accepted(
@@ -169,6 +169,19 @@ fn what_cannot_be_accepted_whatever_the_reason() {
     );
     let accept = "  accept:\n  - {path: spec.a.b, difference: required, reason: filled in}\n";
     check(difference_of(&object("", ", default: x"), &object("b", ", default: x"), accept), "fine");
+    let filled = |older: &str, newer: &str| {
+        difference_of(older, newer, "  operations:\n  - fill: {field: spec.a.b, value: x}\n")
+    };
+    check(filled(&object("", ""), &object("b", "")), "fine");
+    check(filled(&object("b", ""), &object("", "")), "fine");
+    check(
+        filled(&object("b", ""), &object("b", "")),
+        "thing.yaml:8: fill: the versions agree on whether spec.a.b is required: nothing to fill in",
+    );
+    check(
+        difference_of(&object("b", ""), &object("", ""), "  operations:\n  - fill: {field: spec.a.b, value: 3}\n"),
+        "thing.yaml:8: fill: spec.a.b cannot be 3",
+    );
     may_not_be_accepted(
         "{type: object, x-kubernetes-preserve-unknown-fields: true}",
         "{type: object}",

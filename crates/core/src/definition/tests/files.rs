@@ -95,6 +95,24 @@ fn rollouts_of_what_is_not_there() {
     let rollout =
         |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same);
     check(rollout("{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}"), "fine");
+    let recipe = Kind::from_crd(
+        &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n"),
+        &same,
+    );
+    let recipe = recipe.unwrap().hash_recipe().unwrap().to_owned();
+    check(rollout(&format!("{{of: spec, at: v2, recipe: {recipe:?}}}")), "fine");
+    for (hash, digest) in [
+        ("except: [spec.replicas]", "a75a65df6f6f"),
+        ("defaults: {spec.image: a}", "2fbbb79fc095"),
+        ("force: a/b", "f6685fe886eb"),
+    ] {
+        check(
+            rollout(&format!("{{of: spec, at: v2, {hash}, recipe: {recipe:?}}}")),
+            &format!(
+                "thing.yaml:7: rollout.hash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
+            ),
+        );
+    }
     check(
         rollout("{of: spec, at: v3}"),
         r#"thing.yaml:7: rollout.hash.at: the CRD has no version "v3"; it has v1, v2"#,
