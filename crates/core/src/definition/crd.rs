@@ -106,7 +106,7 @@ impl Crd {
         }
         let mut names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
         names.sort_unstable();
-        if let Some([twice, _]) = names.array_windows().find(|[one, two]| one == two) {
+        if let Some((twice, _)) = names.iter().zip(names.iter().skip(1)).find(|(one, two)| one == two) {
             problems.add(at_line, format!("crd: version {twice} stands twice"));
             return None;
         }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::accept::{AcceptSpec, Accepted};
+use super::advice::{advice, apart, is_scalar, retyping};
 use super::presence::{Absence, absences};
 use crate::definition::operation::{Operation, nulls, retyped_by_itself};
 use crate::definition::path::Path;
@@ -266,15 +267,13 @@ impl Comparison<'_> {
         };
         let narrow =
             if wider(older, newer) { Some(demanded.newer) } else { wider(newer, older).then_some(demanded.older) };
-        let why = match (narrow, open) {
-            (Some(false), Some(_)) => None,
-            (Some(true), _) => Some(
+        let why = match (narrow, open, &self.under) {
+            (Some(false), Some(_), _) => None,
+            (Some(true), ..) => Some(
                 "the narrower version requires it, and cannot say every value: give it a `default` there".to_owned(),
             ),
-            _ if let Some((top, how)) = &self.under => Some(match at == top {
-                true => how.clone(),
-                false => format!("name the fields of {top} one by one, instead of all at once"),
-            }),
+            (_, _, Some((top, how))) if at == top => Some(how.clone()),
+            (_, _, Some((top, _))) => Some(format!("name the fields of {top} one by one, instead of all at once")),
             _ if is_scalar(older) && is_scalar(newer) => Some(format!("write `{}`", advice("type: PATH", at))),
             _ if newer.is("array") && !older.is("object") && older.kind.is_some() => {
                 Some(format!("write `{}`; or {}", advice("wrap: PATH", at), apart(at)))
@@ -339,40 +338,4 @@ impl Comparison<'_> {
 fn places(path: &Path, pair: &Pair<'_>) -> Sides<Place> {
     let place = |schema: &Schema, required| Place { required, ..Place::new(path.clone(), schema.clone()) };
     Sides { older: place(pair.older, pair.demanded.older), newer: place(pair.newer, pair.demanded.newer) }
-}
-
-/// What to write for an operation that cannot change the type of what it is about.
-fn retyping(operation: &Operation) -> String {
-    let Operation { name, places, .. } = operation;
-    match (places.older.first(), places.newer.first()) {
-        (Some(one), Some(two)) if operation.is_same() && is_scalar(&one.schema) && is_scalar(&two.schema) => {
-            format!("write `type: {{from: {}, to: {}}}` for `{name}`", one.path, two.path)
-        }
-        _ => format!("`{name}` changes no types: make them alike, or write `drop` and `add` for it"),
-    }
-}
-
-fn is_scalar(schema: &Schema) -> bool {
-    !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
-}
-
-/// What to do where two versions have nothing but the name of a field in common.
-fn apart(at: &str) -> String {
-    format!(
-        "write `{}` and `{}`, so that each version keeps its own",
-        advice("drop: PATH", at),
-        advice("add: PATH", at)
-    )
-}
-
-/// The operation that would explain a field, as it is written with `PATH` for the field: inside lists and maps it stands under `each`.
-fn advice(operation: &str, at: &str) -> String {
-    match at.split_once("[*]") {
-        Some((list, inside)) => {
-            let inside = inside.strip_prefix('.').unwrap_or(inside);
-            let inside = if inside.is_empty() { "." } else { inside };
-            format!("each: {{in: {list}, operations: [{{{}}}]}}", advice(operation, inside))
-        }
-        None => operation.replace("PATH", at),
-    }
 }

@@ -5,6 +5,7 @@
 //! accepted by name with a reason; and what would break a law of conversion cannot be accepted at all.
 
 mod accept;
+mod advice;
 mod comparison;
 mod presence;
 

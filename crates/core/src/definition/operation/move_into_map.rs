@@ -76,7 +76,7 @@ impl Mapping for MoveIntoMap {
             default: entry.default.clone(),
             rules: field.rules.intersection(&entry.rules).cloned().collect(),
             options: entry.options.as_ref().map(|_| options),
-            format: entry.format.as_ref().and(field.format.clone()),
+            format: entry.format.as_ref().and_then(|_| field.format.clone()),
             bounds: bounds.map(|(key, bound)| (key.clone(), bound.clone())).collect(),
             ..field.clone()
         };

@@ -51,10 +51,14 @@ impl Mapping for Retype {
         };
         // Options and defaults are compared as the newer type says them.
         let there = |value: &Value| said(value, newer).unwrap_or_else(|| value.clone());
-        let options = older.options.as_ref().map(|options| options.iter().map(there).collect());
+        let closed = |schema: &Schema, other: &Schema| match (&schema.options, &other.options) {
+            (None, Some(_)) if schema.is("boolean") => Some(BOOLEANS.map(Value::Bool).to_vec()),
+            (options, _) => options.clone(),
+        };
+        let options = closed(older, newer).map(|options| options.iter().map(there).collect());
         let default = older.default.as_ref().map(there).filter(|_| newer.default.is_some());
         let (one, two) = (older.default.is_some(), newer.default.clone());
-        let (older, newer) = (rest(older, options, default), rest(newer, newer.options.clone(), two.filter(|_| one)));
+        let (older, newer) = (rest(older, options, default), rest(newer, closed(newer, older), two.filter(|_| one)));
         Unexplained { problem: (!both).then(problem), ..Unexplained::schemas(older, newer) }
     }
 
@@ -64,12 +68,16 @@ impl Mapping for Retype {
     }
 }
 
+/// All values of a boolean.
+const BOOLEANS: [bool; 2] = [false, true];
+
 /// Whether each value of one scalar can be said in the type, the options and the bounds of another.
 fn says_all(from: &Schema, to: &Schema) -> bool {
     if from.nullable && !to.nullable && from.options.as_ref().is_none_or(|options| options.contains(&Value::Null)) {
         return false;
     }
-    if let Some(options) = &from.options {
+    let booleans = || from.is("boolean").then(|| BOOLEANS.map(Value::Bool).to_vec());
+    if let Some(options) = from.options.clone().or_else(booleans) {
         return options.iter().all(|option| said(option, to).is_some());
     }
     let kind = match (from.kind.as_deref(), to.kind.as_deref()) {
@@ -77,7 +85,9 @@ fn says_all(from: &Schema, to: &Schema) -> bool {
         (Some("string"), Some("int-or-string")) => true,
         (one, two) => one == two,
     };
-    let bounded = to.bounds.iter().any(|(key, bound)| from.bounds.get(key) != Some(bound));
+    // Patterns and the like are the API server's to check: a value is said whether it fits or not.
+    let narrower = |(key, bound): (&String, &Value)| bound.is_number() && from.bounds.get(key) != Some(bound);
+    let bounded = to.bounds.iter().any(narrower);
     kind && to.options.is_none() && !bounded && (to.format.is_none() || to.format == from.format)
 }
 

@@ -48,6 +48,31 @@ fn the_file_and_its_crd() {
         problems_of("a: [", &same),
         r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission"#,
     );
+    check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: missing field `crd`");
+    let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
+    check(
+        missing.to_string(),
+        r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
+    );
+    check(
+        problems_of(&fine, "kind: Deployment\nspec: {}\n"),
+        "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
+    );
+    check(problems_of(&fine, "kind: [\n"), "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['");
+    check(
+        problems_of(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
+        "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
+    );
+    check(
+        problems_of(&fine, &same.replace("storage: true", "storage: false")),
+        "thing.yaml:3: crd: exactly one version must have storage: true",
+    );
+}
+
+#[test]
+fn files_with_more_than_one_document() {
+    let same = crd(SAME, SAME);
+    let fine = format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n");
     check(problems_of(&format!("{fine}---\n"), &format!("kind: Namespace\n---\n{same}---\n")), "fine");
     check(problems_of("# nothing yet\n", &same), &problems_of("", &same));
     check(
@@ -68,25 +93,6 @@ fn the_file_and_its_crd() {
         "thing.yaml:3: crd: things.yaml has several (things.example.com, things.example.com): put the one of this kind into a file of its own",
     );
     check(problems_of(&fine, &same.replace("name: v2", "name: v1")), "thing.yaml:3: crd: version v1 stands twice");
-    check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: missing field `crd`");
-    let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
-    check(
-        missing.to_string(),
-        r#"thing.yaml:3: crd: cannot read "things.yaml": No such file or directory (os error 2)"#,
-    );
-    check(
-        problems_of(&fine, "kind: Deployment\nspec: {}\n"),
-        "thing.yaml:3: crd: things.yaml is not a CustomResourceDefinition",
-    );
-    check(problems_of(&fine, "kind: [\n"), "thing.yaml:3: crd: things.yaml:1: unclosed bracket '['");
-    check(
-        problems_of(&fine, &same.replace("openAPIV3Schema", "openAPIV2Schema")),
-        "thing.yaml:3: crd: version v1 has no schema.openAPIV3Schema to check the definition by",
-    );
-    check(
-        problems_of(&fine, &same.replace("storage: true", "storage: false")),
-        "thing.yaml:3: crd: exactly one version must have storage: true",
-    );
 }
 
 #[test]

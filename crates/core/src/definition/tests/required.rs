@@ -35,70 +35,96 @@ fn a_field_of_one_version_that_requires_it_needs_a_value() {
     fine(&none, &some(""), "add: {field: spec.a, value: x}");
 }
 
+fn one(required: &str, name: &str, kind: &str) -> String {
+    spec(required, &format!("{name}: {kind}"))
+}
+
+/// Why a field that a version requires can be missing, and what to do.
+fn missing(field: &str, version: &str, reason: &str) -> String {
+    format!(
+        "{field}: the {version} version requires it, and {reason}: require it in neither version or in both, or give it a \
+         `default` in the {version} schema"
+    )
+}
+
+const TEXT: &str = "{type: string}";
+
 #[test]
 fn what_becomes_required_must_always_be_there() {
-    let one = |required: &str, name: &str, kind: &str| spec(required, &format!("{name}: {kind}"));
-    let text = "{type: string}";
-    let why = |field: &str, version: &str, reason: &str| {
-        format!(
-            "{field}: the {version} version requires it, and {reason}: require it in neither version or in both, or give it \
-             a `default` in the {version} schema"
-        )
-    };
     let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
     let rename = "rename: {from: spec.a, to: spec.b}";
-    refused(&one("", "a", text), &one("b", "b", text), rename, &why("spec.b", "newer", &need_not("spec.a", "older")));
-    refused(&one("a", "a", text), &one("", "b", text), rename, &why("spec.a", "older", &need_not("spec.b", "newer")));
-    fine(&one("a", "a", text), &one("b", "b", text), rename);
     refused(
-        &one("", "a", text),
+        &one("", "a", TEXT),
+        &one("b", "b", TEXT),
+        rename,
+        &missing("spec.b", "newer", &need_not("spec.a", "older")),
+    );
+    refused(
+        &one("a", "a", TEXT),
+        &one("", "b", TEXT),
+        rename,
+        &missing("spec.a", "older", &need_not("spec.b", "newer")),
+    );
+    fine(&one("a", "a", TEXT), &one("b", "b", TEXT), rename);
+    refused(
+        &one("", "a", TEXT),
         &one("a", "a", "{type: boolean}"),
         "type: spec.a",
-        &why("spec.a", "newer", "not every value of spec.a can be said there"),
+        &missing("spec.a", "newer", "not every value of spec.a can be said there"),
     );
     refused(
         &one("", "a", "{type: integer}"),
-        &one("a", "a", text),
+        &one("a", "a", TEXT),
         "type: spec.a",
-        &why("spec.a", "newer", &need_not("spec.a", "older")),
+        &missing("spec.a", "newer", &need_not("spec.a", "older")),
     );
     refused(
-        &one("a", "a", text),
+        &one("a", "a", TEXT),
         &one("a", "a", "{type: integer}"),
         "type: spec.a",
-        &why("spec.a", "newer", "not every value of spec.a can be said there"),
+        &missing("spec.a", "newer", "not every value of spec.a can be said there"),
     );
     fine(
         &one("a", "a", "{type: string, enum: ['80', '443']}"),
         &one("a", "a", "{type: integer, enum: [80, 443]}"),
         "type: spec.a",
     );
-    refused(
-        &one("a", "a", text),
-        &one("a", "a", text),
-        "blank: {field: spec.a, spellings: ['']}",
-        &why("spec.a", "newer", "what means no value is absent there"),
+    fine(&one("", "a", "{type: boolean}"), &one("", "a", "{type: string, enum: ['true', 'false']}"), "type: spec.a");
+    fine(
+        &one("a", "a", "{type: boolean}"),
+        &one("a", "a", "{type: string, enum: ['true', 'false'], pattern: e}"),
+        "type: spec.a",
     );
-    let list = |more: &str| format!("{{type: array, items: {text}{more}}}");
+}
+
+#[test]
+fn what_an_operation_can_leave_out_is_not_required() {
     refused(
-        &one("a", "a", text),
+        &one("a", "a", TEXT),
+        &one("a", "a", TEXT),
+        "blank: {field: spec.a, spellings: ['']}",
+        &missing("spec.a", "newer", "what means no value is absent there"),
+    );
+    let list = |more: &str| format!("{{type: array, items: {TEXT}{more}}}");
+    refused(
+        &one("a", "a", TEXT),
         &one("a", "a", &list("")),
         "wrap: spec.a",
-        &why("spec.a", "older", "an empty spec.a has no first element (`minItems: 1` would say that there is one)"),
+        &missing("spec.a", "older", "an empty spec.a has no first element (`minItems: 1` would say that there is one)"),
     );
-    fine(&one("a", "a", text), &one("a", "a", &list(", minItems: 1")), "wrap: spec.a");
+    fine(&one("a", "a", TEXT), &one("a", "a", &list(", minItems: 1")), "wrap: spec.a");
     refused(
-        &one("a", "a", text),
+        &one("a", "a", TEXT),
         &spec("b, c", "b: {type: string}, c: {type: string}"),
         "split: {field: spec.a, into: [spec.b, spec.c], separator: ':'}",
-        &why("spec.c", "newer", "a string with fewer parts does not give it"),
+        &missing("spec.c", "newer", "a string with fewer parts does not give it"),
     );
     let map = "m: {type: object, additionalProperties: {type: string}}";
     refused(
-        &spec("a", &format!("a: {text}, {map}")),
+        &spec("a", &format!("a: {TEXT}, {map}")),
         &spec("", map),
         "moveIntoMap: {field: spec.a, map: spec.m, key: a}",
-        &why("spec.a", "older", "an entry of the newer version stays an entry"),
+        &missing("spec.a", "older", "an entry of the newer version stays an entry"),
     );
 }
 
