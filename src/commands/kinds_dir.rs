@@ -57,19 +57,27 @@ pub(crate) fn load(directory: Option<&Path>) -> anyhow::Result<Vec<Known>> {
         let Some(known) = definition_in(&file)? else {
             continue;
         };
-        let same = |other: &&Known| {
-            (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind())
-                || other.kind.name() == known.kind.name()
-        };
+        let is_same =
+            |other: &Known| (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind());
+        let same = |other: &&Known| is_same(other) || other.kind.name() == known.kind.name();
         if let Some(other) = own.iter().find(same) {
+            let (file, kind) = (file.display(), &known.kind);
+            if is_same(other) {
+                anyhow::bail!(
+                    "{file}: {}.{} is defined in {} as well: remove one",
+                    kind.kind(),
+                    kind.group(),
+                    other.source()
+                );
+            }
             anyhow::bail!(
-                "{}: {}.{} (name: {}) is defined in {} as well (name: {}): remove one",
-                file.display(),
-                known.kind.kind(),
-                known.kind.group(),
-                known.kind.name(),
+                "{file}: {}.{} is called {:?} here, and so is {}.{} in {}: give one of them another `name:`",
+                kind.kind(),
+                kind.group(),
+                kind.name(),
+                other.kind.kind(),
+                other.kind.group(),
                 other.source(),
-                other.kind.name(),
             );
         }
         own.push(known);

@@ -206,3 +206,62 @@ fn the_rollout_block_is_the_one_that_is_built_in() {
     let embedded: Value = serde_saphyr::from_str(text).unwrap();
     assert_eq!(shown["rollout"], embedded["rollout"]);
 }
+
+/// A kind with the fields that the manual's blocks name.
+fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
+    let spec = json!({"type": "object", "properties": {
+        "token": {"type": "string"}, "replicas": {"type": "integer"},
+        "certificate": {"type": "object", "properties": {"issuer": {"type": "string"}}},
+    }});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+    let crd = json!({
+        "kind": "CustomResourceDefinition",
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [{"name": "v2", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    let head = format!("apiVersion: {}\nkind: {}\ncrd: gadgets.crd.yaml\n", definition::API_VERSION, definition::KIND);
+    Kind::from_crd(&format!("{head}{block}"), &crd.to_string())
+}
+
+#[test]
+fn the_admission_block_of_the_manual_is_one() {
+    let manual = blocks(&manual());
+    let (_, shown) = manual.iter().find(|(info, _)| info == "yaml admission").unwrap();
+    gadget(shown).unwrap();
+    let recipe = manual.iter().find(|(_, block)| block.contains("recipe: ")).unwrap();
+    gadget(&recipe.1).unwrap();
+}
+
+#[test]
+fn the_manual_names_every_key_of_admission() {
+    let (schema, manual) = (definition::json_schema(), manual());
+    let admission = manual.split("\n## Admission").nth(1).unwrap();
+    let all = [
+        "Admission",
+        "ControllerRules",
+        "UpgradePath",
+        "Hop",
+        "Neighbours",
+        "Deprecated",
+        "Field",
+        "Immutable",
+        "Bounds",
+        "Requires",
+        "Upgrade",
+        "Warn",
+    ];
+    let keys = all.iter().flat_map(|of| {
+        let properties = schema.pointer(&format!("/$defs/{of}/properties")).and_then(Value::as_object);
+        properties.unwrap_or_else(|| panic!("no {of}")).keys()
+    });
+    let missing: Vec<&String> = keys.filter(|key| !admission.contains(key.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let rules = schema.pointer("/$defs/Rule/oneOf").and_then(Value::as_array).unwrap();
+    for rule in rules {
+        let name = rule.pointer("/required/0").and_then(Value::as_str).unwrap();
+        assert!(admission.contains(&format!("\n| `{name}` |")), "{name}");
+    }
+}

@@ -51,10 +51,12 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
-    let Hashed { preimage, version } = hashed;
+    let Hashed { preimage, version, recipe } = hashed;
     let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
     if explain {
-        text.push_str(&format!("  made of these fields at {version}, by recipe {HASH_SCHEMA}:\n"));
+        text.push_str(&format!(
+            "  made of these fields at {version}, by recipe {HASH_SCHEMA}, {recipe} of its definition:\n"
+        ));
         let rows: Vec<[String; 2]> = preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
         for line in table(["FIELD", "VALUE"], &rows).lines() {
             text.push_str(&format!("    {line}\n"));
@@ -73,7 +75,7 @@ fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
 }
 
 fn json(object: &Object, hashed: &Hashed, explain: bool) -> Json {
-    let Hashed { preimage, version } = hashed;
+    let Hashed { preimage, version, recipe } = hashed;
     let optional = |text: &Option<String>| text.as_ref().map_or(Json::Null, Json::string);
     let mut json = Json::object([
         ("apiVersion", Json::string(&object.api_version)),
@@ -89,6 +91,7 @@ fn json(object: &Object, hashed: &Hashed, explain: bool) -> Json {
             (name, value)
         });
         json.set("at", Json::string(version));
+        json.set("definition", Json::string(recipe));
         json.set("fields", Json::Object(members.collect()));
         json.set("force", optional(&preimage.force));
         json.set("canonical", Json::string(&preimage.canonical));

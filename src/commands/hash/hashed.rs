@@ -9,6 +9,8 @@ pub(super) struct Hashed {
     pub(super) preimage: Preimage,
     /// The version whose shape is hashed.
     pub(super) version: String,
+    /// What tells the recipe from others, of this kind or of this definition at another time.
+    pub(super) recipe: String,
 }
 
 /// Hashes an object as the webhook does.
@@ -20,5 +22,6 @@ pub(super) fn hash(webhook: &Webhook, object: &Object) -> Result<Hashed, String>
     };
     let preimage = webhook.preimage(&object.text);
     let preimage = preimage.map_err(|error| format!("{}: {error}", object.label()))?;
-    Ok(Hashed { preimage, version: version.to_owned() })
+    let recipe = kind.hash_recipe().unwrap_or_default().to_owned();
+    Ok(Hashed { preimage, version: version.to_owned(), recipe })
 }

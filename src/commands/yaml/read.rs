@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_saphyr::{DefaultMessageFormatter, Localizer, Location, Options, Spanned};
+use serde_saphyr::{DefaultMessageFormatter, Error, Localizer, Location, Options, Spanned};
 
 use crate::commands::json::Json;
 
@@ -22,8 +22,15 @@ pub(crate) fn read(text: &str) -> Result<Json, BadYaml> {
     let scanned = serde_saphyr::from_str_with_options(text, options());
     scanned.map(|scanned| resolve(scanned, text)).map_err(|error| BadYaml {
         line: error.location().map(|location| location.line()),
-        message: error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
+        message: message(error.without_snippet()),
     })
+}
+
+fn message(error: &Error) -> String {
+    match error {
+        Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key {key:?} stands twice: say it once"),
+        error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
+    }
 }
 
 /// Leaves places out: lines count from where the document begins, and the caller says where that is.

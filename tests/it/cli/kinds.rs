@@ -67,7 +67,7 @@ fn kinds_check_explains_or_refuses() {
         "crates/core/kinds/materialize/materialize.yaml: Materialize.materialize.cloud is fine\n",
         "  v1alpha1 <-> v1alpha2\n    drop spec.inPlaceRollout\n",
         "    moveIntoMap spec.environmentdIamRoleArn <-> spec.serviceAccountAnnotations[\"eks.amazonaws.com/role-arn\"]\n",
-        "  rollout hash of spec at v1alpha2, forced by annotation materialize.cloud/force-rollout\n",
+        "  rollout hash of spec at v1alpha2, recipe bbd6820073e0, forced by annotation materialize.cloud/force-rollout\n",
         "crates/core/kinds/elasticsearch/elasticsearch.yaml: Elasticsearch.elasticsearch.k8s.elastic.co is fine\n",
     ] {
         assert!(fine.contains(line), "{fine}");
@@ -112,7 +112,19 @@ fn unusable_kinds_directories_are_refused() {
     fs::copy(twice.path().join("materialize.yaml"), twice.path().join("other.yaml")).unwrap();
     let path = twice.path().to_str().unwrap();
     let error = pointsman(&["kinds", "--kinds", path]).refusal(1);
-    assert!(error.contains("other.yaml: Materialize.materialize.cloud (name: materialize) is defined in"), "{error}");
+    assert!(error.contains("other.yaml: Materialize.materialize.cloud is defined in"), "{error}");
+
+    // Another group has a kind of that name, too.
+    let both = directory(|text| text.replace("name: materialize\n", "name: balloon\n"));
+    let other = fs::read_to_string(both.path().join("materialize.yaml")).unwrap();
+    fs::write(both.path().join("other.yaml"), other.replace("materializes.crd.yaml", "others.crd.yaml")).unwrap();
+    let crd = fs::read_to_string(both.path().join("materializes.crd.yaml")).unwrap();
+    let crd = crd.replace("group: materialize.cloud", "group: example.com");
+    fs::write(both.path().join("others.crd.yaml"), crd).unwrap();
+    let error = pointsman(&["kinds", "--kinds", both.path().to_str().unwrap()]).refusal(1);
+    let expected = "other.yaml: Materialize.example.com is called \"balloon\" here, and so is \
+                    Materialize.materialize.cloud in";
+    assert!(error.contains(expected) && error.contains("give one of them another `name:`"), "{error}");
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();

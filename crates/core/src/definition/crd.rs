@@ -34,18 +34,27 @@ impl Crd {
                 return None;
             }
         };
-        let document: Value = match serde_saphyr::from_str(&text) {
-            Ok(document) => document,
+        let mut documents: Vec<Value> = match serde_saphyr::from_multiple(&text) {
+            Ok(documents) => documents,
             Err(error) => {
                 let (at, message) = yaml::explain(&error);
                 problem(format!("{file}:{at}: {message}"));
                 return None;
             }
         };
-        if document.get("kind").and_then(Value::as_str) != Some("CustomResourceDefinition") {
-            problem(format!("{file} is not a CustomResourceDefinition"));
+        documents.retain(|document| document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition"));
+        let name = |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+        let names: Vec<String> = documents.iter().filter_map(name).collect();
+        let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
+            problem(match names.is_empty() {
+                true => format!("{file} is not a CustomResourceDefinition"),
+                false => format!(
+                    "{file} has several ({}): put the one of this kind into a file of its own",
+                    names.join(", ")
+                ),
+            });
             return None;
-        }
+        };
         let mut text = |pointer: &str| {
             let text = document.pointer(pointer).and_then(Value::as_str);
             let text = text.filter(|text| !text.is_empty()).map(str::to_owned);
@@ -94,6 +103,12 @@ impl Crd {
                 served: flag("served"),
                 status_apart: version.pointer("/subresources/status").is_some(),
             });
+        }
+        let mut names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
+        names.sort_unstable();
+        if let Some((twice, _)) = names.iter().zip(names.iter().skip(1)).find(|(one, two)| one == two) {
+            problems.add(at_line, format!("crd: version {twice} stands twice"));
+            return None;
         }
         if versions.iter().filter(|version| version.storage).count() != 1 {
             problems.add(at_line, "crd: exactly one version must have storage: true");

@@ -60,8 +60,17 @@ struct Head {
 
 impl Document {
     pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
-        let document: Self = match serde_saphyr::from_str(text) {
-            Ok(document) => document,
+        let document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+            Ok((Some(document), 0)) => document,
+            Ok((Some(second), _)) => {
+                let at_line = line(&second.api_version);
+                problems.add(at_line, "another document begins here: a definition stands alone in its file");
+                return None;
+            }
+            Ok((None, _)) => {
+                problems.add(0, empty());
+                return None;
+            }
             Err(error) => {
                 let (line, message) = no_definition(text).unwrap_or_else(|| yaml::explain(&error));
                 problems.add(line, message);
@@ -85,8 +94,11 @@ fn no_definition(text: &str) -> Option<(u64, String)> {
     if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind.value != KIND) {
         return Some((line(&kind), format!("kind is {:?}, this build reads {KIND:?}", kind.value)));
     }
-    let head = format!("`apiVersion: {API_VERSION}` and `kind: {KIND}`");
-    text.trim().is_empty().then(|| (0, format!("is empty: a definition begins with {head}")))
+    text.trim().is_empty().then(|| (0, empty()))
+}
+
+fn empty() -> String {
+    format!("is empty: a definition begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`")
 }
 
 /// The JSON Schema of a definition file, for editors.

@@ -178,12 +178,19 @@ impl Kind {
     /// The rollout hash in one line, if there is one.
     #[must_use]
     pub fn rollout(&self) -> Option<String> {
-        let of = &self.rollout.as_ref()?.of;
+        let Rollout { of, recipe, .. } = self.rollout.as_ref()?;
         let at = self.hash_version()?;
         Some(match self.force_annotation() {
-            Some(force) => format!("{of} at {at}, forced by annotation {force}"),
-            None => format!("{of} at {at}"),
+            Some(force) => format!("{of} at {at}, recipe {recipe}, forced by annotation {force}"),
+            None => format!("{of} at {at}, recipe {recipe}"),
         })
+    }
+
+    /// What tells the recipe of the rollout hash from others: it changes with the fields that count, those that are
+    /// excepted, the defaults and the annotation, and so do hashes.
+    #[must_use]
+    pub fn hash_recipe(&self) -> Option<&str> {
+        self.rollout.as_ref().map(|rollout| rollout.recipe.as_str())
     }
 
     /// The annotation that forces a rollout, if there is one.

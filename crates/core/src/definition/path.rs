@@ -16,12 +16,19 @@ impl Path {
         let mut rest = text;
         while !rest.is_empty() {
             if let Some(quoted) = rest.strip_prefix("[\"") {
-                let Some((name, tail)) = quoted.split_once("\"]") else {
+                let Some((name, tail)) = quoted_name(quoted) else {
                     return Err(format!("path {text:?}: [\" without \"]"));
                 };
                 names.push(name.into());
                 rest = tail.strip_prefix('.').unwrap_or(tail);
                 continue;
+            }
+            if let Some((before, after)) = text.split_once("[*]") {
+                let (list, after) = (before.trim_end_matches('.'), after.trim_start_matches('.'));
+                let inside = if after.is_empty() { "." } else { after };
+                return Err(format!(
+                    "path {text:?}: items are reached by `each: {{in: {list}, operations: […]}}`; inside, the path is {inside}"
+                ));
             }
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             let (name, tail) = rest.split_at(end);
@@ -52,10 +59,21 @@ impl Path {
         self.0.len()
     }
 
+    /// How many names two paths have in common, from the outermost on.
+    pub(super) fn common(&self, other: &Self) -> usize {
+        self.0.iter().zip(&other.0).take_while(|(one, two)| one == two).count()
+    }
+
     pub(crate) fn join(&self, name: &str) -> Self {
         let mut names = self.0.clone();
         names.push(name.into());
         Self(names)
+    }
+
+    /// The path of what a number of names lead to, and the rest.
+    pub(super) fn split_at(&self, count: usize) -> (Self, Self) {
+        let (one, two) = self.0.split_at(count.min(self.0.len()));
+        (Self(one.to_vec()), Self(two.to_vec()))
     }
 
     /// The path of what holds this field. `None` for a path without names.
@@ -88,6 +106,23 @@ impl Path {
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
+}
+
+/// A name up to the closing `"]`, and what is behind that. A backslash stands before a quote or a backslash of the name.
+fn quoted_name(text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = text.char_indices();
+    while let Some((at, c)) = rest.next() {
+        match c {
+            '"' => {
+                let tail = text.get(at + 1..)?.strip_prefix(']')?;
+                return Some((name, tail));
+            }
+            '\\' => name.push(rest.next().map(|(_, c)| c).filter(|c| matches!(c, '"' | '\\'))?),
+            c => name.push(c),
+        }
+    }
+    None
 }
 
 impl fmt::Display for Path {

@@ -25,12 +25,16 @@ pub(crate) struct Schema {
     /// List items, or the values of a map.
     pub(crate) each: Option<Box<Self>>,
     pub(crate) list_keys: Vec<String>,
+    /// `atomic`, `set` or `map`: how lists merge, and which of their items may be equal.
+    pub(super) list_type: Option<String>,
+    /// The rules of `x-kubernetes-validations`, sorted.
+    pub(super) rules: BTreeSet<String>,
     /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, as they are written.
     pub(crate) bounds: BTreeMap<String, Value>,
 }
 
 /// The keywords that bound a value and are compared between versions.
-const BOUNDS: [&str; 17] = [
+pub(super) const BOUNDS: [&str; 17] = [
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -79,6 +83,14 @@ impl Schema {
             required: strings("required").into_iter().collect(),
             each,
             list_keys: strings("x-kubernetes-list-map-keys"),
+            list_type: text("x-kubernetes-list-type").filter(|kind| kind != "atomic"),
+            rules: value
+                .get("x-kubernetes-validations")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(|rule| Some(rule.get("rule")?.as_str()?.trim().to_owned()))
+                .collect(),
             bounds: BOUNDS
                 .iter()
                 .filter(|key| !(int_or_string && **key == "anyOf"))
@@ -133,12 +145,26 @@ impl Schema {
 
     /// The schema at a path, or the first name on the way that there is no schema for.
     pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
-        path.names().iter().try_fold(self, |holder, name| holder.member(name).ok_or(Missing { holder, name }))
+        let mut names = path.names().iter().enumerate();
+        names.try_fold(self, |holder, (depth, name)| holder.member(name).ok_or(Missing { holder, name, depth }))
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
         self.properties.get(name).or_else(map)
+    }
+
+    /// Whether a complete object that has what is at `holder` has the field as well: it and all on the way to it are
+    /// required, or are filled in.
+    pub(super) fn brings(&self, path: &Path, holder: usize) -> bool {
+        let mut at = self;
+        path.names().iter().enumerate().all(|(depth, name)| {
+            let needed = depth >= holder;
+            let sure = at.required.contains(name.as_ref());
+            let Some(inner) = at.member(name) else { return false };
+            at = inner;
+            !needed || sure || inner.default.is_some()
+        })
     }
 
     /// Whether the parent of a path requires the field.
@@ -156,6 +182,16 @@ impl Schema {
             return self.nullable || self.default.is_some() || self.kind.is_none();
         }
         self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
+    }
+
+    /// The same for a value that a definition says: whole numbers have to be ones that the API server keeps.
+    pub(super) fn takes(&self, value: &Json<'_>) -> bool {
+        let kept = value.type_name() != "number"
+            || value.scalar().is_some_and(|text| match is_integer(value) {
+                true if !text.contains(['.', 'e', 'E']) => text.parse::<i64>().is_ok(),
+                _ => text.parse::<f64>().is_ok_and(f64::is_finite),
+            });
+        kept && self.admits(value)
     }
 
     fn is_type_of(&self, value: &Json<'_>) -> bool {
@@ -255,12 +291,23 @@ impl Schema {
 pub(super) struct Missing<'s, 'p> {
     holder: &'s Schema,
     pub(super) name: &'p str,
+    /// How many names lead to where it is missing.
+    depth: usize,
 }
 
 impl Missing<'_, '_> {
     /// See [`Schema::did_you_mean`].
     pub(super) fn did_you_mean(&self) -> String {
         self.holder.did_you_mean(self.name)
+    }
+
+    /// What was meant by the path, or how to get there.
+    pub(super) fn hint(&self, path: &Path) -> String {
+        if !self.holder.is("array") {
+            return self.did_you_mean();
+        }
+        let (list, inside) = path.split_at(self.depth);
+        format!(": {list} is a list; write the operation under `each: {{in: {list}, operations: […]}}`, for {inside}")
     }
 }
 

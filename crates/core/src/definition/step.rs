@@ -88,9 +88,11 @@ impl Step {
         let handled: Vec<Path> = status.iter().flat_map(RolloutStatus::handled).cloned().collect();
         let at_line = line(spec);
         let spec = &spec.value;
+        let written: Vec<_> = spec.operations.iter().collect();
         let mut operations =
-            Compiler::new(problems, schemas.older, schemas.newer, at_line).operations(&spec.operations, &handled);
-        compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
+            Compiler::new(problems, schemas.older, schemas.newer, at_line).operations(&written, &handled);
+        let implied = compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
+        operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));
         let level = Level::new(schemas.older, schemas.newer, operations, Root::Object);
         Self {

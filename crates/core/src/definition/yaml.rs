@@ -18,6 +18,17 @@ fn message(error: &Error) -> String {
             "two operations in one entry: begin each with `- `".to_owned()
         }
         Error::AliasError { error, .. } => message(error.without_snippet()),
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_ref().map_or_else(String::new, |key| format!(" {key:?}"));
+            format!("the key{key} stands twice: say it once")
+        }
+        Error::Unexpected { expected, .. } => match *expected {
+            "sequence start" => "a list belongs here: begin each entry with `- `".to_owned(),
+            "mapping start" => "keys with values belong here: `key: value`".to_owned(),
+            other => format!("expected {other}"),
+        },
+        Error::Eof { .. } => "ends where something is still to come".to_owned(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),
     }
 }

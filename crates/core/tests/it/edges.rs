@@ -281,7 +281,7 @@ fn defaults_that_an_api_server_fills_in_do_not_come_home() {
     let thing = thing(
         "{port: {type: integer, default: 80}, mode: {type: string, default: a}, net: {type: object, default: {}, properties: {x: {type: string, default: z}}}}",
         "{net2: {type: object, properties: {port: {type: integer}}}, mode: {type: string}}",
-        "- move: {from: spec.port, to: spec.net2.port}\n- drop: spec.net",
+        "- move: {from: spec.port, to: spec.net2.port}\n- drop: spec.net\naccept:\n- {path: \"**\", difference: default, reason: each shows its own}",
     );
     let there = thing.comes_home("v2", json!({}));
     assert_eq!(there["spec"], json!({"port": 80, "mode": "a", "net": {"x": "z"}}), "as v1 is read");

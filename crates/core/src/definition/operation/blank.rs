@@ -2,11 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use uuid::Uuid;
 
-use super::compiler::{Compile, Compiler};
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use crate::definition::{place::Place, schema::Schema, side::Side};
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
+use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// Spellings of "no value".
@@ -19,8 +22,9 @@ pub(crate) struct BlankSpec {
     spellings: Vec<String>,
 }
 
-impl Compile for BlankSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+impl BlankSpec {
+    /// The operation that runs.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.places(&self.field, &self.field)?;
         let mapping = Blank { spellings: self.spellings.clone() };
         Some(Operation::between("blank", places, mapping))
@@ -46,11 +50,36 @@ impl Mapping for Blank {
         }]
     }
 
-    /// What may be blank may differ in all but its type and its bounds.
-    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
-        let rest =
-            |schema: &Schema| Schema { kind: schema.kind.clone(), bounds: schema.bounds.clone(), ..Schema::default() };
-        Unexplained::schemas(rest(&older.schema), rest(&newer.schema))
+    /// What counts as no value may be said in the older version alone. All other values must be the same in both.
+    fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
+        let (older, newer) = (&older.schema, &newer.schema);
+        let blank = |value: &Value| self.is_blank(&Json::owned(value.to_string()));
+        let set = |options: &Option<Vec<Value>>| {
+            let set = |options: &Vec<Value>| options.iter().filter(|option| !blank(option)).cloned().collect();
+            options.as_ref().map(set)
+        };
+        let empty = |key: &String| *key == "minLength" && self.spellings.iter().any(String::is_empty);
+        let mut bounds = older.bounds.clone();
+        bounds
+            .extend(newer.bounds.iter().filter(|(key, _)| empty(key)).map(|(key, bound)| (key.clone(), bound.clone())));
+        let problem = format!("blank: {at} must be a string");
+        // The API server drops a null where there is a default.
+        let nullable = older.nullable || older.default.is_some();
+        let rest = Schema {
+            options: set(&older.options),
+            default: older.default.clone().filter(|default| !blank(default)),
+            bounds,
+            nullable: newer.nullable && nullable,
+            ..older.clone()
+        };
+        Unexplained {
+            problem: (!older.is("string") && older.kind.is_some()).then_some(problem),
+            ..Unexplained::schemas(rest, Schema { options: set(&newer.options), ..newer.clone() })
+        }
+    }
+
+    fn may_lack(&self, to: Side, _: usize, _: &Sides<Vec<Place>>) -> Option<String> {
+        (to == Side::Newer).then(|| "what means no value is absent there".to_owned())
     }
 }
 

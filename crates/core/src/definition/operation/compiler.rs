@@ -8,9 +8,13 @@ use crate::definition::side::{Side, Sides};
 use crate::definition::{path::Path, place::Place, schema::Schema};
 
 /// An operation as it is written.
-pub(crate) trait Compile {
-    /// The operation that runs. `None` if it cannot be; the compiler then has the problem.
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation>;
+pub(crate) trait Compile: Sized {
+    /// The operation that runs. `None` if it cannot be; the compiler then has the problem. `more` are later ones that
+    /// belong to it.
+    fn compile(&self, more: &[&Self], compiler: &mut Compiler<'_>) -> Option<Operation>;
+
+    /// Whether another one goes on with what this one does: both are about the items of the same list.
+    fn goes_on(&self, other: &Self) -> bool;
 }
 
 /// Compiles what happens between two schemas: of two versions, or of their items in a list.
@@ -20,16 +24,18 @@ pub(crate) struct Compiler<'a> {
     pub(crate) newer: &'a Schema,
     /// Where problems are.
     line: u64,
+    /// Whether these are whole objects, with a head that is the API server's, and not items.
+    whole: bool,
 }
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(problems: &'a mut Problems, older: &'a Schema, newer: &'a Schema, line: u64) -> Self {
-        Self { problems, older, newer, line }
+        Self { problems, older, newer, line, whole: true }
     }
 
     /// The same, for what is inside a list or map.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
-        Compiler::new(self.problems, older, newer, self.line)
+        Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
     }
 
     pub(crate) fn problem(&mut self, message: impl Into<String>) {
@@ -37,33 +43,68 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles operations. `handled` are older fields that the rollout's status takes care of.
-    pub(crate) fn operations<O: Compile>(&mut self, specs: &[Spanned<O>], handled: &[Path]) -> Vec<Operation> {
+    pub(crate) fn operations<O: Compile>(&mut self, specs: &[&Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<Operation> = Vec::new();
-        for spec in specs {
+        for (index, spec) in specs.iter().enumerate() {
             self.line = line(spec);
-            let Some(mut operation) = spec.value.compile(self) else {
+            let (earlier, later) = specs.split_at(index);
+            if earlier.iter().any(|earlier| earlier.value.goes_on(&spec.value)) {
+                continue;
+            }
+            let more = later.iter().skip(1).map(|other| &other.value);
+            let more: Vec<&O> = more.filter(|other| spec.value.goes_on(other)).collect();
+            let Some(mut operation) = spec.value.compile(&more, self) else {
                 continue;
             };
-            operation.line = self.line;
             // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
             let dropped = operation.places.newer.is_empty();
             if dropped && operation.places.older.iter().any(|place| handled.contains(&place.path)) {
                 continue;
             }
+            operation.line = self.line;
             self.is_first(&operation, &compiled, handled);
             compiled.push(operation);
+        }
+        for operation in &compiled {
+            self.line = operation.line;
+            self.is_alone(operation, &compiled);
         }
         self.line = outside;
         compiled
     }
 
+    /// What only one version has must not be in the other, unless an operation says that it is something else there.
+    fn is_alone(&mut self, operation: &Operation, all: &[Operation]) {
+        let Operation { name, places, .. } = operation;
+        let (side, place) = match (places.older.first(), places.newer.first()) {
+            (Some(place), _) if operation.drops() => (Side::Newer, place),
+            (None, Some(place)) => (Side::Older, place),
+            _ => return,
+        };
+        let (schema, version) = match side {
+            Side::Newer => (self.newer, "newer"),
+            Side::Older => (self.older, "older"),
+        };
+        let path = &place.path;
+        let mut others = all.iter().flat_map(|other| other.places.of(side));
+        let another = others.any(|other| other.path.starts_with(path) || path.starts_with(&other.path));
+        if !another && schema.at(path).is_some() {
+            self.problem(format!("{name}: the {version} version has {path} too"));
+        }
+    }
+
     /// Two operations on one field are refused.
     fn is_first(&mut self, operation: &Operation, earlier: &[Operation], handled: &[Path]) {
         for side in [Side::Older, Side::Newer] {
-            for Place { path, .. } in operation.places.of(side) {
-                let earlier =
-                    earlier.iter().flat_map(|other| other.places.of(side).iter().map(move |place| (place, other.line)));
+            let own = operation.places.of(side);
+            for (index, Place { path, .. }) in own.iter().enumerate() {
+                let mut before = own.iter().take(index);
+                if before.any(|other| path.starts_with(&other.path) || other.path.starts_with(path)) {
+                    self.problem(format!("{}: {path} stands in it twice", operation.name));
+                }
+                let earlier = earlier.iter().map(|other| (other.places.of(side), other.line));
+                let earlier = earlier.flat_map(|(places, line)| places.iter().map(move |place| (place, line)));
                 for (other, first) in earlier {
                     if path.starts_with(&other.path) || other.path.starts_with(path) {
                         let other = &other.path;
@@ -79,29 +120,43 @@ impl<'a> Compiler<'a> {
 
     /// A path that must be in the schema of a side.
     pub(crate) fn place(&mut self, side: Side, text: &str) -> Option<Place> {
+        let path = self.path(text)?;
+        self.at(side, &path)
+    }
+
+    /// A path as it is written.
+    pub(super) fn path(&mut self, text: &str) -> Option<Path> {
+        match Path::parse(text) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                self.problem(error);
+                None
+            }
+        }
+    }
+
+    /// A field that must be in the schema of a side.
+    pub(super) fn at(&mut self, side: Side, path: &Path) -> Option<Place> {
         let (root, version) = match side {
             Side::Newer => (self.newer, "newer"),
             Side::Older => (self.older, "older"),
         };
-        let path = match Path::parse(text) {
-            Ok(path) => path,
-            Err(error) => {
-                self.problem(error);
-                return None;
-            }
-        };
         let first = path.names().first().map(AsRef::as_ref);
-        if matches!(first, Some("apiVersion" | "kind" | "metadata")) {
+        if self.whole && matches!(first, Some("apiVersion" | "kind" | "metadata")) {
             self.problem(format!("{path}: the API server itself takes care of metadata, apiVersion and kind"));
             return None;
         }
-        match root.find(&path) {
+        if self.whole && first.is_none() {
+            self.problem("a path of one item, `.`, stands inside `each` only");
+            return None;
+        }
+        match root.find(path) {
             Ok(schema) => {
-                let (required, schema) = (root.requires(&path), schema.clone());
-                Some(Place { required, ..Place::new(path, schema) })
+                let (required, schema) = (root.requires(path), schema.clone());
+                Some(Place { required, ..Place::new(path.clone(), schema) })
             }
             Err(missing) => {
-                let (name, hint) = (missing.name, missing.did_you_mean());
+                let (name, hint) = (missing.name, missing.hint(path));
                 self.problem(format!("{path}: the {version} version has no {name:?} there{hint}"));
                 None
             }

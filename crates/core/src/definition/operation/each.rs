@@ -33,8 +33,14 @@ pub(crate) struct EachSpec<O> {
     operations: Vec<Spanned<O>>,
 }
 
-impl<O: Compile> Compile for EachSpec<O> {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+impl<O: Compile> EachSpec<O> {
+    /// The operation that runs. `more` are about the items of the same list.
+    pub(super) fn compile<'s>(
+        &'s self,
+        more: impl Iterator<Item = &'s Self>,
+        compiler: &mut Compiler<'_>,
+    ) -> Option<Operation> {
+        let all: Vec<&Self> = std::iter::once(self).chain(more).collect();
         let places = compiler.one_or_two("each", ("in", &self.within), &self.from, &self.to)?;
         let (path, older, newer) = (&places.older.path, &places.older.schema, &places.newer.schema);
         let (Some(older_item), Some(newer_item)) = (&older.each, &newer.each) else {
@@ -45,48 +51,61 @@ impl<O: Compile> Compile for EachSpec<O> {
             compiler.problem(format!("each: {path} is a list in one version and a map in the other"));
         }
         let mut inside = compiler.inside(older_item, newer_item);
-        let mut operations = inside.operations(&self.operations, &[]);
+        let specs: Vec<&Spanned<O>> = all.iter().flat_map(|each| &each.operations).collect();
+        let mut operations = inside.operations(&specs, &[]);
         operations.extend(filled(older_item, newer_item, &operations));
-        let keys = self.keys(&mut inside, older, &operations)?;
+        let key = all.iter().find_map(|each| each.key.as_ref());
+        if all.iter().any(|each| each.key.is_some() && each.key.as_ref() != key) {
+            inside.problem(format!("each: {path} has two keys: say it once"));
+        }
+        let keys = keys(key, &mut inside, older, &operations)?;
         let level = Level::new(older_item, newer_item, operations, Root::Item);
         Some(Operation::between("each", places, Each(Items { level, keys })))
     }
+
+    /// Whether both are about the items of one list.
+    pub(super) fn is_on(&self, other: &Self) -> bool {
+        (&self.within, &self.from, &self.to) == (&other.within, &other.from, &other.to)
+    }
 }
 
-impl<O> EachSpec<O> {
-    /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
-    fn keys(&self, inside: &mut Compiler<'_>, list: &Schema, operations: &[Operation]) -> Option<Sides<Vec<Path>>> {
-        let mut keys = Sides::<Vec<Path>>::default();
-        if !list.is("array") {
-            return Some(keys);
-        }
-        let required = |schema: &Schema| schema.required.contains("name");
-        let names = match &self.key {
-            Some(key) => vec![key.clone()],
-            None if !list.list_keys.is_empty() => list.list_keys.clone(),
-            None if required(inside.older) && required(inside.newer) => vec!["name".to_owned()],
-            None => Vec::new(),
-        };
-        for name in names {
-            let older = inside.place(Side::Older, &name)?.path;
-            let touching = operations.iter().find(|operation| operation.touches(Side::Older, &older));
-            let newer = match touching {
-                None => older.clone(),
-                Some(Operation { places, .. })
-                    if touching.is_some_and(Operation::is_same) && older.starts_with(&places.older.first()?.path) =>
-                {
-                    older.moved(&places.older.first()?.path, &places.newer.first()?.path)
-                }
-                Some(Operation { name: operation, .. }) => {
-                    inside.problem(format!("each: {name} tells the items apart, so {operation} cannot change it"));
-                    return None;
-                }
-            };
-            keys.older.push(older);
-            keys.newer.push(newer);
-        }
-        Some(keys)
+/// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
+fn keys(
+    written: Option<&String>,
+    inside: &mut Compiler<'_>,
+    list: &Schema,
+    operations: &[Operation],
+) -> Option<Sides<Vec<Path>>> {
+    let mut keys = Sides::<Vec<Path>>::default();
+    if !list.is("array") {
+        return Some(keys);
     }
+    let required = |schema: &Schema| schema.required.contains("name");
+    let names = match written {
+        Some(key) => vec![key.clone()],
+        None if !list.list_keys.is_empty() => list.list_keys.clone(),
+        None if required(inside.older) && required(inside.newer) => vec!["name".to_owned()],
+        None => Vec::new(),
+    };
+    for name in names {
+        let older = inside.place(Side::Older, &name)?.path;
+        let touching = operations.iter().find(|operation| operation.touches(Side::Older, &older));
+        let newer = match touching {
+            None => older.clone(),
+            Some(Operation { places, .. })
+                if touching.is_some_and(Operation::is_same) && older.starts_with(&places.older.first()?.path) =>
+            {
+                older.moved(&places.older.first()?.path, &places.newer.first()?.path)
+            }
+            Some(Operation { name: operation, .. }) => {
+                inside.problem(format!("each: {name} tells the items apart, so {operation} cannot change it"));
+                return None;
+            }
+        };
+        keys.older.push(older);
+        keys.newer.push(newer);
+    }
+    Some(keys)
 }
 
 /// A list or map at both places. Its items are converted one by one where they stand, so as a whole it is the same.
@@ -98,9 +117,17 @@ impl Mapping for Each {
         vec![from.first().cloned().flatten()]
     }
 
-    /// The list or map itself; what is inside is compared under its own operations.
+    /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name are
+    /// the same keys.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
-        let outside = |place: &Place| Schema { each: None, ..place.schema.clone() };
+        let Sides { older: one, newer: two } = &self.0.keys;
+        let names = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>();
+        let alike = older.schema.list_keys == names(one) && newer.schema.list_keys == names(two);
+        let outside = |place: &Place| {
+            let schema = place.schema.clone();
+            let list_keys = if alike { Vec::new() } else { schema.list_keys };
+            Schema { each: None, list_keys, ..schema }
+        };
         Unexplained::schemas(outside(older), outside(newer))
     }
 

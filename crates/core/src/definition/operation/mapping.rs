@@ -28,6 +28,12 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
         Unexplained::default()
     }
 
+    /// Why a value at the first place of the other side may give none at the place `at` of the side `to`. `None` where it
+    /// always gives one.
+    fn may_lack(&self, _to: Side, _at: usize, _places: &Sides<Vec<Place>>) -> Option<String> {
+        None
+    }
+
     /// The places that a description names, of those of one side.
     fn described<'p>(&self, places: &'p [Place]) -> &'p [Place] {
         places
@@ -103,6 +109,11 @@ impl Operation {
     /// Whether the newer version has nothing in the place of the older field.
     pub(crate) fn drops(&self) -> bool {
         self.mapping.drops()
+    }
+
+    /// Why the place `at` of the side `to` may be without a value although the first place of the other side has one.
+    pub(in crate::definition) fn may_lack(&self, to: Side, at: usize) -> Option<String> {
+        self.mapping.may_lack(to, at, &self.places)
     }
 
     /// The places of both sides.

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::compiler::{Compile, Compiler};
-use super::mapping::{Fragment, Mapping, Operation};
+use super::compiler::Compiler;
+use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use crate::definition::side::{Side, Sides};
-use crate::definition::{path::Path, place::Place};
+use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// A field that becomes an entry of a map.
@@ -29,21 +29,13 @@ fn empty_string() -> Vec<Value> {
     vec![Value::String(String::new())]
 }
 
-impl Compile for MoveIntoMapSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+impl MoveIntoMapSpec {
+    /// The operation that runs.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let field = compiler.place(Side::Older, &self.field);
-        let entry = match Path::parse(&self.map) {
-            Ok(map) => map.join(&self.key).to_string(),
-            Err(error) => {
-                compiler.problem(error);
-                return None;
-            }
-        };
-        let entries = compiler.places(&entry, &entry);
-        let (field, entries) = (field?, entries?);
-        if compiler.newer.at(&field.path).is_some() {
-            compiler.problem(format!("moveIntoMap: the newer version has {} too", field.path));
-        }
+        let map = compiler.path(&self.map)?.join(&self.key);
+        let entries = Sides { older: compiler.at(Side::Older, &map), newer: compiler.at(Side::Newer, &map) };
+        let (field, entries) = (field?, Sides { older: entries.older?, newer: entries.newer? });
         let unset = self.unset.iter().map(|value| Json::owned(value.to_string())).collect();
         let places = Sides { older: vec![field, entries.older], newer: vec![entries.newer] };
         Some(Operation::new("moveIntoMap", places, MoveIntoMap { unset }))
@@ -66,6 +58,36 @@ impl Mapping for MoveIntoMap {
                 vec![from.get(1).cloned().flatten().or(set)]
             }
             Side::Older => vec![None, value],
+        }
+    }
+
+    /// Each value of the field must be one that the entry can have. The other way nothing has to fit: an entry of the newer
+    /// version is the same entry in the older one.
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        let (field, entry) = (&older.schema, &newer.schema);
+        let set = |option: &Value| {
+            let option = Json::owned(option.to_string());
+            !self.unset.iter().any(|unset| unset.same(&option))
+        };
+        let options = field.options.iter().flatten().filter(|option| set(option)).cloned().collect();
+        let bounds = field.bounds.iter().filter(|(key, _)| entry.bounds.contains_key(*key));
+        let field = Schema {
+            nullable: entry.nullable,
+            default: entry.default.clone(),
+            rules: field.rules.intersection(&entry.rules).cloned().collect(),
+            options: entry.options.as_ref().map(|_| options),
+            format: entry.format.as_ref().and_then(|_| field.format.clone()),
+            bounds: bounds.map(|(key, bound)| (key.clone(), bound.clone())).collect(),
+            ..field.clone()
+        };
+        Unexplained::schemas(field, entry.clone())
+    }
+
+    fn may_lack(&self, to: Side, at: usize, _: &Sides<Vec<Place>>) -> Option<String> {
+        match (to, at) {
+            (Side::Newer, _) => Some("a field that is not set gives no entry".to_owned()),
+            (Side::Older, 0) => Some("an entry of the newer version stays an entry".to_owned()),
+            (Side::Older, _) => None,
         }
     }
 

@@ -6,13 +6,18 @@ use serde_json::Value;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
+use super::same::Same;
 use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
 use crate::json::{Json, normal};
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "takes a path, or {field: PATH, value: WHAT TO FILL IN}", rename = "OneSided")]
+#[serde(
+    untagged,
+    expecting = "takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+    rename = "OneSided"
+)]
 pub(crate) enum OneSidedSpec {
     /// Just its path.
     Path(String),
@@ -20,7 +25,7 @@ pub(crate) enum OneSidedSpec {
     Filled(FilledSpec),
 }
 
-/// A field of one version with the value that readers of that version expect when nobody set one.
+/// A field with the value that readers of a version expect when nobody set one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Filled")]
 pub(crate) struct FilledSpec {
@@ -38,22 +43,37 @@ impl OneSidedSpec {
             Self::Filled(filled) => (&filled.field, Some(&filled.value)),
         };
         let mut place = compiler.place(side, path)?;
-        let (other, schema) = match side {
-            Side::Newer => ("older", compiler.older),
-            Side::Older => ("newer", compiler.newer),
-        };
-        if schema.at(&place.path).is_some() {
-            compiler.problem(format!("{name}: the {other} version has {} too", place.path));
-        }
         if let Some(value) = value {
             let value = Json::owned(normal(&value.to_string()));
-            if !place.schema.admits(&value) {
+            if !place.schema.takes(&value) {
                 let value = value.to_text();
                 compiler.problem(format!("{name}: {} cannot be {value}", place.path));
             }
             place.fill = Some(value);
         }
         Some(one_sided(name, side, place))
+    }
+}
+
+impl FilledSpec {
+    /// The operation `fill`: a field that both versions have, and that one requires and the other need not have.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+        let mut places = compiler.places(&self.field, &self.field)?;
+        let value = Json::owned(normal(&self.value.to_string()));
+        for side in [Side::Older, Side::Newer] {
+            let place = places.of_mut(side);
+            if place.required && place.fill.is_none() {
+                if !place.schema.takes(&value) {
+                    compiler.problem(format!("fill: {} cannot be {}", place.path, value.to_text()));
+                }
+                place.fill = Some(value.clone());
+            }
+        }
+        if places.older.required == places.newer.required {
+            let path = &places.older.path;
+            compiler.problem(format!("fill: the versions agree on whether {path} is required: nothing to fill in"));
+        }
+        Some(Operation::between("fill", places, Same))
     }
 }
 

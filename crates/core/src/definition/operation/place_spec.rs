@@ -15,7 +15,11 @@ pub(crate) struct PairSpec {
 
 /// A field at the same place in both versions, or at two.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "takes a path, or {from: PATH, to: PATH}", rename = "Place")]
+#[serde(
+    untagged,
+    expecting = "takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {from: PATH, to: PATH}",
+    rename = "Place"
+)]
 pub(crate) enum PlaceSpec {
     /// The same path in both versions.
     Path(String),

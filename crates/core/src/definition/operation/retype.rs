@@ -1,12 +1,20 @@
 //! `type`: a scalar has another type, string on one side and number or boolean on the other.
 
+use serde_json::Value;
+
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use super::place_spec::PlaceSpec;
+use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 use crate::json::{Json, go_number};
+
+/// The same for a field whose types differ and are accepted: nobody wrote it.
+pub(in crate::definition) fn retyped_by_itself(places: Sides<Place>) -> Operation {
+    Operation::between("required", places, Retype)
+}
 
 /// The operation `type`.
 pub(super) fn retyped(place: &PlaceSpec, compiler: &mut Compiler<'_>) -> Option<Operation> {
@@ -23,17 +31,70 @@ impl Mapping for Retype {
         vec![value.zip(places.first()).and_then(|(value, place)| retype(value, place))]
     }
 
-    /// Both must be scalars, and both nullable or none: a null has no other type.
+    /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number are
+    /// not of one measure: a value that does not fit is kept.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
+        let (older, newer) = (&older.schema, &newer.schema);
         let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
         let problem = || format!("type: {at} must be a string, a number or a boolean in both versions");
-        let both = scalar(&older.schema) && scalar(&newer.schema);
-        let nullable = |place: &Place| Schema { nullable: place.schema.nullable, ..Schema::default() };
-        Unexplained {
-            problem: (!both).then(problem),
-            schemas: Some(Sides { older: nullable(older), newer: nullable(newer) }),
-        }
+        let both = scalar(older) && scalar(newer);
+        let numbers = |schema: &Schema| matches!(schema.kind.as_deref(), Some("integer" | "number"));
+        let alike = older.kind == newer.kind || numbers(older) && numbers(newer);
+        let rest = |schema: &Schema, options: Option<Vec<Value>>, default: Option<Value>| Schema {
+            nullable: schema.nullable,
+            rules: schema.rules.clone(),
+            bounds: if alike { schema.bounds.clone() } else { Default::default() },
+            format: schema.format.clone().filter(|_| older.kind == newer.kind),
+            options,
+            default,
+            ..Schema::default()
+        };
+        // Options and defaults are compared as the newer type says them.
+        let there = |value: &Value| said(value, newer).unwrap_or_else(|| value.clone());
+        let closed = |schema: &Schema, other: &Schema| match (&schema.options, &other.options) {
+            (None, Some(_)) if schema.is("boolean") => Some(BOOLEANS.map(Value::Bool).to_vec()),
+            (options, _) => options.clone(),
+        };
+        let options = closed(older, newer).map(|options| options.iter().map(there).collect());
+        let default = older.default.as_ref().map(there).filter(|_| newer.default.is_some());
+        let (one, two) = (older.default.is_some(), newer.default.clone());
+        let (older, newer) = (rest(older, options, default), rest(newer, closed(newer, older), two.filter(|_| one)));
+        Unexplained { problem: (!both).then(problem), ..Unexplained::schemas(older, newer) }
     }
+
+    fn may_lack(&self, to: Side, at: usize, places: &Sides<Vec<Place>>) -> Option<String> {
+        let (from, to) = (places.of(to.other()).first()?, places.of(to).get(at)?);
+        (!says_all(&from.schema, &to.schema)).then(|| format!("not every value of {} can be said there", from.path))
+    }
+}
+
+/// All values of a boolean.
+const BOOLEANS: [bool; 2] = [false, true];
+
+/// Whether each value of one scalar can be said in the type, the options and the bounds of another.
+fn says_all(from: &Schema, to: &Schema) -> bool {
+    if from.nullable && !to.nullable && from.options.as_ref().is_none_or(|options| options.contains(&Value::Null)) {
+        return false;
+    }
+    let booleans = || from.is("boolean").then(|| BOOLEANS.map(Value::Bool).to_vec());
+    if let Some(options) = from.options.clone().or_else(booleans) {
+        return options.iter().all(|option| said(option, to).is_some());
+    }
+    let kind = match (from.kind.as_deref(), to.kind.as_deref()) {
+        (_, None | Some("string")) | (Some("integer"), Some("number" | "int-or-string")) => true,
+        (Some("string"), Some("int-or-string")) => true,
+        (one, two) => one == two,
+    };
+    // Patterns and the like are the API server's to check: a value is said whether it fits or not.
+    let narrower = |(key, bound): (&String, &Value)| bound.is_number() && from.bounds.get(key) != Some(bound);
+    let bounded = to.bounds.iter().any(narrower);
+    kind && to.options.is_none() && !bounded && (to.format.is_none() || to.format == from.format)
+}
+
+/// A value in the type of another schema, if that can say it.
+fn said(value: &Value, schema: &Schema) -> Option<Value> {
+    let place = Place::new(Path::default(), schema.clone());
+    serde_json::from_str(&retype(Json::owned(value.to_string()), &place)?.to_text()).ok()
 }
 
 /// The same scalar in the type of a place. `None` where the type cannot say it.

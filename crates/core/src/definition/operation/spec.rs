@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::OneSidedSpec,
-    retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
+    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::FilledSpec,
+    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 
@@ -23,6 +23,8 @@ pub(crate) enum OperationSpec {
     Drop(OneSidedSpec),
     /// The same operations for each item of a list, or each value of a map.
     Each(EachSpec<Self>),
+    /// A field that one version requires and the other need not have: what readers get where nobody set it.
+    Fill(FilledSpec),
     /// A field stands at another place.
     Move(PairSpec),
     /// A field of the older version becomes an entry of a map that both versions have.
@@ -40,12 +42,16 @@ pub(crate) enum OperationSpec {
 }
 
 impl Compile for OperationSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+    fn compile(&self, more: &[&Self], compiler: &mut Compiler<'_>) -> Option<Operation> {
         match self {
             Self::Add(field) => field.compile("add", Side::Newer, compiler),
             Self::Blank(blank) => blank.compile(compiler),
             Self::Drop(field) => field.compile("drop", Side::Older, compiler),
-            Self::Each(each) => each.compile(compiler),
+            Self::Each(each) => {
+                let more = more.iter().filter_map(|more| more.items());
+                each.compile(more, compiler)
+            }
+            Self::Fill(filled) => filled.compile(compiler),
             Self::Move(pair) => same("move", pair, compiler),
             Self::MoveIntoMap(moved) => moved.compile(compiler),
             Self::Rename(pair) => same("rename", pair, compiler),
@@ -53,6 +59,19 @@ impl Compile for OperationSpec {
             Self::Type(place) => retyped(place, compiler),
             Self::Values(values) => values.compile(compiler),
             Self::Wrap(place) => wrapped(place, compiler),
+        }
+    }
+
+    fn goes_on(&self, other: &Self) -> bool {
+        matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
+    }
+}
+
+impl OperationSpec {
+    fn items(&self) -> Option<&EachSpec<Self>> {
+        match self {
+            Self::Each(each) => Some(each),
+            _ => None,
         }
     }
 }

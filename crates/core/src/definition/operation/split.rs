@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::compiler::{Compile, Compiler};
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
 use super::retype::retype;
 use crate::definition::side::{Side, Sides};
@@ -21,8 +21,9 @@ pub(crate) struct SplitSpec {
     separator: String,
 }
 
-impl Compile for SplitSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+impl SplitSpec {
+    /// The operation that runs.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         if self.separator.is_empty() || self.into.len() < 2 {
             compiler.problem("split: needs a separator and at least two fields in `into`");
             return None;
@@ -56,6 +57,10 @@ impl Mapping for Split {
             Side::Newer => self.parts(from.first().cloned().flatten(), places),
             Side::Older => vec![self.joined(from)],
         }
+    }
+
+    fn may_lack(&self, to: Side, at: usize, _: &Sides<Vec<Place>>) -> Option<String> {
+        (to == Side::Newer && at > 0).then(|| "a string with fewer parts does not give it".to_owned())
     }
 }
 

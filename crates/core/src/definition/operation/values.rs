@@ -1,12 +1,13 @@
 //! `values`: values have other names.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::compiler::{Compile, Compiler};
+use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use crate::definition::side::{Side, Sides};
 use crate::definition::{place::Place, schema::Schema};
@@ -22,25 +23,97 @@ pub(crate) struct ValuesSpec {
     from: Option<String>,
     /// The field in the newer version, where the place differs.
     to: Option<String>,
-    /// The older version's value and the newer version's. Values in neither column are carried as they are.
-    map: BTreeMap<String, Value>,
+    /// The older version's value and the newer version's. Values in neither column are carried as they are. Where two
+    /// older values become one newer value, an object that is born newer gets the first of them. Two newer values that
+    /// become one older value need a list of pairs: `[[Running, Running], [Running, Updating]]`.
+    #[schemars(with = "MapSpec")]
+    map: Rows,
 }
 
-impl Compile for ValuesSpec {
-    fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+/// Values side by side, as the JSON Schema of a definition says it.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what `Rows` reads")]
+enum MapSpec {
+    /// The older value, then the newer one.
+    Map(std::collections::BTreeMap<String, Value>),
+    /// Pairs of them.
+    Pairs(Vec<(Value, Value)>),
+}
+
+/// Values side by side, in the order in which they are written.
+#[derive(Debug)]
+struct Rows(Vec<(Older, Value)>);
+
+/// A value of the older version.
+#[derive(Debug)]
+enum Older {
+    /// The key of a mapping: text, whatever the type of the field is.
+    Key(String),
+    Value(Value),
+}
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RowsVisitor)
+    }
+}
+
+struct RowsVisitor;
+
+impl<'de> Visitor<'de> for RowsVisitor {
+    type Value = Rows;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{OLDER: NEWER, …}, or a list of pairs")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Rows, A::Error> {
+        let mut rows = Vec::new();
+        while let Some((older, newer)) = map.next_entry()? {
+            rows.push((Older::Key(older), newer));
+        }
+        Ok(Rows(rows))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Rows, A::Error> {
+        let mut rows = Vec::new();
+        while let Some((older, newer)) = list.next_element()? {
+            rows.push((Older::Value(older), newer));
+        }
+        Ok(Rows(rows))
+    }
+}
+
+impl ValuesSpec {
+    /// The operation that runs.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.one_or_two("values", ("field", &self.field), &self.from, &self.to)?;
         let is_text = places.older.schema.is("string") || places.older.schema.kind.is_none();
-        let mut pairs = Vec::new();
-        for (older, newer) in &self.map {
-            let older = if is_text { Value::String(older.clone()) } else { scalar(older) };
+        let mut pairs: Vec<Sides<Json<'static>>> = Vec::new();
+        for (older, newer) in &self.map.0 {
+            let older = match older {
+                Older::Key(text) if is_text => Value::String(text.clone()),
+                Older::Key(text) => scalar(text),
+                Older::Value(value) => value.clone(),
+            };
             let pair = Sides { older, newer: newer.clone() }.map(|value| Json::owned(value.to_string()));
             for side in [Side::Older, Side::Newer] {
                 let (Place { path, schema, .. }, value) = (places.of(side), pair.of(side));
-                if !schema.admits(value) {
-                    compiler.problem(format!("values: {path} cannot be {}", value.to_text()));
+                if !schema.takes(value) {
+                    let bare = schema.is("string") && value.as_str().is_none();
+                    let quote =
+                        if bare { ": quote it (y, n, yes, no, on and off are true and false to YAML)" } else { "" };
+                    compiler.problem(format!("values: {path} cannot be {}{quote}", value.to_text()));
                 }
             }
+            if pairs.iter().any(|other| other.older.same(&pair.older) && other.newer.same(&pair.newer)) {
+                compiler.problem(format!("values: {} and {} stand twice", pair.older.to_text(), pair.newer.to_text()));
+            }
             pairs.push(pair);
+        }
+        if pairs.is_empty() {
+            compiler.problem("values: `map` is empty: name at least one value".to_owned());
         }
         Some(Operation::between("values", places, Values { pairs }))
     }
@@ -69,7 +142,7 @@ impl Mapping for Values {
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         Unexplained::schemas(
-            Schema { options: self.unnamed(Side::Older, older), ..older.clone() },
+            Schema { options: self.unnamed(Side::Older, older), default: self.renamed(older), ..older.clone() },
             Schema {
                 options: self.unnamed(Side::Newer, newer),
                 kind: older.kind.clone(),
@@ -81,6 +154,14 @@ impl Mapping for Values {
 }
 
 impl Values {
+    /// The default of the older version, as the newer one calls it.
+    fn renamed(&self, older: &Schema) -> Option<Value> {
+        let default = older.default.as_ref()?;
+        let value = Json::owned(default.to_string());
+        let pair = self.pairs.iter().find(|pair| pair.older.same(&value));
+        pair.map_or_else(|| Some(default.clone()), |pair| serde_json::from_str(&pair.newer.to_text()).ok())
+    }
+
     /// What is left of a closed set of values; a boolean is one too.
     fn unnamed(&self, side: Side, schema: &Schema) -> Option<Vec<Value>> {
         let boolean = || schema.is("boolean").then(|| vec![Value::from(false), Value::from(true)]);

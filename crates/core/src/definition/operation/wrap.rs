@@ -2,7 +2,9 @@
 
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use super::{compiler::Compiler, place_spec::PlaceSpec};
-use crate::definition::{place::Place, schema::Schema, side::Side};
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
+use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// The operation `wrap`.
@@ -33,9 +35,34 @@ impl Mapping for Wrap {
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         match &newer.schema.each {
             Some(item) if newer.schema.is("array") => {
-                Unexplained::schemas(Schema { nullable: item.nullable, ..older.schema.clone() }, Schema::clone(item))
+                let older = &older.schema;
+                let older = Schema { nullable: item.nullable, default: item.default.clone(), ..older.clone() };
+                Unexplained { problem: no_room(newer), ..Unexplained::schemas(older, Schema::clone(item)) }
             }
             _ => Unexplained { problem: Some(format!("wrap: {} must be a list", newer.path)), schemas: None },
         }
     }
+
+    fn may_lack(&self, to: Side, _: usize, places: &Sides<Vec<Place>>) -> Option<String> {
+        let list = places.newer.first()?;
+        let filled = size(list, "minItems").is_some_and(|least| least > 0);
+        let why = || format!("an empty {} has no first element (`minItems: 1` would say that there is one)", list.path);
+        (to == Side::Older && !filled).then(why)
+    }
+}
+
+/// Why a list cannot have one element.
+fn no_room(list: &Place) -> Option<String> {
+    let path = &list.path;
+    let at_least = size(list, "minItems").filter(|least| *least > 1);
+    let at_most = size(list, "maxItems").filter(|most| *most < 1);
+    let bound = at_least.map(|least| format!("minItems: {least}"));
+    let bound = bound.or_else(|| at_most.map(|most| format!("maxItems: {most}")))?;
+    Some(format!(
+        "wrap: {path} has {bound}, so a list with one element cannot be written there: lift the bound, or write `drop` and `add`"
+    ))
+}
+
+fn size(list: &Place, bound: &str) -> Option<u64> {
+    list.schema.bounds.get(bound)?.as_u64()
 }

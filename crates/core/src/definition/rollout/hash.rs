@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
+use sha2::{Digest, Sha256};
 
 use crate::definition::problems::{Problems, line};
 use crate::definition::version::{VersionIndex, Versions};
@@ -29,6 +30,10 @@ pub(crate) struct HashSpec {
     defaults: BTreeMap<String, Value>,
     /// The annotation whose value is hashed behind the fields: changing it forces a rollout.
     force: Option<String>,
+    /// The digest of all of the above, as `kinds check` shows it. Where it is said, a recipe that changes is refused until
+    /// this is changed as well: every object's hash may move then, and that starts rollouts.
+    #[schemars(with = "Option<String>")]
+    recipe: Option<Spanned<String>>,
 }
 
 /// What calls for a rollout.
@@ -41,9 +46,14 @@ pub(crate) struct Rollout {
     /// Members that count where they are absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
+    /// Tells recipes apart: the first twelve digits of a SHA-256 over what the definition says of the hash.
+    pub(crate) recipe: String,
     /// Which strings are UUIDs, and which members do not count.
     pub(crate) canonical: Canonical,
 }
+
+/// Enough to tell the recipes of one kind apart, and short enough to be read aloud.
+const DIGEST_BYTES: usize = 6;
 
 impl HashSpec {
     /// The recipe as it runs. `at_line` is where it stands.
@@ -63,7 +73,28 @@ impl HashSpec {
         let mut canonical = schema.canonical();
         self.skip_exceptions(root, &mut canonical, problems);
         let defaults = self.defaults(root, at_line, problems);
-        Some(Rollout { of: of.clone(), at, defaults, force: self.force.clone(), canonical })
+        let recipe = self.digest(&defaults);
+        if let Some(said) = self.recipe.as_ref().filter(|said| said.value != recipe) {
+            let message = format!(
+                "rollout.hash.recipe: {:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is \
+                 meant, write {recipe:?}",
+                said.value
+            );
+            problems.add(line(said), message);
+        }
+        Some(Rollout { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
+    }
+
+    /// The order in which fields stand says nothing.
+    fn digest(&self, defaults: &[(String, String)]) -> String {
+        let mut except: Vec<&str> = self.except.iter().map(|path| path.value.as_str()).collect();
+        except.sort_unstable();
+        except.dedup();
+        let recipe = serde_json::json!({
+            "of": self.of, "at": self.at, "except": except, "defaults": defaults, "force": self.force,
+        });
+        let digest = Sha256::digest(recipe.to_string().as_bytes());
+        digest.iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn skip_exceptions(&self, root: &Schema, canonical: &mut Canonical, problems: &mut Problems) {
@@ -96,7 +127,7 @@ impl HashSpec {
                 continue;
             };
             let value = value.to_string();
-            if !schema.admits(&Json::borrowed(&value)) {
+            if !schema.takes(&Json::borrowed(&value)) {
                 problems.add(at_line, format!("rollout.hash.defaults: {text} cannot be {value} at {}", self.at));
             }
             if let (Some(name), Some(value)) = (path.names().last(), schema.canonical().text(&value)) {

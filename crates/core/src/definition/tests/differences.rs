@@ -1,4 +1,4 @@
-use super::expect::{HEAD, SAME, check, crd, difference, problems_of, step};
+use super::expect::{HEAD, SAME, check, crd, difference, difference_of, problems_of, step};
 
 #[test]
 fn fields_of_one_version_that_nothing_explains() {
@@ -43,47 +43,160 @@ fn fields_of_one_version_that_nothing_explains() {
     );
 }
 
+/// Two types of `spec.a`, and a difference that can be accepted by its name.
+#[track_caller]
+fn may_be_accepted(older: &str, newer: &str, name: &str, says: &str) {
+    difference(
+        older,
+        newer,
+        &format!(
+            "thing.yaml:5: spec.a: {name} differs and no operation explains it ({says}): add one, or `accept: {{path: \
+             spec.a, difference: {name}, reason: …}}`"
+        ),
+    );
+    let accept = format!("  accept:\n  - {{path: spec.a, difference: {name}, reason: meant}}\n");
+    check(difference_of(older, newer, &accept), "fine");
+}
+
+/// The same for one that cannot be, at a path.
+#[track_caller]
+fn may_not_be_accepted(older: &str, newer: &str, path: &str, name: &str, says: &str, reason: &str) {
+    let expected = |line: u64| {
+        format!(
+            "thing.yaml:{line}: {path}: {name} differs and no operation explains it ({says}), and it cannot be accepted: \
+             {reason}"
+        )
+    };
+    difference(older, newer, &expected(5));
+    let accept = format!("  accept:\n  - {{path: '{path}', difference: {name}, reason: meant}}\n");
+    check(difference_of(older, newer, &accept), &expected(8));
+}
+
+const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each version keeps its own";
+
 #[test]
 fn differences_that_nothing_explains() {
-    difference(
-        "{type: string}",
-        "{type: integer}",
-        "thing.yaml:5: spec.a: type differs and no operation explains it (older: string; newer: integer): add one, or `accept: {path: spec.a, difference: type, reason: …}`",
-    );
-    difference(
-        "{type: string}",
-        "{type: string, format: uuid}",
-        "thing.yaml:5: spec.a: format differs and no operation explains it (older: none; newer: uuid): add one, or `accept: {path: spec.a, difference: format, reason: …}`",
-    );
-    difference(
+    may_be_accepted("{type: string}", "{type: string, format: uuid}", "format", "older: none; newer: uuid");
+    may_be_accepted(
         "{type: string, enum: [a, b]}",
         "{type: string, enum: [a]}",
-        r#"thing.yaml:5: spec.a: enum differs and no operation explains it (older: "a" "b"; newer: "a"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`"#,
+        "enum",
+        r#"older: "a" "b"; newer: "a""#,
     );
-    difference(
-        "{type: string, nullable: true}",
-        "{type: string}",
-        "thing.yaml:5: spec.a: nullable differs and no operation explains it (older: true; newer: false): add one, or `accept: {path: spec.a, difference: nullable, reason: …}`",
+    may_be_accepted("{type: integer, minimum: 0}", "{type: integer, minimum: 1}", "minimum", "older: 0; newer: 1");
+    may_be_accepted("{type: string, pattern: \"^a$\"}", "{type: string}", "pattern", r#"older: "^a$"; newer: none"#);
+    may_be_accepted("{type: string, nullable: true}", "{type: string}", "nullable", "older: true; newer: false");
+    may_be_accepted("{type: string, default: a}", "{type: string, default: b}", "default", r#"older: "a"; newer: "b""#);
+    let rules =
+        |rule: &str| format!("{{type: integer, x-kubernetes-validations: [{{rule: self > 0}}, {{rule: {rule}}}]}}");
+    may_be_accepted(
+        &rules("self < 9"),
+        &rules("self < 10"),
+        "x-kubernetes-validations",
+        "older: self < 9; newer: self < 10",
     );
-    difference(
-        "{type: integer, minimum: 0}",
-        "{type: integer, minimum: 1}",
-        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`",
+    let list = |more: &str| {
+        let name = "name: {type: string, default: a}, key: {type: string, default: a}";
+        format!("{{type: array, items: {{type: object, properties: {{{name}}}}}{more}}}")
+    };
+    may_be_accepted(
+        &list(", x-kubernetes-list-type: set"),
+        &list(", x-kubernetes-list-type: atomic"),
+        "x-kubernetes-list-type",
+        "older: set; newer: atomic",
     );
-    difference(
-        "{type: string, pattern: \"^a$\"}",
-        "{type: string}",
-        r#"thing.yaml:5: spec.a: pattern differs and no operation explains it (older: "^a$"; newer: none): add one, or `accept: {path: spec.a, difference: pattern, reason: …}`"#,
+    let keys = |key: &str| list(&format!(", x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [{key}]"));
+    may_be_accepted(&keys("name"), &keys("key"), "x-kubernetes-list-map-keys", "older: name; newer: key");
+}
+
+#[test]
+fn types_are_accepted_where_one_has_all_values_of_the_other() {
+    let says = |older: &str, newer: &str| format!("older: {older}; newer: {newer}");
+    let of = |kind: &str| match kind {
+        "int-or-string" => "{x-kubernetes-int-or-string: true}".to_owned(),
+        "array" => "{type: array, items: {type: string}}".to_owned(),
+        kind => format!("{{type: {kind}}}"),
+    };
+    for (one, two) in [("integer", "number"), ("integer", "int-or-string"), ("string", "int-or-string")] {
+        may_be_accepted(&of(one), &of(two), "type", &says(one, two));
+        may_be_accepted(&of(two), &of(one), "type", &says(two, one));
+    }
+    for (one, two) in [("string", "integer"), ("string", "boolean"), ("boolean", "number")] {
+        let reason = "write `type: spec.a`";
+        may_not_be_accepted(&of(one), &of(two), "spec.a", "type", &says(one, two), reason);
+        may_not_be_accepted(&of(two), &of(one), "spec.a", "type", &says(two, one), reason);
+    }
+    may_not_be_accepted(
+        &of("string"),
+        &of("array"),
+        "spec.a",
+        "type",
+        &says("string", "array"),
+        &format!("write `wrap: spec.a`; or {APART}"),
     );
-    difference(
-        "{type: object, required: [b], properties: {b: {type: string}}}",
-        "{type: object, properties: {b: {type: string}}}",
-        "thing.yaml:5: spec.a.b: required differs and no operation explains it (older: true; newer: false): add one, or `accept: {path: spec.a.b, difference: required, reason: …}`",
+    for (one, two) in [("array", "string"), ("string", "object"), ("object", "array"), ("array", "object")] {
+        let reason = format!("no value of the one is one of the other: {APART}");
+        may_not_be_accepted(&of(one), &of(two), "spec.a", "type", &says(one, two), &reason);
+    }
+}
+
+#[test]
+fn what_cannot_be_accepted_whatever_the_reason() {
+    let object = |required: &str, more: &str| {
+        format!("{{type: object, required: [{required}], properties: {{b: {{type: string{more}}}}}}}")
+    };
+    let reason = |version: &str| {
+        format!(
+            "an object without it could be read there and not be written: write `fill: {{field: spec.a.b, value: …}}`, give \
+             it a `default` in the {version} schema, or require it in both"
+        )
+    };
+    may_not_be_accepted(
+        &object("b", ""),
+        &object("", ""),
+        "spec.a.b",
+        "required",
+        "older: true; newer: false",
+        &reason("older"),
     );
-    difference(
+    may_not_be_accepted(
+        &object("", ""),
+        &object("b", ""),
+        "spec.a.b",
+        "required",
+        "older: false; newer: true",
+        &reason("newer"),
+    );
+    let accept = "  accept:\n  - {path: spec.a.b, difference: required, reason: filled in}\n";
+    check(difference_of(&object("", ", default: x"), &object("b", ", default: x"), accept), "fine");
+    let filled = |older: &str, newer: &str| {
+        difference_of(older, newer, "  operations:\n  - fill: {field: spec.a.b, value: x}\n")
+    };
+    check(filled(&object("", ""), &object("b", "")), "fine");
+    check(filled(&object("b", ""), &object("", "")), "fine");
+    check(
+        filled(&object("b", ""), &object("b", "")),
+        "thing.yaml:8: fill: the versions agree on whether spec.a.b is required: nothing to fill in",
+    );
+    check(
+        difference_of(&object("b", ""), &object("", ""), "  operations:\n  - fill: {field: spec.a.b, value: 3}\n"),
+        "thing.yaml:8: fill: spec.a.b cannot be 3",
+    );
+    may_not_be_accepted(
         "{type: object, x-kubernetes-preserve-unknown-fields: true}",
         "{type: object}",
-        "thing.yaml:5: spec.a: preserve-unknown-fields differs and no operation explains it (older: true; newer: false): add one, or `accept: {path: spec.a, difference: preserve-unknown-fields, reason: …}`",
+        "spec.a",
+        "preserve-unknown-fields",
+        "older: true; newer: false",
+        &format!("the other version prunes what is unknown: {APART}"),
+    );
+    may_not_be_accepted(
+        "{type: object, additionalProperties: {type: string}}",
+        "{type: object, properties: {b: {type: string}}}",
+        "spec.a",
+        "items",
+        "older: a map; newer: an object",
+        &format!("what the one holds the other prunes: {APART}"),
     );
 }
 
@@ -101,4 +214,32 @@ fn what_is_accepted_must_differ_and_say_why() {
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
     );
     check(problems_of(&accept("{path: spec.a, difference: minimum}"), &crd), "thing.yaml:8: missing field `reason`");
+    check(
+        problems_of(&accept("{path: spec.a, difference: [], reason: none}"), &crd),
+        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a: say what differs, in `difference`",
+    );
+}
+
+#[test]
+fn several_differences_are_accepted_at_once() {
+    let lists = |most: u64| {
+        let item =
+            format!("{{type: object, properties: {{c: {{type: string, maxLength: {most}, pattern: \"{most}\"}}}}}}");
+        format!(
+            "properties: {{a: {{type: array, maxItems: {most}, items: {item}}}, b: {{type: integer, maximum: {most}}}}}"
+        )
+    };
+    let crd = crd(&lists(3), &lists(4));
+    let accept = |accept: &str| problems_of(&format!("{HEAD}steps:\n- from: v1\n  to: v2\n  accept:\n{accept}"), &crd);
+    check(accept("  - {path: '**', difference: bounds, reason: wider}\n"), "fine");
+    check(
+        accept(
+            "  - {path: spec.a.**, difference: [maxItems, maxLength, pattern], reason: wider}\n  - {path: spec.b, difference: bounds, reason: wider}\n",
+        ),
+        "fine",
+    );
+    check(
+        accept("  - {path: spec.**, difference: [bounds, enum], reason: wider}\n"),
+        "thing.yaml:8: accept: spec.** does not differ in \"enum\": nothing to accept",
+    );
 }

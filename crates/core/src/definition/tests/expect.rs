@@ -35,11 +35,16 @@ pub(super) fn step(older: &str, newer: &str, operations: &str, expected: &str) {
     check(problems_of(&definition, &crd(older, newer)), expected);
 }
 
+/// A step between two schemas of `spec.a`, with more lines in it from line 7 on.
+pub(super) fn difference_of(older: &str, newer: &str, more: &str) -> String {
+    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n{more}");
+    let properties = |field: &str| format!("properties: {{a: {field}}}");
+    problems_of(&definition, &crd(&properties(older), &properties(newer)))
+}
+
 #[track_caller]
 pub(super) fn difference(older: &str, newer: &str, expected: &str) {
-    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n");
-    let properties = |field: &str| format!("properties: {{a: {field}}}");
-    check(problems_of(&definition, &crd(&properties(older), &properties(newer))), expected);
+    check(difference_of(older, newer, ""), expected);
 }
 
 #[track_caller]

@@ -70,11 +70,55 @@ fn the_file_and_its_crd() {
 }
 
 #[test]
+fn files_with_more_than_one_document() {
+    let same = crd(SAME, SAME);
+    let fine = format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n");
+    check(problems_of(&format!("{fine}---\n"), &format!("kind: Namespace\n---\n{same}---\n")), "fine");
+    check(problems_of("# nothing yet\n", &same), &problems_of("", &same));
+    check(
+        problems_of(&format!("{fine}---\n{fine}"), &same),
+        "thing.yaml:7: another document begins here: a definition stands alone in its file",
+    );
+    check(
+        problems_of(&format!("{fine}crd: b.yaml\n"), &same),
+        "thing.yaml:6: the key \"crd\" stands twice: say it once",
+    );
+    check(problems_of("- a\n", &same), "thing.yaml:1: keys with values belong here: `key: value`");
+    check(
+        problems_of(&format!("{HEAD}steps: {{from: v1}}\n"), &same),
+        "thing.yaml:4: a list belongs here: begin each entry with `- `",
+    );
+    check(
+        problems_of(&fine, &format!("{same}---\n{same}")),
+        "thing.yaml:3: crd: things.yaml has several (things.example.com, things.example.com): put the one of this kind into a file of its own",
+    );
+    check(problems_of(&fine, &same.replace("name: v2", "name: v1")), "thing.yaml:3: crd: version v1 stands twice");
+}
+
+#[test]
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout =
         |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same);
     check(rollout("{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}"), "fine");
+    let recipe = Kind::from_crd(
+        &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n"),
+        &same,
+    );
+    let recipe = recipe.unwrap().hash_recipe().unwrap().to_owned();
+    check(rollout(&format!("{{of: spec, at: v2, recipe: {recipe:?}}}")), "fine");
+    for (hash, digest) in [
+        ("except: [spec.replicas]", "a75a65df6f6f"),
+        ("defaults: {spec.image: a}", "2fbbb79fc095"),
+        ("force: a/b", "f6685fe886eb"),
+    ] {
+        check(
+            rollout(&format!("{{of: spec, at: v2, {hash}, recipe: {recipe:?}}}")),
+            &format!(
+                "thing.yaml:7: rollout.hash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
+            ),
+        );
+    }
     check(
         rollout("{of: spec, at: v3}"),
         r#"thing.yaml:7: rollout.hash.at: the CRD has no version "v3"; it has v1, v2"#,

@@ -4,3 +4,4 @@ mod differences;
 mod expect;
 mod files;
 mod operations;
+mod required;

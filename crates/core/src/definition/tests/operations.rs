@@ -6,7 +6,7 @@ fn operations_that_cannot_be_read() {
         SAME,
         SAME,
         "  - dorp: spec.image\n",
-        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known here: add, blank, drop, each, move, moveIntoMap, rename, split, type, values, wrap"#,
+        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known here: add, blank, drop, each, fill, move, moveIntoMap, rename, split, type, values, wrap"#,
     );
     step(
         SAME,
@@ -18,7 +18,7 @@ fn operations_that_cannot_be_read() {
         SAME,
         SAME,
         "  - drop: [spec.image]\n",
-        "thing.yaml:8: takes a path, or {field: PATH, value: WHAT TO FILL IN}",
+        "thing.yaml:8: takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
     );
     step(SAME, SAME, "  - values: {field: spec.image}\n", "thing.yaml:8: missing field `map`");
     step(
@@ -103,4 +103,181 @@ fn two_operations_on_one_field() {
 #[test]
 fn a_definition_without_mistakes_is_fine() {
     step(SAME, SAME, "", "fine");
+}
+
+#[test]
+fn one_field_goes_and_another_takes_its_name() {
+    let (a, b) = ("properties: {a: {type: string}}", "properties: {b: {type: string}}");
+    let both = "properties: {a: {type: string}, b: {type: integer}}";
+    step(
+        both,
+        "properties: {a: {type: integer}}",
+        "  - drop: spec.a\n  - rename: {from: spec.b, to: spec.a}\n",
+        "fine",
+    );
+    step("properties: {a: {type: integer}}", both, "  - add: spec.a\n  - rename: {from: spec.a, to: spec.b}\n", "fine");
+    step(a, "properties: {a: {type: integer}}", "  - drop: spec.a\n  - add: spec.a\n", "fine");
+    step(
+        b,
+        both,
+        "  - rename: {from: spec.b, to: spec.a}\n",
+        "thing.yaml:5: spec.b: only the newer version has it, and no operation says so: add `add: spec.b`, or `rename`/`move` to it",
+    );
+}
+
+#[test]
+fn names_of_the_head_are_ordinary_inside() {
+    let list = |name: &str| {
+        format!(
+            "properties: {{refs: {{type: array, items: {{type: object, properties: {{{name}: {{type: string}}}}}}}}}}"
+        )
+    };
+    for name in ["kind", "apiVersion", "metadata"] {
+        let operation = format!("  - each: {{in: spec.refs, operations: [{{rename: {{from: {name}, to: other}}}}]}}\n");
+        step(&list(name), &list("other"), &operation, "fine");
+    }
+}
+
+#[test]
+fn ways_into_lists() {
+    let list = |more: &str| {
+        format!(
+            "properties: {{a: {{type: array, items: {{type: object, properties: {{b: {{type: string}}{more}}}}}}}}}"
+        )
+    };
+    step(
+        &list(", c: {type: string}"),
+        &list(""),
+        "  - drop: spec.a.c\n",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
+    );
+    step(
+        &list(", c: {type: string}"),
+        &list(""),
+        "  - drop: spec.a[*].c\n",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
+    );
+    // As two messages advise it.
+    step(
+        &list(", c: {type: string}, d: {type: string}"),
+        &list(""),
+        "  - each: {in: spec.a, operations: [{drop: c}]}\n  - each: {in: spec.a, operations: [{drop: d}]}\n",
+        "fine",
+    );
+    step(
+        &list(", c: {type: string}, d: {type: string}"),
+        &list(""),
+        "  - each: {in: spec.a, key: b, operations: [{drop: c}]}\n  - each: {in: spec.a, key: c, operations: [{drop: d}]}\n",
+        "thing.yaml:8: each: spec.a has two keys: say it once",
+    );
+}
+
+#[test]
+fn values_and_what_they_can_be() {
+    let field = |options: &str| format!("properties: {{a: {{type: string, enum: [{options}]}}}}");
+    let values = |map: &str| format!("  - values: {{field: spec.a, map: {map}}}\n");
+    step(
+        &field("Running"),
+        &field("Running, Updating"),
+        &values("{Running: Running}"),
+        "thing.yaml:8: spec.a: enum differs and no operation explains it (older: ; newer: \"Updating\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+    );
+    step(&field("Running"), &field("Running, Updating"), &values("[[Running, Running], [Running, Updating]]"), "fine");
+    step(&field("x"), &field("'y'"), &values("{x: 'y'}"), "fine");
+    step(
+        &field("x"),
+        &field("x, 'y'"),
+        &values("{x: y}"),
+        "thing.yaml:8: values: spec.a cannot be true: quote it (y, n, yes, no, on and off are true and false to YAML)\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: ; newer: \"x\" \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+    );
+    step(
+        &field("x"),
+        &field("'y'"),
+        &values("{}"),
+        "thing.yaml:8: values: `map` is empty: name at least one value\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: \"x\"; newer: \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+    );
+}
+
+#[test]
+fn a_string_goes_into_a_map_of_strings() {
+    let map = |more: &str, kind: &str| {
+        format!("properties: {{{more}m: {{type: object, additionalProperties: {{type: {kind}}}}}}}")
+    };
+    let operation = |key: &str| format!("  - moveIntoMap: {{field: spec.a, map: spec.m, key: '{key}'}}\n");
+    for key in ["a", "a\"b", "a\\b", "a\"].b"] {
+        step(&map("a: {type: string, minLength: 1}, ", "string"), &map("", "string"), &operation(key), "fine");
+    }
+    step(
+        &map("a: {type: string}, ", "integer"),
+        &map("", "integer"),
+        &operation("a"),
+        "thing.yaml:8: spec.a: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: `moveIntoMap` changes no types: make them alike, or write `drop` and `add` for it",
+    );
+}
+
+#[test]
+fn numbers_and_names_that_cannot_be() {
+    let older = "properties: {a: {type: integer}, b: {type: string}}";
+    step(
+        older,
+        "properties: {b: {type: string}}",
+        "  - drop: {field: spec.a, value: 99999999999999999999}\n",
+        "thing.yaml:8: drop: spec.a cannot be 100000000000000000000",
+    );
+    step(
+        "properties: {a: {type: string}}",
+        "properties: {b: {type: string}}",
+        "  - split: {field: spec.a, into: [spec.b, spec.b], separator: ':'}\n",
+        "thing.yaml:8: split: spec.b stands in it twice",
+    );
+    step(
+        older,
+        older,
+        "  - drop: 5\n",
+        "thing.yaml:8: takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+    );
+    step(
+        "properties: {a: {type: integer}}",
+        "properties: {b: {type: string}}",
+        "  - rename: {from: spec.a, to: spec.b}\n",
+        "thing.yaml:8: spec.a: type differs and no operation explains it (older: integer; newer: string), and it cannot be accepted: write `type: {from: spec.a, to: spec.b}` for `rename`",
+    );
+}
+
+#[test]
+fn blanks_are_all_that_may_differ() {
+    let field = |more: &str| format!("properties: {{a: {{type: string{more}}}}}");
+    let blank = "  - blank: {field: spec.a, spellings: ['', none]}\n";
+    step(&field(", enum: ['', none, a], default: ''"), &field(", enum: [a], minLength: 1"), blank, "fine");
+    step(&field(", nullable: true"), &field(""), blank, "fine");
+    for (older, newer, name, says) in [
+        (", enum: [none, a, b]", ", enum: [a]", "enum", "older: \"a\" \"b\"; newer: \"a\""),
+        ("", ", nullable: true", "nullable", "older: false; newer: true"),
+        ("", ", format: uuid", "format", "older: none; newer: uuid"),
+        ("", ", maxLength: 3", "maxLength", "older: none; newer: 3"),
+        (", default: a", "", "default", "older: \"a\"; newer: none"),
+    ] {
+        let end = match name {
+            "nullable" => ", and it cannot be accepted: a null could be read there and not be written: say the same in both schemas".to_owned(),
+            _ => format!(": add one, or `accept: {{path: spec.a, difference: {name}, reason: …}}`"),
+        };
+        let expected = format!("thing.yaml:8: spec.a: {name} differs and no operation explains it ({says}){end}");
+        step(&field(older), &field(newer), blank, &expected);
+    }
+}
+
+#[test]
+fn a_list_with_one_element_must_be_possible() {
+    let list = |bound: &str| format!("properties: {{a: {{type: array, items: {{type: string}}, {bound}}}}}");
+    for bound in ["minItems: 2", "maxItems: 0"] {
+        step(
+            "properties: {a: {type: string}}",
+            &list(bound),
+            "  - wrap: spec.a\n",
+            &format!(
+                "thing.yaml:8: wrap: spec.a has {bound}, so a list with one element cannot be written there: lift the bound, or write `drop` and `add`"
+            ),
+        );
+    }
+    step("properties: {a: {type: string}}", &list("minItems: 1"), "  - wrap: spec.a\n", "fine");
 }

@@ -1,0 +1,97 @@
+//! Differences that are meant as they are.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use crate::definition::problems::{Problems, line};
+use crate::definition::schema::BOUNDS;
+
+/// A difference between the two schemas that needs no operation, and why.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Accept")]
+pub(in crate::definition) struct AcceptSpec {
+    /// The field, as the message that reported it names it. With `.**` behind it, the field and all that is in it.
+    path: String,
+    /// What differs: `enum`, `default`, `minimum` … as the message names it; `bounds` for all bounds. One, or a list.
+    difference: DifferenceSpec,
+    /// Why that is fine. For the next reader.
+    reason: String,
+}
+
+/// One difference or several.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "takes the name of a difference, or a list of names", rename = "Difference")]
+enum DifferenceSpec {
+    /// The only one.
+    One(String),
+    /// All of these.
+    Several(Vec<String>),
+}
+
+impl AcceptSpec {
+    fn names(&self) -> &[String] {
+        match &self.difference {
+            DifferenceSpec::One(name) => std::slice::from_ref(name),
+            DifferenceSpec::Several(names) => names,
+        }
+    }
+
+    fn is_at(&self, at: &str) -> bool {
+        let Some(all) = self.path.strip_suffix("**") else { return self.path == at };
+        let top = all.strip_suffix('.').unwrap_or(all);
+        let inside = at.strip_prefix(top);
+        inside.is_some_and(|rest| top.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+}
+
+/// What is accepted, and what of it has been found to differ.
+pub(super) struct Accepted<'a> {
+    specs: &'a [Spanned<AcceptSpec>],
+    /// By entry, and by difference within it.
+    found: BTreeSet<(usize, usize)>,
+}
+
+impl<'a> Accepted<'a> {
+    pub(super) fn new(specs: &'a [Spanned<AcceptSpec>]) -> Self {
+        Self { specs, found: BTreeSet::new() }
+    }
+
+    /// Whether a difference is accepted. It then counts as found. The line that says so, if it is.
+    pub(super) fn takes(&mut self, at: &str, difference: &str) -> Option<u64> {
+        let is_it = |name: &str| name == difference || name == "bounds" && BOUNDS.contains(&difference);
+        let mut line_of = None;
+        for (index, spec) in self.specs.iter().enumerate().filter(|(_, spec)| spec.value.is_at(at)) {
+            for (which, _) in spec.value.names().iter().enumerate().filter(|(_, name)| is_it(name)) {
+                self.found.insert((index, which));
+                line_of.get_or_insert_with(|| line(spec));
+            }
+        }
+        line_of
+    }
+
+    /// Reports what is accepted for nothing, or without a reason.
+    pub(super) fn finish(self, problems: &mut Problems) {
+        for (index, accept) in self.specs.iter().enumerate() {
+            let AcceptSpec { path, reason, .. } = &accept.value;
+            let names = accept.value.names();
+            let lost: Vec<&String> = names
+                .iter()
+                .enumerate()
+                .filter(|(which, _)| !self.found.contains(&(index, *which)))
+                .map(|(_, n)| n)
+                .collect();
+            for difference in &lost {
+                let what = format!("accept: {path} does not differ in {difference:?}: nothing to accept");
+                problems.add(line(accept), what);
+            }
+            if names.is_empty() {
+                problems.add(line(accept), format!("accept: {path}: say what differs, in `difference`"));
+            } else if lost.is_empty() && reason.trim().is_empty() {
+                problems.add(line(accept), format!("accept: {path}: say why, in `reason`"));
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Fields that a version requires and that a conversion need not make.
+
+use super::expect::step;
+
+fn spec(required: &str, properties: &str) -> String {
+    format!("required: [{required}], properties: {{{properties}}}")
+}
+
+/// A step from an older to a newer `spec`, with one operation in line 8.
+#[track_caller]
+fn refused(older: &str, newer: &str, operation: &str, why: &str) {
+    step(older, newer, &format!("  - {operation}\n"), &format!("thing.yaml:8: {why}"));
+}
+
+#[track_caller]
+fn fine(older: &str, newer: &str, operation: &str) {
+    step(older, newer, &format!("  - {operation}\n"), "fine");
+}
+
+#[test]
+fn a_field_of_one_version_that_requires_it_needs_a_value() {
+    let (none, some) = (spec("", "b: {type: string}"), |more: &str| {
+        spec("a", &format!("a: {{type: string{more}}}, b: {{type: string}}"))
+    });
+    let why = |operation: &str, version: &str, other: &str| {
+        format!(
+            "spec.a: the {version} version requires it, and the {other} version has nothing to say about it: say what to \
+             put there, `{operation}: {{field: spec.a, value: …}}`, or give it a `default` in the {version} schema"
+        )
+    };
+    refused(&some(""), &none, "drop: spec.a", &why("drop", "older", "newer"));
+    refused(&none, &some(""), "add: spec.a", &why("add", "newer", "older"));
+    fine(&some(", default: x"), &none, "drop: spec.a");
+    fine(&some(""), &none, "drop: {field: spec.a, value: x}");
+    fine(&none, &some(""), "add: {field: spec.a, value: x}");
+}
+
+fn one(required: &str, name: &str, kind: &str) -> String {
+    spec(required, &format!("{name}: {kind}"))
+}
+
+/// Why a field that a version requires can be missing, and what to do.
+fn missing(field: &str, version: &str, reason: &str) -> String {
+    format!(
+        "{field}: the {version} version requires it, and {reason}: require it in neither version or in both, or give it a \
+         `default` in the {version} schema"
+    )
+}
+
+const TEXT: &str = "{type: string}";
+
+#[test]
+fn what_becomes_required_must_always_be_there() {
+    let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
+    let rename = "rename: {from: spec.a, to: spec.b}";
+    refused(
+        &one("", "a", TEXT),
+        &one("b", "b", TEXT),
+        rename,
+        &missing("spec.b", "newer", &need_not("spec.a", "older")),
+    );
+    refused(
+        &one("a", "a", TEXT),
+        &one("", "b", TEXT),
+        rename,
+        &missing("spec.a", "older", &need_not("spec.b", "newer")),
+    );
+    fine(&one("a", "a", TEXT), &one("b", "b", TEXT), rename);
+    refused(
+        &one("", "a", TEXT),
+        &one("a", "a", "{type: boolean}"),
+        "type: spec.a",
+        &missing("spec.a", "newer", "not every value of spec.a can be said there"),
+    );
+    refused(
+        &one("", "a", "{type: integer}"),
+        &one("a", "a", TEXT),
+        "type: spec.a",
+        &missing("spec.a", "newer", &need_not("spec.a", "older")),
+    );
+    refused(
+        &one("a", "a", TEXT),
+        &one("a", "a", "{type: integer}"),
+        "type: spec.a",
+        &missing("spec.a", "newer", "not every value of spec.a can be said there"),
+    );
+    fine(
+        &one("a", "a", "{type: string, enum: ['80', '443']}"),
+        &one("a", "a", "{type: integer, enum: [80, 443]}"),
+        "type: spec.a",
+    );
+    fine(&one("", "a", "{type: boolean}"), &one("", "a", "{type: string, enum: ['true', 'false']}"), "type: spec.a");
+    fine(
+        &one("a", "a", "{type: boolean}"),
+        &one("a", "a", "{type: string, enum: ['true', 'false'], pattern: e}"),
+        "type: spec.a",
+    );
+}
+
+#[test]
+fn what_an_operation_can_leave_out_is_not_required() {
+    refused(
+        &one("a", "a", TEXT),
+        &one("a", "a", TEXT),
+        "blank: {field: spec.a, spellings: ['']}",
+        &missing("spec.a", "newer", "what means no value is absent there"),
+    );
+    let list = |more: &str| format!("{{type: array, items: {TEXT}{more}}}");
+    refused(
+        &one("a", "a", TEXT),
+        &one("a", "a", &list("")),
+        "wrap: spec.a",
+        &missing("spec.a", "older", "an empty spec.a has no first element (`minItems: 1` would say that there is one)"),
+    );
+    fine(&one("a", "a", TEXT), &one("a", "a", &list(", minItems: 1")), "wrap: spec.a");
+    refused(
+        &one("a", "a", TEXT),
+        &spec("b, c", "b: {type: string}, c: {type: string}"),
+        "split: {field: spec.a, into: [spec.b, spec.c], separator: ':'}",
+        &missing("spec.c", "newer", "a string with fewer parts does not give it"),
+    );
+    let map = "m: {type: object, additionalProperties: {type: string}}";
+    refused(
+        &spec("a", &format!("a: {TEXT}, {map}")),
+        &spec("", map),
+        "moveIntoMap: {field: spec.a, map: spec.m, key: a}",
+        &missing("spec.a", "older", "an entry of the newer version stays an entry"),
+    );
+}
+
+#[test]
+fn an_object_that_is_made_must_have_what_it_requires() {
+    let net = |required: &str, more: &str| {
+        format!(
+            "net: {{type: object, required: [{required}], properties: {{port: {{type: integer{more}}}, mode: {{type: string}}}}}}"
+        )
+    };
+    let older = |required: &str| spec(required, "mode: {type: string}, port: {type: integer}");
+    let both = "  - move: {from: spec.mode, to: spec.net.mode}\n  - move: {from: spec.port, to: spec.net.port}\n";
+    step(
+        &older(""),
+        &spec("", &net("port", "")),
+        both,
+        "thing.yaml:8: spec.net.mode: what is put there makes spec.net, where the newer version requires port, and spec.port \
+         of the older version need not be there: give spec.net.port a `default` in the newer schema\n\
+         thing.yaml:9: spec.net.port: the newer version requires it, and spec.port of the older version need not be there: \
+         require it in neither version or in both, or give it a `default` in the newer schema",
+    );
+    step(
+        &older(""),
+        &spec("net", &net("", "")),
+        both,
+        "thing.yaml:5: spec.net: the newer version requires it, and spec.mode of the older version need not be there: give \
+         it a `default` in the newer schema",
+    );
+    step(&older("port"), &spec("net", &net("port", "")), both, "fine");
+    let accept = "  accept:\n  - {path: spec.port, difference: default, reason: what everybody used}\n";
+    step(&older(""), &spec("", &net("port", ", default: 80")), &format!("{both}{accept}"), "fine");
+}
+
+#[test]
+fn the_same_goes_for_items() {
+    let list = |item: &str| format!("properties: {{l: {{type: array, items: {{type: object, {item}}}}}}}");
+    let (none, some) =
+        ("properties: {b: {type: string}}", "required: [a], properties: {a: {type: string}, b: {type: string}}");
+    refused(
+        &list(some),
+        &list(none),
+        "each: {in: spec.l, operations: [{drop: a}]}",
+        "spec.l[*].a: the older version requires it, and the newer version has nothing to say about it: say what to put \
+         there, `drop: {field: a, value: …}`, or give it a `default` in the older schema",
+    );
+    fine(&list(some), &list(none), "each: {in: spec.l, operations: [{drop: {field: a, value: x}}]}");
+}
+
+#[test]
+fn items_are_compared_under_their_operations() {
+    let list = |item: &str| format!("properties: {{l: {{type: array, items: {item}}}}}");
+    let each = |operations: &str| format!("each: {{in: spec.l, operations: [{operations}]}}");
+    let differs = |name: &str, older: &str, newer: &str| {
+        format!(
+            "spec.l[*]: {name} differs and no operation explains it (older: {older}; newer: {newer}): add one, or `accept: \
+             {{path: spec.l[*], difference: {name}, reason: …}}`"
+        )
+    };
+    let at_step = |older: &str, newer: &str, operations: &str, why: &str| {
+        step(&list(older), &list(newer), &format!("  - {}\n", each(operations)), &format!("thing.yaml:8: {why}"));
+    };
+    at_step("{type: string, enum: [a, b]}", "{type: string, enum: [a]}", "", &differs("enum", "\"a\" \"b\"", "\"a\""));
+    at_step("{type: string}", "{type: string, maxLength: 3}", "", &differs("maxLength", "none", "3"));
+    at_step(
+        "{type: string}",
+        "{type: integer}",
+        "",
+        "spec.l[*]: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: \
+         write `each: {in: spec.l, operations: [{type: .}]}`",
+    );
+    // One operation takes the whole of the older item; what else is in the newer one has to be explained.
+    let object = "{type: object, properties: {name: {type: string}, weight: {type: integer}}}";
+    at_step(
+        "{type: string}",
+        object,
+        "{move: {from: ., to: name}}",
+        "spec.l[*].weight: only the newer version has it, and no operation says so: add `each: {in: spec.l, operations: \
+         [{add: weight}]}`, or `rename`/`move` to it",
+    );
+    step(
+        &list("{type: string}"),
+        &list(object),
+        &format!("  - {}\n  - {}\n", each("{move: {from: ., to: name}}"), each("{add: weight}")),
+        "fine",
+    );
+}
