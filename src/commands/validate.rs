@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let Some(all) = args.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let (mut good, mut values) = (true, Vec::new());
+    let (mut good, mut unjudged, mut values) = (true, false, Vec::new());
     for request in all {
         let old = request.old.as_ref().map(|old| old.text.as_str());
         let (judgement, denial) = match webhook.judge(&request.object.text, old) {
@@ -56,12 +56,21 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
             }
         }
         let name = request.object.name();
-        let verdict = if denial.is_some() { "denied" } else { "allowed" };
+        let verdict = match (&denial, judgement.unjudged) {
+            (Some(_), _) => "denied",
+            (None, true) => "not judged: it is not an object of this controller version",
+            (None, false) => "allowed",
+        };
+        unjudged |= judgement.unjudged;
         let text = format!("{}: {operation} {verdict}\n", escaped(&name));
         values.push((text, json(&name, operation, &judgement, denial.as_deref())));
     }
     output::data(&args.output.write_all(values))?;
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match (good, unjudged) {
+        (false, _) => ExitCode::FAILURE,
+        (true, true) => ExitCode::from(NOT_JUDGED),
+        (true, false) => ExitCode::SUCCESS,
+    })
 }
 
 fn json(name: &str, operation: &str, judgement: &Judgement, denial: Option<&str>) -> Json {
@@ -76,6 +85,7 @@ fn json(name: &str, operation: &str, judgement: &Judgement, denial: Option<&str>
         ("object", Json::string(name)),
         ("operation", Json::string(operation)),
         ("allowed", Json::Bool(denial.is_none())),
+        ("judged", Json::Bool(!judgement.unjudged)),
         ("warnings", Json::Array(judgement.warnings.iter().map(Json::string).collect())),
     ];
     if let Some(denial) = denial {
@@ -85,6 +95,9 @@ fn json(name: &str, operation: &str, judgement: &Judgement, denial: Option<&str>
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
     Json::Object(members.collect())
 }
+
+/// The exit code where nothing is denied and something was not looked at.
+const NOT_JUDGED: u8 = 3;
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
 
@@ -102,4 +115,5 @@ Examples:
       --controller-version 2.18.0 --enforcement audit
 
 Exit codes:
-  0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong.";
+  0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong,
+  3 none is denied, but one was not judged: it is another controller version's.";

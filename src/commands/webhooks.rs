@@ -83,6 +83,12 @@ pub(crate) fn run(args: &WebhooksArgs) -> anyhow::Result<ExitCode> {
         let message = format!("--default {}: register that version too", default.as_str());
         return Err(Usage(message).into());
     }
+    let unserved = versions.iter().find(|version| !args.served.is_empty() && !args.served.contains(version));
+    if let Some(version) = unserved {
+        let version = version.as_str();
+        let message = format!("--served leaves {version} out, which is registered here: the guard would refuse it");
+        return Err(Usage(message).into());
+    }
     let service = args.service.clone().map(Address::Service);
     let Some(address) = service.or_else(|| args.url.clone().map(Address::Url)) else {
         return Err(Usage("needs --service or --url".to_owned()).into());

@@ -69,7 +69,11 @@ fn configuration(
         "objectSelector": {"matchExpressions": [selector]},
         "rules": [rule(kind)],
         "sideEffects": "None",
-        "timeoutSeconds": 10,
+        "timeoutSeconds": match selection {
+            // A write waits that long where the server does not answer.
+            Selection::Shadowed(_) => 1,
+            Selection::Labelled | Selection::Unlabelled => 10,
+        },
     });
     if calls == Calls::Mutate {
         // Called again if a later webhook changed the object, since the hash must be of what is stored.

@@ -20,7 +20,8 @@ pub(super) fn metadata(name: &str) -> Value {
     })
 }
 
-/// An object that is going must be let go, also while no server is up: its finalizers are removed by updates.
+/// An object that is going must be let go, also while no server is up: its finalizers are removed by updates. What a
+/// request says of itself does not count: an apply that creates may say that its object is going.
 pub(super) fn not_being_deleted() -> Value {
-    json!({"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"})
+    json!({"name": "not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"})
 }

@@ -37,7 +37,7 @@ impl DecisionMetrics {
             )?,
             flips: new.counters(
                 "controller_version_flips_total",
-                "Objects that changed their controller version: entered, left, enter_refused or leave_refused.",
+                "Objects that changed their controller version: entered, enter_refused, leave_refused, or let_go by the version that is left. Dry runs do not count.",
                 &["outcome"],
             )?,
         })

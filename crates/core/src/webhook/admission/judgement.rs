@@ -27,7 +27,8 @@ impl Flip {
         match self {
             Self::EnterRefused => "enter_refused",
             Self::Entered => "entered",
-            Self::Left => "left",
+            // The version that is entered may still refuse.
+            Self::Left => "let_go",
             Self::LeaveRefused => "leave_refused",
         }
     }
@@ -59,6 +60,8 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     /// What became of a change of the label.
     pub flip: Option<Flip>,
+    /// Nobody looked at the object: it is another version's, or nobody's.
+    pub unjudged: bool,
 }
 
 impl Judgement {
@@ -134,6 +137,9 @@ impl<'k> Judging<'k> {
     /// and where it is.
     pub(super) fn finish(mut self, flip: Option<[Flip; 2]>) -> Judgement {
         let refused = !self.judgement.errors.is_empty() && self.enforcement == Enforcement::Enforce;
+        if self.enforcement == Enforcement::Audit {
+            self.judgement.warnings.clear();
+        }
         self.judgement.flip = flip.map(|[passed, stopped]| if refused { stopped } else { passed });
         if !refused {
             for error in self.judgement.audit_errors() {
@@ -142,6 +148,12 @@ impl<'k> Judging<'k> {
                 }
             }
         }
+        self.judgement
+    }
+
+    /// Nobody has judged.
+    pub(super) fn unjudged(mut self) -> Judgement {
+        self.judgement.unjudged = true;
         self.judgement
     }
 

@@ -27,6 +27,7 @@ pub use controller::{ControllerVersion, NotAVersion};
 pub(crate) use field_path::same_field;
 pub use judgement::{Flip, Judgement, Verdict};
 pub(super) use mutate::patch;
+pub(super) use role::misdirected;
 pub use settings::{Enforcement, Settings};
 pub(super) use validate::judge;
 pub(super) use write::Write;

@@ -1,7 +1,37 @@
 //! What one server has to say of a write: the table of label changes.
 
-use super::{controller::ControllerVersion, label::Label, settings::Settings, write::Write};
+use super::write::{Sent, Write};
+use super::{controller::ControllerVersion, label::Label, settings::Settings};
 use crate::definition::Kind;
+
+/// Says why a review cannot come from a configuration of ours: it leads to the server of another version, or brings
+/// objects without a label to one that does not take them. Objects that are going are let go all the same.
+pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Option<String> {
+    let old = write.old.as_ref();
+    let labels = [Some(&write.new), old].map(|object| object.map(|object| Label::of(object, kind, settings)));
+    let is_ours = |label: &Label<'_>| match label {
+        Label::ThisVersion => true,
+        Label::None => settings.default,
+        Label::Other { version, .. } => settings.shadowed.iter().any(|shadowed| shadowed.as_str() == version),
+        Label::Malformed => false,
+    };
+    if labels.iter().flatten().any(is_ours) || old.is_some_and(Sent::is_going) {
+        return None;
+    }
+    let (own, key) = (settings.controller.as_ref()?.as_str(), &kind.admission.version_label);
+    let wrong = "the webhook configuration that sent this leads to the wrong server";
+    Some(match labels.first().and_then(Option::as_ref) {
+        Some(Label::Other { version, .. }) => format!(
+            "{wrong}: label {key} says {version}, and this is the server of {own}; let the configuration of {version} \
+             call the server of {version}"
+        ),
+        Some(Label::None) => format!(
+            "{wrong}: the object has no label {key}, and the server of {own} does not take those; start it with \
+             --default-version, or register the server that is started so"
+        ),
+        _ => format!("{wrong}: label {key} holds no controller version, and this is the server of {own}"),
+    })
+}
 
 /// Who judges, and how.
 pub(super) enum Role<'s> {

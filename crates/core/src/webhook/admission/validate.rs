@@ -15,7 +15,7 @@ use crate::{definition::Kind, webhook::convert::ConvertError};
 pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judgement {
     let mut judging = Judging::new(kind, settings.enforcement);
     match Role::of(kind, settings, write) {
-        Role::Bystander => judging.finish(None),
+        Role::Bystander => judging.unjudged(),
         Role::Entered { from } => {
             judging.add("version-path", enter(kind, settings, write, from.as_deref()));
             judge_object(kind, settings, write, Ratchet::Nothing, &mut judging);

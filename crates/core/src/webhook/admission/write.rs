@@ -37,6 +37,12 @@ impl<'j> Sent<'j> {
         &self.json
     }
 
+    /// Whether the object is being deleted.
+    pub(super) fn is_going(&self) -> bool {
+        let metadata = self.json.get("metadata");
+        metadata.and_then(|metadata| Some(!metadata.get("deletionTimestamp")?.is_null())).unwrap_or_default()
+    }
+
     /// The value of a label, of whatever type. Null is none.
     pub(super) fn label(&self, key: &str) -> Option<Json<'static>> {
         self.entry("labels", key)

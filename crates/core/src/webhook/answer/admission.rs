@@ -1,7 +1,7 @@
 //! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
 
 use crate::apimachinery::{Status, excerpt};
-use crate::webhook::admission::{self, Settings, Write};
+use crate::webhook::admission::{self, Settings, Verdict, Write};
 use crate::webhook::reply::{Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse};
 use crate::{definition::Kind, webhook::kinds::Kinds};
@@ -18,6 +18,10 @@ pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<
 /// Answers a body with whether the object may be written so. Fails where there is no uid to answer to.
 pub(crate) fn validate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
     answer(kinds, body, |kind, write, envelope| {
+        if let Some(problem) = admission::misdirected(kind, settings, write) {
+            let verdict = Verdict { kind: kind.name.clone(), rule: "registration".to_owned(), effect: "deny" };
+            return Reply { verdicts: vec![verdict], ..refused(envelope, &problem) };
+        }
         let judgement = admission::judge(kind, settings, write);
         let status = judgement.status(kind, write);
         let (warnings, audit) = (judgement.warnings.as_slice(), judgement.audit.as_slice());
@@ -42,10 +46,14 @@ fn answer(
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))
         }
-        Ok(AdmissionRequest::Write { envelope, group, kind, object, old }) => match kinds.named(&group, &kind) {
-            Ok(kind) => Ok(decide(kind, &Write::new(object, old), &envelope)),
-            Err(error) => Ok(refused(&envelope, &error.to_string())),
-        },
+        Ok(AdmissionRequest::Write { envelope, group, kind, object, old, dry_run }) => {
+            let kind = match kinds.named(&group, &kind) {
+                Ok(kind) => kind,
+                Err(error) => return Ok(refused(&envelope, &error.to_string())),
+            };
+            let reply = decide(kind, &Write::new(object, old), &envelope);
+            Ok(Reply { flip: reply.flip.filter(|_| !dry_run), ..reply })
+        }
         Err(Unread::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
         Err(Unread::Bad(bad)) => Err(bad),
     }

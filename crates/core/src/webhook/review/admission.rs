@@ -20,6 +20,8 @@ pub(crate) enum AdmissionRequest<'j> {
         object: Json<'j>,
         /// What it was before an update.
         old: Option<Json<'j>>,
+        /// Nothing will be stored.
+        dry_run: bool,
     },
 }
 
@@ -31,11 +33,12 @@ impl<'j> AdmissionRequest<'j> {
         if !request.text("subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
             return Ok(Self::Exempt(envelope));
         }
+        let dry_run = request.take("dryRun").is_some_and(|value| value.scalar() == Some("true"));
         match objects(&mut request, &operation) {
             Ok((object, old)) => {
                 let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
-                Ok(Self::Write { envelope, group, kind, object, old })
+                Ok(Self::Write { envelope, group, kind, object, old, dry_run })
             }
             Err(problem) => Err(Unread::Problem(envelope, problem)),
         }

@@ -57,9 +57,11 @@ fn recorded_requests_get_valid_answers() {
     let recorded = recorded();
     let (mut patched, mut beta, mut scales) = (0, 0, 0);
     for (name, request) in &recorded {
-        for webhook in &servers {
+        for (index, webhook) in servers.iter().enumerate() {
             let [mutate, validate] = answers(webhook, request);
-            assert!(mutate.allowed && validate.allowed, "{name}: {validate:?}");
+            // The last one takes no objects without a label.
+            let misdirected = index == 3 && validate.message.contains("the wrong server");
+            assert!(mutate.allowed && (validate.allowed || misdirected), "{name}: {validate:?}");
             patched += u32::from(!mutate.patch.is_empty());
             if request["request"]["operation"] == "CREATE" && request["request"].get("subResource").is_none() {
                 let [again, _] = answers(webhook, &review("CREATE", None, Some(&mutate.patched)));

@@ -33,7 +33,12 @@ fn objects_with_bad_labels_are_left_alone() {
             let review = review(operation, old, Some(&object));
             let stamped = ask(&strict(true), Endpoint::Mutate, &review);
             assert!(stamped.patch.is_empty(), "{label}: {stamped:?}");
-            assert!(ask(&strict(true), Endpoint::Validate, &review).allowed, "{label}");
+            let (judgement, denial) =
+                strict(true).judge(&object.to_string(), old.map(Value::to_string).as_deref()).unwrap();
+            assert!(judgement.unjudged && denial.is_none(), "{label}: {denial:?}");
+            // No configuration selects them; one that does is wrong.
+            let refused = ask(&strict(true), Endpoint::Validate, &review);
+            assert!(refused.message.contains("leads to the wrong server"), "{label}: {refused:?}");
         }
     }
     assert!("x".repeat(64).parse::<pointsman_core::webhook::ControllerVersion>().is_err());

@@ -9,6 +9,7 @@ mod flips;
 mod judging;
 mod keys;
 mod matrix;
+mod misdirected;
 mod mutate;
 mod objects;
 mod patch;

@@ -4,6 +4,7 @@ use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, Settings, Webhoo
 use serde_json::{Value, json};
 
 use super::apiserver::{accepted_by_apiserver, ask, review};
+use super::matrix::{B, labelled};
 use super::{gadget, load, plain, serving, with};
 
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
@@ -15,7 +16,7 @@ fn servers() -> [Webhook; 3] {
 }
 
 fn good() -> Value {
-    review("CREATE", None, Some(&gadget("v2", &json!({"replicas": 2}))))
+    review("CREATE", None, Some(&labelled(&gadget("v2", &json!({"replicas": 2})), Some(B))))
 }
 
 /// The next request is answered as if nothing had been.
