@@ -32,6 +32,7 @@ mod lifecycle;
 mod load;
 mod measure;
 mod migration;
+mod model;
 mod outage;
 mod scenario;
 mod schema;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let scenarios = [
         certificates::SCENARIOS,
         migration::SCENARIOS,
+        model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,

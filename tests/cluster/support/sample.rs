@@ -145,3 +145,18 @@ pub(crate) static MATERIALIZE: Sample = Sample {
         (old, new)
     },
 };
+
+/// A kind with every keyword that changes what the API server makes of an object.
+pub(crate) static FIGURE: Sample = Sample {
+    name: "figure",
+    kind: "Figure",
+    plural: "figures",
+    old: "v1",
+    new: "v2",
+    scale: false,
+    group: "example.com",
+    definition: include_str!("../data/figures.yaml"),
+    crd_file: "figures.crd.yaml",
+    crd: include_str!("../data/figures.crd.yaml"),
+    specs: || (json!({"real": 1.5, "text": "1"}), json!({"real": "1.5", "text": 1})),
+};
