@@ -142,8 +142,9 @@ impl Case<'_> {
         let before = self.etcd();
         self.writes(Method::PUT, &kind.home, &found, Some(&found), tally);
         let (after, again) = (self.etcd(), self.reads(&kind.home));
-        let version = |object: &Value| object.field("metadata.resourceVersion").cloned();
-        let is_quiet = version(&again) == version(&found);
+        let of = |name: &str| again.field(name) == found.field(name);
+        // It keeps count of who owns a set's elements in floats: 9007199254740993 is another one then.
+        let is_quiet = of("metadata.resourceVersion") || !of("metadata.managedFields");
         assert!(is_quiet || bare(&before) != bare(&after), "a write of nothing was one\n{}", self.story());
         for other in kind.versions.iter().filter(|other| **other != kind.home) {
             let seen = self.reads(other);

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use serde_json::Value as Schema;
 use uuid::Uuid;
 
-use super::numbers::literal;
+use super::numbers::{decode, literal};
 use crate::laws::schema::{bound, clashes, flag, properties, property, requires};
 use crate::laws::value::Value;
 
@@ -63,7 +63,7 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
         return Some(refused((Rule::Type, "has a wrong type")));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
-    if options.is_some_and(|options| !options.iter().any(|option| literal(option) == *value)) {
+    if options.is_some_and(|options| !options.iter().any(|option| literal(option) == spelled(value))) {
         return Some(refused((Rule::Enum, "is none of the options")));
     }
     let broken = match value {
@@ -104,6 +104,13 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
     }
 }
 
+/// A value as it will be written: 1.0 is the option 1.
+fn spelled(value: &Value) -> Value {
+    let mut value = value.clone();
+    decode(&mut value).ok();
+    value
+}
+
 /// The item that an item was before: only a list with keys says which one.
 fn keyed<'v>(schema: &Schema, old: Option<&'v Value>, element: &Value) -> Option<&'v Value> {
     let Some(Value::List(before)) = old.filter(|_| schema.get("x-kubernetes-list-map-keys").is_some()) else {
@@ -112,11 +119,17 @@ fn keyed<'v>(schema: &Schema, old: Option<&'v Value>, element: &Value) -> Option
     before.iter().find(|before| clashes(schema, std::slice::from_ref(*before), element))
 }
 
-/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what floats
-/// tell apart (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`): 1.0 and 1e2 are, 18446744073709551615 is not.
+/// Whether it is an integer for the API server: an int64, or a float that [`is_nearly_whole`].
 fn is_whole(number: &str) -> bool {
-    let fits = |float: f64| float.fract() == 0.0 && float.abs() <= MAX_SAFE_INTEGER;
-    as_int64(number).is_some() || number.parse().is_ok_and(fits)
+    as_int64(number).is_some() || number.parse().is_ok_and(is_nearly_whole)
+}
+
+/// A float without a fraction to speak of, and no larger than what floats tell apart: 1.0 and 1e2, not 18446744073709551615
+/// (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). Of negative ones no fraction is too small.
+fn is_nearly_whole(float: f64) -> bool {
+    let whole = float.trunc();
+    let is_near = whole > 0.0 && (float - whole) / (float + whole) < 1e-9;
+    float.abs() <= MAX_SAFE_INTEGER && (whole == float || is_near)
 }
 
 /// The number, where Go has it as int64 and not as float64.
@@ -148,7 +161,9 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
 /// and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`, `numberValidator`).
 fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
     let float: f64 = number.parse().ok()?;
+    let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");
     let fits = match schema.get("format").and_then(Schema::as_str) {
+        _ if is_integer && float.fract() != 0.0 => false,
         Some("int32") => f64::from(i32::MIN) <= float && float <= f64::from(i32::MAX),
         Some("float" | "float32") => (float as f32).is_finite(),
         _ => true,
@@ -158,7 +173,6 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
         Some(whole) => Some(whole.cmp(&(limit as i64))),
         None => float.partial_cmp(&limit),
     };
-    let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");
     let beyond = |name: &str, exclusive: &str, side: Ordering| {
         bound(schema, name).is_some_and(|limit| {
             let order = order(limit);
@@ -169,8 +183,8 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
     };
     let multiple = |of: f64| match whole {
         Some(whole) => whole.checked_rem(of as i64) == Some(0),
-        None if of < 1.0 => (1.0 / of * float).fract() == 0.0,
-        None => (float / of).fract() == 0.0,
+        None if of < 1.0 => is_nearly_whole(1.0 / of * float),
+        None => is_nearly_whole(float / of),
     };
     let uneven = bound(schema, "multipleOf").is_some_and(|of| !multiple(of) || is_integer && of.fract() != 0.0);
     let broken = [
@@ -249,6 +263,8 @@ mod tests {
             ("{x-kubernetes-int-or-string: true}", "80", None),
             ("{x-kubernetes-int-or-string: true}", "true", Some(Rule::Type)),
             ("{x-kubernetes-int-or-string: true}", "1.5", Some(Rule::Type)),
+            ("{x-kubernetes-int-or-string: true}", "605190702680.5731", None), // seen on kube-apiserver 1.36.3
+            ("{type: integer}", "605190702680.5731", Some(Rule::Bound)),
             ("{x-kubernetes-preserve-unknown-fields: true}", "[1,{}]", None),
             ("{x-kubernetes-preserve-unknown-fields: true}", "null", Some(Rule::Type)),
             ("{type: string, enum: [a, b]}", r#""c""#, Some(Rule::Enum)),
