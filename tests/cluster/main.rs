@@ -28,8 +28,10 @@ mod deletion;
 mod failures;
 mod gitops;
 mod harness;
+mod incomplete;
 mod lifecycle;
 mod load;
+mod losses;
 mod measure;
 mod migration;
 mod model;
@@ -49,6 +51,8 @@ fn main() -> ExitCode {
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
+        incomplete::SCENARIOS,
+        losses::SCENARIOS,
         failures::SCENARIOS,
         gitops::SCENARIOS,
         stories::SCENARIOS,

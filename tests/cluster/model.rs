@@ -1,9 +1,9 @@
 //! The model of the API server by which the laws of conversion are judged (`pointsman_core::laws::apiserver`), beside a
 //! real one: whatever is written and read, in whatever version, the model says the same, to the last digit.
 //!
-//! Objects are made by chance, of a kind with every keyword of a schema and of kinds that are made by chance as well. The
-//! seed is another one each time, and is printed; `POINTSMAN_SEED` repeats a run, `POINTSMAN_CASES` is how many objects
-//! each kind has.
+//! Objects are made by chance, of a kind with every keyword of a schema and of kinds that are made by chance as well.
+//! The seed is another one each time, and is printed; `POINTSMAN_SEED` repeats a run, `POINTSMAN_CASES` is how many
+//! objects each kind has.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -194,7 +194,8 @@ impl Case<'_> {
         seen.unwrap_or_else(|error| panic!("the model cannot read it: {error}\n{}", self.story()))
     }
 
-    /// An object by chance: as the schema has it, with numbers in any spelling, and now and then with anything anywhere.
+    /// An object by chance: as the schema has it, with numbers in any spelling, and now and then with anything
+    /// anywhere.
     fn make(&self, random: &mut Random, version: &str) -> Value {
         let optional = [20, 50, 80][random.below(3)];
         let fullness = Fullness { optional, unknown: 10 };

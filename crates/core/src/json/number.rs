@@ -27,8 +27,8 @@ pub(crate) fn go_number(token: &str) -> Option<String> {
     }
 }
 
-/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and Rust
-/// the larger.
+/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
+/// Rust the larger.
 fn digits(float: f64) -> String {
     let shortest = format!("{float:e}");
     let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();

@@ -9,8 +9,8 @@
 //! stored, read      the same with the stored version's schema; nobody asks whether it is valid
 //! ```
 //!
-//! The client that wrote is answered what was stored, read again. What an update leaves as it was is not looked at again
-//! ([`newly_invalid`]).
+//! The client that wrote is answered what was stored, read again. What an update leaves as it was is not looked at
+//! again ([`newly_invalid`]).
 //!
 //! So an answer is not defaulted and not validated. What is written is validated at the version it is written in only.
 

@@ -34,8 +34,8 @@ fn respell(number: &str) -> Option<String> {
     }
 }
 
-/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and Rust
-/// the larger.
+/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
+/// Rust the larger.
 fn digits(float: f64) -> String {
     let shortest = format!("{float:e}");
     let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
@@ -67,7 +67,8 @@ pub fn decode(value: &mut Value) -> Result<(), Undecodable> {
     decode_at(value, &respell, &mut Vec::new())
 }
 
-/// The same with a fraction in all that Go holds as float64, `1.0` among them: while it validates, it tells them from int64.
+/// The same with a fraction in all that Go holds as float64, `1.0` among them: while it validates, it tells them from
+/// int64.
 pub(super) fn hold(value: &mut Value) -> Result<(), Undecodable> {
     let held = |number: &str| {
         let spelled = respell(number)?;
@@ -129,7 +130,7 @@ mod tests {
             ("1.0", "1"),
             ("1.50", "1.5"),
             ("0.1", "0.1"),
-            ("1307867423894321.23363580370999201", "1307867423894321.2"), // seen on 1.36.3: half way, and Go takes the even digit
+            ("1307867423894321.23363580370999201", "1307867423894321.2"), // half way: seen on 1.36.3
             ("1307867423894321.75", "1307867423894321.8"),
             ("-1307867423894321.25", "-1307867423894321.2"),
             ("123.5", "123.5"),

@@ -124,8 +124,9 @@ fn is_whole(number: &str) -> bool {
     as_int64(number).is_some() || number.parse().is_ok_and(is_nearly_whole)
 }
 
-/// A float without a fraction to speak of, and no larger than what floats tell apart: 1.0 and 1e2, not 18446744073709551615
-/// (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). Of negative ones no fraction is too small.
+/// A float without a fraction to speak of, and no larger than what floats tell apart: 1.0 and 1e2, not
+/// 18446744073709551615 (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). Of negative ones no fraction is too
+/// small.
 fn is_nearly_whole(float: f64) -> bool {
     let whole = float.trunc();
     let is_near = whole > 0.0 && (float - whole) / (float + whole) < 1e-9;
@@ -157,8 +158,9 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
     }
 }
 
-/// An int64 is compared as such, with bounds that are cut to one: 0 is not below a minimum of 0.5. Where the type is integer
-/// and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`, `numberValidator`).
+/// An int64 is compared as such, with bounds that are cut to one: 0 is not below a minimum of 0.5. Where the type is
+/// integer and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`,
+/// `numberValidator`).
 fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
     let float: f64 = number.parse().ok()?;
     let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");

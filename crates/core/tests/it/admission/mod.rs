@@ -2,7 +2,11 @@
 
 mod apiserver;
 mod captures;
+<<<<<<< HEAD
 mod cel;
+=======
+mod complete;
+>>>>>>> e41c376 (Refuse what cannot be kept to its writer, never to a reader)
 mod definitions;
 mod enforcement;
 mod flips;
