@@ -2,11 +2,8 @@
 
 mod apiserver;
 mod captures;
-<<<<<<< HEAD
 mod cel;
-=======
 mod complete;
->>>>>>> e41c376 (Refuse what cannot be kept to its writer, never to a reader)
 mod definitions;
 mod enforcement;
 mod flips;
