@@ -55,8 +55,9 @@ fn crd_has_cel_rules_unless_disabled() {
     let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
     let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
     assert_eq!(without_rules(&mut without), 0);
-    // Each of the two versions has all of them: one of a value that never changes, two ranges, three needs, six durations.
-    assert_eq!(without_rules(&mut with), 2 * 12);
+    // Each of the two versions has all of them: one of a value that never changes, two ranges, three needs in two rules each,
+    // six durations.
+    assert_eq!(without_rules(&mut with), 2 * 15);
     assert_eq!(with, without);
 }
 
