@@ -26,6 +26,11 @@ pub(crate) fn complain(line: &str) {
     say(if in_colour() { "\u{1b}[31merror:\u{1b}[0m " } else { "error: " }, line);
 }
 
+/// Says what is not wrong, and somebody should know.
+pub(crate) fn warn(line: &str) {
+    say(if in_colour() { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " }, line);
+}
+
 fn say(before: &str, line: &str) {
     // Nobody is left to tell where stderr is closed.
     let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));

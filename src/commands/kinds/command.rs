@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind};
 
 use super::check::{CheckArgs, check};
+use super::summary;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::{crd, format::Format, json::Json, output, table::table};
 
@@ -20,7 +21,8 @@ pub(crate) struct KindsCommandArgs {
 
 #[derive(Debug, Subcommand)]
 enum KindsCommand {
-    /// Check definitions: every path, and every difference between two versions that no operation explains.
+    /// Check definitions: every path, every difference between two versions that no operation explains, and by trying
+    /// them that nothing is lost.
     Check(CheckArgs),
     /// List the kinds that are known.
     List(ListArgs),
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     output::data(&match args.output {
-        Some(format) => format.write(&Json::Array(all.iter().map(json).collect())),
+        Some(format) => format.write(&Json::Array(all.iter().map(summary::json).collect())),
         None => {
             let rows: Vec<[String; 8]> = all.iter().map(row).collect();
             table(["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
@@ -94,29 +96,6 @@ fn row(known: &Known) -> [String; 8] {
         operations(kind).to_string(),
         known.source().to_owned(),
     ]
-}
-
-fn json(known: &Known) -> Json {
-    let kind = &known.kind;
-    let steps = kind.steps().into_iter().map(|step| {
-        let operations = step.operations.into_iter().map(Json::string).collect();
-        Json::object([
-            ("from", Json::string(step.from)),
-            ("to", Json::string(step.to)),
-            ("operations", Json::Array(operations)),
-        ])
-    });
-    Json::object([
-        ("name", Json::string(kind.name())),
-        ("group", Json::string(kind.group())),
-        ("kind", Json::string(kind.kind())),
-        ("plural", Json::string(kind.plural())),
-        ("versions", Json::Array(kind.versions().map(Json::string).collect())),
-        ("storage", Json::string(kind.storage())),
-        ("hashAt", kind.hash_version().map_or(Json::Null, Json::string)),
-        ("steps", Json::Array(steps.collect())),
-        ("source", Json::string(known.source())),
-    ])
 }
 
 const EXAMPLES: &str = "\

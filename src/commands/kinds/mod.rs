@@ -1,6 +1,12 @@
 //! `pointsman kinds`.
 
+mod broken;
 mod check;
+mod checked;
 mod command;
+mod junit;
+mod samples;
+mod summary;
+mod trial;
 
 pub(crate) use command::{KindsCommandArgs, run};

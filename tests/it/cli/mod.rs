@@ -7,6 +7,7 @@ mod help;
 mod input;
 mod kinds;
 mod terminal;
+mod trial;
 
 use std::io::Write;
 use std::path::Path;

@@ -48,6 +48,8 @@ pub(crate) struct Step {
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<RolloutStatus>,
+    /// The line of the definition that says so.
+    status_line: u64,
 }
 
 /// What happens between two neighbouring versions, for people.
@@ -60,6 +62,8 @@ pub struct StepSummary {
     pub to: String,
     /// One line for each operation.
     pub operations: Vec<String>,
+    /// For each of them the line of the definition in which it stands, from 1.
+    pub lines: Vec<u64>,
 }
 
 /// The prefix of the annotations that hold kept fields.
@@ -77,6 +81,7 @@ impl Step {
         let versions = Sides { older, newer };
         let names = versions.clone().map(|version| version.name.clone());
         let schemas = versions.map(|version| &version.schema);
+        let status_line = status.map_or(0, |(_, line)| line);
         let status = status.and_then(|(status, line)| {
             status.compile(&mut Compiler::new(problems, schemas.older, schemas.newer, line))
         });
@@ -95,15 +100,18 @@ impl Step {
             objects: objects(&schemas),
             level,
             status,
+            status_line,
         }
     }
 
     /// What happens in this step, for people.
     pub(super) fn summary(&self) -> StepSummary {
-        let mut operations = self.level.describe("");
-        operations.extend(self.status.iter().flat_map(RolloutStatus::describe));
+        let mut described = self.level.describe("");
+        let status = self.status.iter().flat_map(RolloutStatus::describe);
+        described.extend(status.map(|said| (self.status_line, said)));
+        let (lines, operations) = described.into_iter().unzip();
         let Sides { older, newer } = &self.versions;
-        StepSummary { from: older.to_string(), to: newer.to_string(), operations }
+        StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines }
     }
 }
 

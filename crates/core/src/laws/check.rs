@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde_json::Value as Schema;
-
-use super::coverage::Coverage;
+use super::coverage::{Coverage, Unexercised};
+use super::fault::at_fault;
 use super::generate::Words;
 use super::objects::Source;
-use super::schema::relaxed;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
 use super::trip::{Breach, Trip};
-use super::value::{Value, shown};
+use super::value::Value;
 use crate::definition::Kind;
-use crate::webhook::{Change, Webhook};
+use crate::webhook::Webhook;
 
 /// How much is tried.
 pub struct Options<'o> {
@@ -27,7 +25,8 @@ pub struct Options<'o> {
     pub laws: &'o [&'o str],
     /// Strings that fields of some names are given.
     pub words: &'o Words,
-    /// Asked before each case: whether there is time for one more. What decides has no clock of its own.
+    /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more. What
+    /// decides has no clock of its own.
     pub go_on: &'o mut dyn FnMut() -> bool,
 }
 
@@ -36,8 +35,8 @@ pub struct Options<'o> {
 pub struct Report {
     /// How many objects each law judged; one that says nothing about an object did not judge it.
     pub cases: BTreeMap<&'static str, u64>,
-    /// Operations, directions and guards that no case exercised, each in one line.
-    pub unexercised: Vec<String>,
+    /// Operations, directions and guards that no case exercised.
+    pub unexercised: Vec<Unexercised>,
 }
 
 /// A law that does not hold, with the smallest object that shows it.
@@ -57,6 +56,10 @@ pub struct Broken {
     pub story: Vec<(String, Value)>,
     /// The operation at fault, as the definition's summary would name it, where it can be told.
     pub operation: Option<String>,
+    /// The operation's line in the definition; 0 where it cannot be told.
+    pub line: u64,
+    /// Which sample it was, before it was made smaller; none where the object was made.
+    pub sample: Option<usize>,
     /// The seed of the case: with it, and one case, the law breaks again.
     pub seed: u64,
 }
@@ -106,39 +109,244 @@ fn cut(text: &str) -> String {
 ///
 /// # Errors
 /// The first law that is broken, by its smallest counter-example.
+///
+/// # Examples
+/// ```
+/// use pointsman_core::definition::Kind;
+/// use pointsman_core::laws::{Options, Words, check};
+/// use pointsman_core::webhook::{Metadata, Webhook};
+///
+/// # let crd = r#"
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # metadata: {name: boats.example.com}
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Boat, plural: boats}
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     storage: false
+/// #     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}}
+/// #   - name: v2
+/// #     served: true
+/// #     storage: true
+/// #     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}}
+/// # "#;
+/// # let definition = "
+/// # apiVersion: pointsman.dev/v1
+/// # kind: KindDefinition
+/// # crd: boats.crd.yaml
+/// # steps:
+/// # - {from: v1, to: v2, operations: [{rename: {from: spec.length, to: spec.meters}}]}
+/// # ";
+/// let webhook = Webhook::new(vec![Kind::from_crd(definition, crd)?], Metadata::Full)?;
+/// let kind = &webhook.kinds()[0];
+///
+/// // A clock, a counter, a signal: whatever says when it is enough.
+/// let mut left = 10_000;
+/// let mut go_on = || {
+///     left -= 1;
+///     left > 0
+/// };
+/// let words = Words::default();
+/// let mut options = Options { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on };
+/// let report = check(&webhook, kind, &mut options)?;
+/// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
+/// assert!(report.unexercised.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(webhook: &Webhook, kind: &Kind, options: &mut Options<'_>) -> Result<Report, Box<Broken>> {
-    let trips = trips(webhook, kind, options.words);
-    let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
-    let laws: Vec<&Law> = LAWS.iter().filter(selected).collect();
-    let mut coverage = Coverage::default();
-    let cases = laws.iter().map(|law| (law.name, 0)).collect();
-    let mut report = Report { cases, ..Report::default() };
-    for seed in options.seed..options.seed.saturating_add(options.cases) {
-        for trip in &trips {
-            for law in &laws {
-                if !(options.go_on)() {
-                    report.unexercised = coverage.missing(kind);
-                    return Ok(report);
-                }
-                if judge(law, trip, seed, &mut coverage)? {
-                    *report.cases.entry(law.name).or_default() += 1;
+    let mut run = Run::new(webhook, kind, options);
+    run.generated(Until::Broken);
+    let unexercised = run.coverage.missing(kind);
+    let mut report = Report { unexercised, ..Report::default() };
+    for verdict in run.verdicts {
+        *report.cases.entry(verdict.law.name).or_default() += verdict.cases;
+        if let Some(broken) = verdict.broken {
+            return Err(broken);
+        }
+    }
+    Ok(report)
+}
+
+/// Runs the laws as [`check`] does, and goes on behind what is broken: a verdict for each law and each way between two
+/// versions. `samples` are objects of the kind, at any version, as clients or an API server have them; each is judged like
+/// the objects that are made, before these.
+///
+/// Where cases left something of the definition unexercised, more are tried, of the laws that could exercise it.
+pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut Options<'_>) -> Survey {
+    let mut run = Run::new(webhook, kind, options);
+    let (unfit, mut through) = run.samples(samples);
+    through = through && run.generated(Until::Through);
+    through = through && run.more();
+    let unexercised = run.coverage.missing(kind);
+    Survey { verdicts: run.verdicts, unexercised, unfit, through }
+}
+
+/// What was found of each law.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// For each law and each way between two versions, in the order of the ways and [`LAWS`].
+    pub verdicts: Vec<Verdict>,
+    /// What no case exercised.
+    pub unexercised: Vec<Unexercised>,
+    /// Samples by their index that were not judged by all laws, and why.
+    pub unfit: Vec<(usize, String)>,
+    /// Nobody stopped it.
+    pub through: bool,
+}
+
+/// What was found of a law, on the way from one version to another.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The law.
+    pub law: Law,
+    /// The versions: where the objects are, and the other one.
+    pub versions: (String, String),
+    /// How many objects it judged.
+    pub cases: u64,
+    /// The smallest counter-example that was found, if the law is broken.
+    pub broken: Option<Box<Broken>>,
+}
+
+/// When a run ends, apart from when all is tried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Until {
+    /// A law is broken.
+    Broken,
+    Through,
+}
+
+/// Laws that exercise operations, both ways, and break guards.
+const EXERCISING: [&str; 3] = ["round-trip", "sparse-round-trip", "edits-win"];
+
+/// How many times as many cases are made to exercise everything.
+const MORE: u64 = 10;
+
+/// How often a sample is judged by each law, with other choices each time.
+const ROUNDS: u64 = 4;
+
+struct Run<'r, 'o> {
+    webhook: &'r Webhook,
+    kind: &'r Kind,
+    trips: Vec<Trip<'r>>,
+    /// Those of each trip stand together.
+    verdicts: Vec<Verdict>,
+    laws: usize,
+    coverage: Coverage,
+    options: &'r mut Options<'o>,
+}
+
+impl<'r, 'o> Run<'r, 'o> {
+    fn new(webhook: &'r Webhook, kind: &'r Kind, options: &'r mut Options<'o>) -> Self
+    where
+        'o: 'r,
+    {
+        let trips = trips(webhook, kind, options.words);
+        let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
+        let laws: Vec<Law> = LAWS.iter().filter(selected).copied().collect();
+        let verdicts = trips.iter().flat_map(|trip| {
+            let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());
+            laws.iter().map(move |law| Verdict { law: *law, versions: versions.clone(), cases: 0, broken: None })
+        });
+        let verdicts = verdicts.collect();
+        Self { webhook, kind, trips, verdicts, laws: laws.len(), coverage: Coverage::default(), options }
+    }
+
+    /// Judges objects that were given. Which of them most laws say nothing about, and whether nobody stopped it.
+    fn samples(&mut self, samples: &[Value]) -> (Vec<(usize, String)>, bool) {
+        let mut unfit = Vec::new();
+        for (index, sample) in samples.iter().enumerate() {
+            let named = sample.get("apiVersion").and_then(Value::as_str).and_then(|name| name.split_once('/'));
+            let version = named.map_or("", |(_, version)| version);
+            let ways = self.trips.iter().enumerate();
+            let ways: Vec<usize> = ways.filter(|(_, trip)| trip.from.version == version).map(|(way, _)| way).collect();
+            let Some(first) = ways.first().and_then(|way| self.trips.get(*way)) else {
+                let why = format!("is not tried: {version:?} is no version that another one can be made of");
+                unfit.push((index, why));
+                continue;
+            };
+            let (object, why) = first.from.sample(sample);
+            unfit.extend(
+                why.map(|why| (index, format!("is no whole object, so most laws say nothing about it: {why}"))),
+            );
+            for round in 0..ROUNDS {
+                let seed = self.options.seed.wrapping_add(round);
+                if !ways.iter().all(|way| self.judge(*way, seed, &|_| true, Some((index, &object)))) {
+                    return (unfit, false);
                 }
             }
         }
+        (unfit, true)
     }
-    report.unexercised = coverage.missing(kind);
-    Ok(report)
+
+    /// Judges objects that are made. Whether nobody stopped it.
+    fn generated(&mut self, until: Until) -> bool {
+        let first = self.options.seed;
+        for seed in first..first.saturating_add(self.options.cases) {
+            for way in 0..self.trips.len() {
+                if !self.judge(way, seed, &|_| true, None) {
+                    return false;
+                }
+                if until == Until::Broken && self.is_broken() {
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// Goes on until all was exercised, within reason. Whether nobody stopped it.
+    fn more(&mut self) -> bool {
+        let first = self.options.seed.saturating_add(self.options.cases);
+        for seed in first..first.saturating_add(self.options.cases.saturating_mul(MORE)) {
+            if self.is_broken() || self.coverage.missing(self.kind).is_empty() {
+                return true;
+            }
+            for way in 0..self.trips.len() {
+                if self.trips.get(way).is_some_and(|trip| trip.step)
+                    && !self.judge(way, seed, &|law| EXERCISING.contains(&law), None)
+                {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn is_broken(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.broken.is_some())
+    }
+
+    /// Judges a sample, or an object that is made, by those laws that are not broken yet. Whether nobody stopped it.
+    fn judge(&mut self, way: usize, seed: u64, wanted: &dyn Fn(&str) -> bool, sample: Option<(usize, &Value)>) -> bool {
+        let Some(trip) = self.trips.get(way) else { return true };
+        for verdict in self.verdicts.iter_mut().skip(way * self.laws).take(self.laws) {
+            if verdict.broken.is_some() || !wanted(verdict.law.name) {
+                continue;
+            }
+            if !(self.options.go_on)() {
+                return false;
+            }
+            let object = match sample {
+                Some((_, object)) => object.clone(),
+                None => trip.from.make(verdict.law.make, self.webhook, seed),
+            };
+            match judge(&verdict.law, trip, object, seed, &mut self.coverage, self.options.go_on) {
+                Ok(judged) => verdict.cases += u64::from(judged),
+                Err(broken) => {
+                    verdict.broken = Some(Box::new(Broken { sample: sample.map(|(index, _)| index), ..*broken }));
+                }
+            }
+        }
+        true
+    }
 }
 
 /// Every way between two versions of a kind.
 fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words) -> Vec<Trip<'k>> {
-    let sources: Vec<Source<'k>> = kind
-        .versions()
-        .filter_map(|version| {
-            let schema = schema_of(kind, version)?;
-            Some(Source { kind, version, schema, relaxed: relaxed(schema), words })
-        })
-        .collect();
+    let sources: Vec<Source<'k>> = kind.versions().filter_map(|version| Source::new(kind, version, words)).collect();
     let mut trips = Vec::new();
     for (at, from) in sources.iter().enumerate() {
         for (other, to) in sources.iter().enumerate().filter(|(other, _)| *other != at) {
@@ -148,25 +356,24 @@ fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words) -> Vec<Trip
     trips
 }
 
-/// The schema of a version, as the CRD says it.
-#[must_use]
-pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
-    let versions = kind.crd().pointer("/spec/versions").and_then(Schema::as_array)?;
-    let named = |other: &&Schema| other.get("name").and_then(Schema::as_str) == Some(version);
-    versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
-}
-
-/// Makes one object and judges it by a law; makes the case smaller where it breaks.
-fn judge(law: &Law, trip: &Trip<'_>, seed: u64, coverage: &mut Coverage) -> Result<bool, Box<Broken>> {
-    let object = trip.from.make(law.make, trip.webhook, seed);
+/// Judges an object by a law; makes the case smaller where it breaks.
+fn judge(
+    law: &Law,
+    trip: &Trip<'_>,
+    object: Value,
+    seed: u64,
+    coverage: &mut Coverage,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<bool, Box<Broken>> {
     let breach = match guarded(law, trip, &object, seed, coverage) {
         Ok(judged) => return Ok(judged),
         Err(breach) => breach,
     };
     let mut ignored = Coverage::default();
-    let mut broken = |value: &Value| guarded(law, trip, value, seed, &mut ignored).err();
+    // Whoever stops it gets the smallest one so far.
+    let mut broken = |value: &Value| go_on().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
     let (object, breach) = shrink(object, breach, &["apiVersion", "kind"], &mut broken);
-    let operation = at_fault(trip, &object, &breach);
+    let (operation, line) = at_fault(trip, &object, &breach);
     Err(Box::new(Broken {
         law: law.name,
         text: law.text,
@@ -175,46 +382,17 @@ fn judge(law: &Law, trip: &Trip<'_>, seed: u64, coverage: &mut Coverage) -> Resu
         object,
         story: breach.story,
         operation,
+        line,
+        sample: None,
         seed,
     }))
 }
 
 /// A panic breaks whatever law it happens under.
 fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
-    catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage)))
-        .unwrap_or_else(|_| Err(Breach::new("panics")))
-}
-
-/// The operation that read or wrote the place that is wrong: of several the one that names it most closely; where no
-/// place is named, the only one that ran.
-fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> Option<String> {
-    let mut changes: Vec<Change> = Vec::new();
-    let there = trip.explained(object, &mut changes).ok();
-    if let Some(there) = there {
-        drop(trip.back().explained(&there, &mut changes));
-    }
-    let told = |change: &Change| {
-        let paths =
-            |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
-        let (before, after) = (paths(&change.before), paths(&change.after));
-        let arrow = if before.is_empty() || after.is_empty() { "" } else { " -> " };
-        format!("{} {before}{arrow}{after}, {}", change.operation, trip.name())
-    };
-    let Some(at) = breach.at.as_ref().map(|way| shown(way)) else {
-        return match changes.as_slice() {
-            [change] => Some(told(change)),
-            _ => None,
-        };
-    };
-    let closeness = |change: &Change| {
-        let paths = change.before.iter().chain(&change.after);
-        let common = paths.map(|(path, _)| {
-            let path = path.replace(['.', '['], "/").replace([']', '"'], "");
-            let (one, two) = (path.split('/'), at.split('/'));
-            one.zip(two).take_while(|(one, two)| one == two).count()
-        });
-        common.max().unwrap_or_default()
-    };
-    let closest = changes.iter().max_by_key(|change| closeness(change))?;
-    (closeness(closest) > 1).then(|| told(closest))
+    catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage))).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(Breach::new(said.map_or_else(|| "panics".to_owned(), |said| format!("panics: {said}"))))
+    })
 }

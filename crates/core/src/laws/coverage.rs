@@ -1,9 +1,10 @@
 //! What the cases of a run exercised, so that a law cannot hold because it saw nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use super::trip::Trip;
-use crate::definition::Kind;
+use crate::definition::{Kind, StepSummary};
 use crate::webhook::Change;
 
 /// What happened to an operation.
@@ -17,12 +18,38 @@ enum Event {
     GivenBack,
     /// It kept something.
     Kept,
+    /// It kept something under the guard of what became of it.
+    Guarded,
+    /// An edit broke such a guard.
+    Broken,
+}
+
+/// An operation, or a way through it, that no case exercised.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unexercised {
+    /// The older and the newer version of its step.
+    pub versions: (String, String),
+    /// The operation, as the kind's summary names it.
+    pub operation: String,
+    /// Its line in the definition.
+    pub line: u64,
+    /// What did not happen.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Unexercised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (older, newer) = &self.versions;
+        write!(f, "{older} to {newer}: {}: {}", self.operation, self.what)
+    }
 }
 
 /// Operations that ran, each with its step, and what happened to them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coverage {
     seen: BTreeSet<(String, String, Event)>,
+    /// Objects were edited.
+    edited: bool,
 }
 
 impl Coverage {
@@ -31,53 +58,93 @@ impl Coverage {
         if !trip.step {
             return;
         }
-        let older = if trip.down { trip.to.version } else { trip.from.version };
+        let way = if trip.down { Event::Down } else { Event::Up };
         for change in changes {
-            let way = if trip.down { Event::Down } else { Event::Up };
-            let also = [Some(way), change.kept.then_some(Event::Kept), change.given_back.then_some(Event::GivenBack)];
-            for (path, _) in change.before.iter().chain(&change.after) {
-                let known = format!("{} {}", change.operation, tail(path));
-                for event in also.into_iter().flatten() {
-                    self.seen.insert((older.to_owned(), known.clone(), event));
+            let guarded = change.kept && !change.after.is_empty();
+            let events = [
+                Some(way),
+                change.kept.then_some(Event::Kept),
+                guarded.then_some(Event::Guarded),
+                change.given_back.then_some(Event::GivenBack),
+            ];
+            for known in names(change) {
+                for event in events.into_iter().flatten() {
+                    self.seen.insert((older(trip).to_owned(), known.clone(), event));
                 }
             }
         }
     }
 
+    /// Notes which of what was kept on the way there did not come back after an edit there.
+    pub(super) fn note_edit(&mut self, trip: &Trip<'_>, there: &[Change], home: &[Change]) {
+        if !trip.step {
+            return;
+        }
+        self.edited = true;
+        let mut open: BTreeMap<String, i64> = BTreeMap::new();
+        for change in there.iter().filter(|change| change.kept && !change.after.is_empty()) {
+            names(change).for_each(|known| *open.entry(known).or_default() += 1);
+        }
+        for change in home.iter().filter(|change| change.given_back) {
+            names(change).for_each(|known| *open.entry(known).or_default() -= 1);
+        }
+        let broken = open.into_iter().filter(|(_, open)| *open > 0);
+        self.seen.extend(broken.map(|(known, _)| (older(trip).to_owned(), known, Event::Broken)));
+    }
+
     /// What no case exercised: an operation, a direction, a kept value and its guard.
-    pub(super) fn missing(&self, kind: &Kind) -> Vec<String> {
+    pub(super) fn missing(&self, kind: &Kind) -> Vec<Unexercised> {
         let mut missing = Vec::new();
         for step in kind.steps() {
-            for line in &step.operations {
-                let Some((name, places)) = line.split_once(' ') else { continue };
-                if name == "rollout" || name == "each" {
-                    continue;
-                }
-                let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
-                let known: Vec<String> = places.map(|place| format!("{name} {}", tail(place))).collect();
-                let has = |event| {
-                    let place = |known: &String| self.seen.contains(&(step.from.clone(), known.clone(), event));
-                    known.iter().any(place)
-                };
-                let mut say = |what: &str| {
-                    missing.push(format!("{} to {}: {line}: {what}", step.from, step.to));
-                };
-                match (has(Event::Up), has(Event::Down)) {
-                    (false, false) => say("no case ran it"),
-                    (false, true) if name != "add" => say("no case went up"),
-                    (true, false) if name != "drop" => say("no case went down"),
-                    _ if has(Event::Kept) && !has(Event::GivenBack) => {
-                        say("nothing that it kept came back");
-                    }
-                    _ => {}
-                }
+            for (operation, line) in step.operations.iter().zip(&step.lines) {
+                let what = self.lacks(&step, operation);
+                missing.extend(what.map(|what| Unexercised {
+                    versions: (step.from.clone(), step.to.clone()),
+                    operation: operation.clone(),
+                    line: *line,
+                    what,
+                }));
             }
         }
         missing
     }
+
+    fn lacks(&self, step: &StepSummary, operation: &str) -> Option<&'static str> {
+        let (name, places) = operation.split_once(' ')?;
+        if name == "rollout" || name == "each" {
+            return None;
+        }
+        let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
+        let known: Vec<String> = places.map(|place| format!("{name} {}", tail(place))).collect();
+        let has = |event| {
+            let place = |known: &String| self.seen.contains(&(step.from.clone(), known.clone(), event));
+            known.iter().any(place)
+        };
+        match (has(Event::Up), has(Event::Down)) {
+            (false, false) => Some("no case ran it"),
+            (false, true) if name != "add" => Some("no case went up"),
+            (true, false) if name != "drop" => Some("no case went down"),
+            _ if has(Event::Kept) && !has(Event::GivenBack) => Some("nothing that it kept came back"),
+            _ if self.edited && has(Event::Guarded) && !has(Event::Broken) => {
+                Some("no edit broke the guard of what it kept")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The older version of a step.
+fn older<'t>(trip: &Trip<'t>) -> &'t str {
+    if trip.down { trip.to.version } else { trip.from.version }
+}
+
+/// An operation with each of its places.
+fn names(change: &Change) -> impl Iterator<Item = String> {
+    let paths = change.before.iter().chain(&change.after);
+    paths.map(|(path, _)| format!("{} {}", change.operation, tail(path)))
 }
 
 /// What stands inside the innermost item: an operation says it without the items around it.
-fn tail(path: &str) -> &str {
+pub(super) fn tail(path: &str) -> &str {
     path.rsplit_once("].").map_or(path, |(_, inside)| inside).trim_start_matches('.')
 }

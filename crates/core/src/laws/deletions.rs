@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::apiserver::{answered, fill, invalid};
 use super::coverage::Coverage;
+use super::edits::changed;
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::least_items;
@@ -168,7 +169,7 @@ pub(super) fn a_broken_guard_stays_broken(
     let paths = change.after.iter().map(|(path, _)| plain(path));
     let Some(guards) = paths.collect::<Option<Vec<_>>>() else { return Ok(false) };
     let Some(guard) = random.pick(&guards) else { return Ok(false) };
-    let Some(elsewhere) = changed(trip, &mut random, &there, guard) else { return Ok(false) };
+    let Some(elsewhere) = changed(&trip.to, &mut random, &there, guard) else { return Ok(false) };
     let Some(first) = admitted(trip, &elsewhere, &there)? else { return Ok(false) };
     let mut restored = first.clone();
     match (restored.at_mut(guard), there.at(guard)) {
@@ -226,22 +227,6 @@ fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Val
         }
         _ => false,
     }
-}
-
-/// The object with another value at a place, if the schema has one.
-fn changed(trip: &Trip<'_>, random: &mut Random, object: &Value, way: &[Segment]) -> Option<Value> {
-    let schema = super::schema::schema_at(trip.to.schema, way)?;
-    let fullness = super::generate::Fullness { optional: 50, unknown: 0 };
-    for _ in 0..12 {
-        let mut other = object.clone();
-        let value = super::generate::valid(random, schema, "", fullness, trip.to.words);
-        *other.at_mut(way)? = value;
-        fill(trip.to.schema, &mut other);
-        if other.at(way) != object.at(way) && invalid(trip.to.schema, &other, "").is_none() {
-            return Some(other);
-        }
-    }
-    None
 }
 
 /// The object as it is stored after `/mutate` has seen the write. Asked again, as the API server may do, it has nothing to

@@ -64,3 +64,18 @@ fn edit(source: &Source<'_>, random: &mut Random, object: &mut Value) {
         (_, None) => {}
     }
 }
+
+/// The object with another value at a place that it has, if the schema has one.
+pub(super) fn changed(source: &Source<'_>, random: &mut Random, object: &Value, way: &[Segment]) -> Option<Value> {
+    let schema = schema_at(source.schema, way)?;
+    let fullness = Fullness { optional: 50, unknown: 0 };
+    for _ in 0..12 {
+        let mut other = object.clone();
+        *other.at_mut(way)? = valid(random, schema, "", fullness, source.words);
+        fill(source.schema, &mut other);
+        if other.at(way) != object.at(way) && invalid(source.schema, &other, "").is_none() {
+            return Some(other);
+        }
+    }
+    None
+}

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Schema;
 
-use super::apiserver::invalid;
+use super::apiserver::{invalid, invalid_itself};
+use super::focus::Focus;
 use super::random::Random;
-use super::schema::{bound, clashes, flag, map_values, preserves, properties, requires};
+use super::schema::{bound, clashes, fields, flag, map_values, preserves, properties, requires};
 use super::value::Value;
 
 /// How much of what a schema allows an object has, in percent.
@@ -68,62 +69,146 @@ const NUMBERS: [&str; 6] = ["1.0", "1e21", "0.50", "-0.0", "0.1", "1234567890123
 const ENDLESS: &str = "1E400";
 const KEYS: [&str; 6] = ["a", "b", "eks.amazonaws.com/role-arn", "example.com/role", "x.y", "é"];
 
+/// Fields of a schema from which on an object is not made of all of them: each conversion would take long, and most of
+/// them would be carried as they are.
+const LARGE: usize = 1_000;
+/// Values in an object of a large schema that no operation is about.
+const ROOM: usize = 400;
+/// Fields of one object of a large schema that no operation is about.
+const CARRIED: usize = 3;
+/// The least chance of a field of a large schema that an operation is about, in percent.
+const FOCUSED: usize = 75;
+/// Elements of a list beyond those that it has to have.
+const MORE_ELEMENTS: usize = 8;
+/// Characters that a string is made longer by, at most, to be as long as it has to be.
+const PADDING: usize = 64 * 1024;
+
 /// A value that the schema allows, as far as it can be told. `name` is that of the field.
 pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
-    for _ in 0..8 {
-        let value = any_valid(random, schema, name, fullness, words);
-        if !value.is_empty() && invalid(schema, &value, "").is_none() || value.is_empty() {
-            return value;
-        }
-    }
-    any_valid(random, schema, name, fullness, words)
+    Maker::new(random, schema, fullness, words).valid(schema, name, None)
 }
 
-fn any_valid(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
-    // Whether null is one of the options of a nullable field has to be said among them.
-    if flag(schema, "nullable") && schema.get("enum").is_none() && random.percent(12) {
-        return Value::Null;
+/// The same, with more of what operations are about than of what is carried as it is, where the schema is large.
+pub(super) fn focused(random: &mut Random, schema: &Schema, fullness: Fullness, words: &Words, focus: &Focus) -> Value {
+    Maker::new(random, schema, fullness, words).valid(schema, "", Some(focus))
+}
+
+/// Makes the values of one object.
+struct Maker<'m> {
+    random: &'m mut Random,
+    fullness: Fullness,
+    words: &'m Words,
+    /// How many more values there is room for; no limit where the schema is small.
+    room: Option<usize>,
+}
+
+impl<'m> Maker<'m> {
+    fn new(random: &'m mut Random, schema: &Schema, fullness: Fullness, words: &'m Words) -> Self {
+        let room = (fields(schema, LARGE) == LARGE).then_some(ROOM);
+        Self { random, fullness, words, room }
     }
-    if let Some(options) = schema.get("enum").and_then(Schema::as_array) {
-        return random.pick(options).map_or(Value::Null, Value::literal);
+
+    /// `focus` says which of the fields inside operations are about, if there are any.
+    fn valid(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
+        if let Some(room) = &mut self.room {
+            *room = room.saturating_sub(1);
+        }
+        for _ in 0..8 {
+            let value = self.any_valid(schema, name, focus);
+            // What is inside was made with the same care.
+            if value.is_empty() || invalid_itself(schema, &value).is_none() {
+                return value;
+            }
+        }
+        self.any_valid(schema, name, focus)
     }
-    if let Some(default) = schema.get("default")
-        && random.percent(20)
-    {
-        return Value::literal(default);
+
+    fn any_valid(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
+        // Whether null is one of the options of a nullable field has to be said among them.
+        if flag(schema, "nullable") && schema.get("enum").is_none() && self.random.percent(12) {
+            return Value::Null;
+        }
+        if let Some(options) = schema.get("enum").and_then(Schema::as_array) {
+            return self.random.pick(options).map_or(Value::Null, Value::literal);
+        }
+        if let Some(default) = schema.get("default")
+            && self.random.percent(20)
+        {
+            return Value::literal(default);
+        }
+        let random = &mut *self.random;
+        if flag(schema, "x-kubernetes-int-or-string") {
+            return if random.percent(50) {
+                Value::Number(random.word(&INTEGERS).to_owned())
+            } else {
+                Value::text(random.word(&TEXTS))
+            };
+        }
+        match schema.get("type").and_then(Schema::as_str) {
+            Some("object") => self.object(schema, focus),
+            Some("array") => self.list(schema, name, focus),
+            Some("string") => string(random, schema, name, self.words),
+            Some("integer") => Value::Number(number(random, schema, &INTEGERS)),
+            Some("number") => Value::Number(number(random, schema, &[&INTEGERS[..], &NUMBERS].concat())),
+            Some("boolean") => Value::Bool(random.percent(50)),
+            _ => anything(random, 2),
+        }
     }
-    if flag(schema, "x-kubernetes-int-or-string") {
-        return if random.percent(50) {
-            Value::Number(random.word(&INTEGERS).to_owned())
-        } else {
-            Value::text(random.word(&TEXTS))
+
+    fn list(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
+        let limit = |name| bound(schema, name).map(|bound| bound as usize);
+        let least = limit("minItems").unwrap_or_default();
+        let more = if self.room.is_some() && focus.is_none() { 1 } else { MORE_ELEMENTS };
+        let most = limit("maxItems").unwrap_or(least + 3).min(least + more).max(least);
+        let mut elements: Vec<Value> = Vec::new();
+        let Some(items) = schema.get("items") else { return Value::List(elements) };
+        let focus = focus.and_then(Focus::items);
+        for _ in 0..least + self.random.below(most - least + 1) {
+            let mut element = self.valid(items, name, focus);
+            resemble(self.random, &elements, &mut element);
+            if !clashes(schema, &elements, &element) {
+                elements.push(element);
+            }
+        }
+        Value::List(elements)
+    }
+
+    fn object(&mut self, schema: &Schema, focus: Option<&Focus>) -> Value {
+        let mut members = BTreeMap::new();
+        let carried = match self.room {
+            Some(_) => (100 * CARRIED / properties(schema).count().max(1)).min(self.fullness.optional),
+            None => self.fullness.optional,
         };
-    }
-    match schema.get("type").and_then(Schema::as_str) {
-        Some("object") => object(random, schema, fullness, words),
-        Some("array") => list(random, schema, name, fullness, words),
-        Some("string") => string(random, schema, name, words),
-        Some("integer") => Value::Number(number(random, schema, &INTEGERS)),
-        Some("number") => Value::Number(number(random, schema, &[&INTEGERS[..], &NUMBERS].concat())),
-        Some("boolean") => Value::Bool(random.percent(50)),
-        _ => anything(random, 2),
-    }
-}
-
-fn list(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
-    let limit = |name| bound(schema, name).map(|bound| bound as usize);
-    let least = limit("minItems").unwrap_or_default();
-    let most = limit("maxItems").unwrap_or(least + 3).max(least);
-    let mut elements: Vec<Value> = Vec::new();
-    let Some(items) = schema.get("items") else { return Value::List(elements) };
-    for _ in 0..least + random.below(most - least + 1) {
-        let mut element = valid(random, items, name, fullness, words);
-        resemble(random, &elements, &mut element);
-        if !clashes(schema, &elements, &element) {
-            elements.push(element);
+        for (name, inner) in properties(schema) {
+            let focus = focus.and_then(|focus| focus.member(name));
+            let chance = match (focus, self.room) {
+                (_, None) => self.fullness.optional,
+                (Some(_), _) => self.fullness.optional.max(FOCUSED),
+                (None, Some(0)) => 0,
+                (None, Some(_)) => carried,
+            };
+            let required = requires(schema, name);
+            if !required && !self.random.percent(chance) {
+                continue;
+            }
+            let value = self.valid(inner, name, focus);
+            // Nobody can write the object with it, and it can be left out.
+            if required || invalid(inner, &value, "").is_none() {
+                members.insert(name.clone(), value);
+            }
         }
+        let fullness = self.fullness;
+        if let Some(inner) = map_values(schema) {
+            for _ in 0..self.random.below(4) {
+                let key = self.random.word(&KEYS);
+                let value = self.valid(inner, key, focus.and_then(|focus| focus.member(key)));
+                members.insert(key.to_owned(), value);
+            }
+        } else if preserves(schema) && self.random.percent(40) || self.random.percent(fullness.unknown) {
+            members.insert("x-unknown".to_owned(), anything(self.random, 2));
+        }
+        Value::Object(members)
     }
-    Value::List(elements)
 }
 
 /// Lets an item say the same as one before it in one of its fields: names repeat where nothing forbids it.
@@ -164,30 +249,12 @@ fn string(random: &mut Random, schema: &Schema, name: &str, words: &Words) -> Va
     let mut text = random.word(&TEXTS).to_owned();
     if let Some(least) = bound(schema, "minLength") {
         let missing = (least as usize).saturating_sub(text.chars().count());
-        text.push_str(&"x".repeat(missing));
+        text.push_str(&"x".repeat(missing.min(PADDING)));
     }
     if let Some(most) = bound(schema, "maxLength") {
         text = text.chars().take(most as usize).collect();
     }
     Value::Text(text)
-}
-
-fn object(random: &mut Random, schema: &Schema, fullness: Fullness, words: &Words) -> Value {
-    let mut members = BTreeMap::new();
-    for (name, inner) in properties(schema) {
-        if requires(schema, name) || random.percent(fullness.optional) {
-            members.insert(name.clone(), valid(random, inner, name, fullness, words));
-        }
-    }
-    if let Some(inner) = map_values(schema) {
-        for _ in 0..random.below(4) {
-            let key = random.word(&KEYS);
-            members.insert(key.to_owned(), valid(random, inner, key, fullness, words));
-        }
-    } else if preserves(schema) && random.percent(40) || random.percent(fullness.unknown) {
-        members.insert("x-unknown".to_owned(), anything(random, 2));
-    }
-    Value::Object(members)
 }
 
 /// Any JSON.

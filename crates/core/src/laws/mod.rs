@@ -2,10 +2,11 @@
 //! clients and the API server do, and judged. What breaks a law is made as small as it gets.
 //!
 //! Everything here stands at the public door: it converts by [`Webhook::convert`](crate::webhook::Webhook::convert) and
-//! reads schemas as JSON, so it judges any engine behind that door.
+//! reads schemas as JSON, so it judges any engine behind that door. Of a definition's compiled form it asks only where the
+//! operations are (`focus`), so that objects of a large schema are about these.
 //!
 //! ```text
-//! seed -> generate, objects -> table (one law: round_trips, carried, hostile, writes, deletions) -> shrink -> Broken
+//! seed -> generate, objects -> table (one law: round_trips, carried, hostile, writes, deletions) -> shrink, fault -> Broken
 //!                                 |
 //!                                 +- apiserver: what becomes of an answer before anybody reads it
 //! ```
@@ -16,11 +17,14 @@ mod check;
 mod coverage;
 mod deletions;
 mod edits;
+mod fault;
+mod focus;
 mod generate;
 mod hostile;
 mod objects;
 mod random;
 pub mod random_kinds;
+mod rollouts;
 mod round_trips;
 pub mod schema;
 mod shrink;
@@ -29,10 +33,11 @@ mod trip;
 mod value;
 mod writes;
 
-pub use check::{Broken, Options, Report, check, schema_of};
+pub use check::{Broken, Options, Report, Survey, Verdict, check, survey};
+pub use coverage::Unexercised;
 pub use edits::edited;
 pub use generate::{Fullness, Words, anything, valid};
-pub use objects::{Make, Source};
+pub use objects::{Make, Source, schema_of};
 pub use random::Random;
 pub use shrink::shrink;
 pub use table::{LAWS, Law};

@@ -1,11 +1,15 @@
 //! Whole objects, as the API server would hand them over, and as it would not.
 
+use std::sync::Arc;
+
 use serde_json::Value as Schema;
 
-use super::apiserver::{decode, fill, invalid};
-use super::generate::{Fullness, Words, anything, valid};
+use super::apiserver::{decode, fill, invalid, read};
+use super::focus::Focus;
+use super::generate::{Fullness, Words, anything, focused};
 use super::random::Random;
-use super::schema::{required, schema_at};
+use super::rollouts::rollouts;
+use super::schema::{relaxed, required, schema_at};
 use super::value::{Segment, Value};
 use crate::definition::Kind;
 use crate::webhook::Webhook;
@@ -20,14 +24,23 @@ pub struct Source<'k> {
     /// The version's schema.
     pub schema: &'k Schema,
     /// The same with nothing required.
-    pub relaxed: Schema,
+    pub(super) relaxed: Arc<Schema>,
+    focus: Arc<Focus>,
     /// What fields of some names are given.
     pub words: &'k Words,
 }
 
+/// The schema of a version, as the CRD says it.
+#[must_use]
+pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
+    let versions = kind.crd().pointer("/spec/versions").and_then(Schema::as_array)?;
+    let named = |other: &&Schema| other.get("name").and_then(Schema::as_str) == Some(version);
+    versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
+}
+
 /// Bytes that the keys and values of an object's annotations may have together
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-const ANNOTATIONS: usize = 256 * 1024;
+pub(super) const ANNOTATIONS: usize = 256 * 1024;
 
 /// Objects of a version, told by what they are like.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,7 +58,15 @@ pub enum Make {
     Heavy,
 }
 
-impl Source<'_> {
+impl<'k> Source<'k> {
+    /// The objects of a version; nothing where the kind has no such version.
+    #[must_use]
+    pub fn new(kind: &'k Kind, version: &'k str, words: &'k Words) -> Option<Self> {
+        let schema = schema_of(kind, version)?;
+        let (relaxed, focus) = (Arc::new(relaxed(schema)), Arc::new(Focus::of(kind, version)));
+        Some(Self { kind, version, schema, relaxed, focus, words })
+    }
+
     /// Makes an object. The same seed makes the same one.
     #[must_use]
     pub fn make(&self, make: Make, webhook: &Webhook, seed: u64) -> Value {
@@ -69,7 +90,7 @@ impl Source<'_> {
     }
 
     fn complete(&self, random: &mut Random, webhook: &Webhook, fullness: Fullness) -> Value {
-        let mut object = valid(random, self.schema, "", fullness, self.words);
+        let mut object = focused(random, self.schema, fullness, self.words, &self.focus);
         if !object.is_object() {
             object = Value::object();
         }
@@ -156,7 +177,7 @@ impl Source<'_> {
     fn blow_up(&self, random: &mut Random, object: &mut Value) {
         if random.percent(25) {
             object.set("metadata.annotations", Value::object());
-            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 100)));
+            object.set("metadata.annotations.big", Value::Text("x".repeat(ANNOTATIONS - 20 - random.below(200))));
             return;
         }
         let mut ways = object.ways();
@@ -174,6 +195,32 @@ impl Source<'_> {
             1 => format!("1{}", "0".repeat(309)),
             _ => "1E400".to_owned(),
         });
+    }
+
+    /// An object of somebody's as the API server would hand it over, with a name, a namespace and a uid; and why that is no
+    /// whole object, if it is none.
+    pub(super) fn sample(&self, object: &Value) -> (Value, Option<String>) {
+        let mut object = object.clone();
+        if !object.get("metadata").is_some_and(Value::is_object) {
+            object.set("metadata", Value::object());
+        }
+        for (name, value) in [("name", "a"), ("namespace", "b"), ("uid", "c")] {
+            if object.get("metadata").is_some_and(|metadata| metadata.get(name).is_none()) {
+                object.set(&format!("metadata.{name}"), Value::text(value));
+            }
+        }
+        // Read twice, as for `settled` objects.
+        let settled = match read(self.schema, &object).and_then(|object| read(self.schema, &object)) {
+            Ok(settled) => settled,
+            Err(error) => return (object, Some(error.to_string())),
+        };
+        let why = match (self.is_complete(&settled), invalid(self.schema, &settled, "")) {
+            (true, _) => None,
+            (false, Some(problem)) => Some(problem.to_string()),
+            (false, None) if settled.get("spec").is_none() => Some("has no spec".to_owned()),
+            (false, None) => Some("its metadata is not what the API server writes".to_owned()),
+        };
+        (settled, why)
     }
 
     /// Whether the API server would hand this over as a whole object: valid, with its defaults.
@@ -206,24 +253,6 @@ impl Source<'_> {
         };
         object.get("spec").is_some_and(Value::is_object) && spec.into_iter().flat_map(required).all(has)
     }
-}
-
-/// A request and the hash that stands for it in the newer version's status.
-#[derive(Clone, Debug)]
-pub(super) struct RolloutFields {
-    pub(super) request: String,
-    pub(super) hash: String,
-}
-
-/// How a kind's status speaks of a rollout, as its summary says: what was asked for, then what was completed.
-pub(super) fn rollouts(kind: &Kind) -> Vec<RolloutFields> {
-    let steps = kind.steps();
-    let lines = steps.iter().flat_map(|step| &step.operations);
-    let fields = |line: &String| {
-        let (request, hash) = line.strip_prefix("rollout ")?.split_once(" <-> ")?;
-        Some(RolloutFields { request: request.to_owned(), hash: hash.to_owned() })
-    };
-    lines.filter_map(fields).collect()
 }
 
 /// Whether a place is in what the schemas of a CRD rule.

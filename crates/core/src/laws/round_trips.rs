@@ -1,10 +1,10 @@
 //! Laws 1 and 2: there and back is the same object, and what was edited there is what comes back there.
 
 use super::coverage::Coverage;
-use super::edits::edited;
+use super::edits::{changed, edited};
 use super::random::Random;
 use super::trip::{Breach, Trip, identical, ours, with_metadata};
-use super::value::Value;
+use super::value::{Value, place};
 
 /// There and back is the same, and from there on nothing moves.
 fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
@@ -60,10 +60,22 @@ pub(super) fn sparse_comes_home(
 pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let any = any_edit_wins(trip, &object, &there, seed, coverage)?;
+    Ok(an_edit_of_a_guard_wins(trip, &object, &there, seed, coverage)? || any)
+}
+
+fn any_edit_wins(
+    trip: &Trip<'_>,
+    object: &Value,
+    there: &Value,
+    seed: u64,
+    coverage: &mut Coverage,
+) -> Result<bool, Breach> {
     let mut random = Random::new(seed ^ 0xED17);
-    let Some(edit) = edited(&trip.to, &mut random, &there) else { return Ok(false) };
+    let Some(edit) = edited(&trip.to, &mut random, there) else { return Ok(false) };
     let back = trip.back();
-    let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
+    let told = |breach: Breach| breach.after("edited", &edit).after("read there", there);
+    note_edit(trip, object, &edit, coverage);
     comes_home(&back, &edit, coverage).map_err(told)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
     let Ok(home) = back.stored(&written) else { return Ok(true) };
@@ -73,4 +85,37 @@ pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &m
     let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
     comes_home(trip, &second, coverage).map_err(|breach| told(breach.after("edited again, at home", &second)))?;
     Ok(true)
+}
+
+/// The same, where what is edited is what something was turned into that is kept.
+fn an_edit_of_a_guard_wins(
+    trip: &Trip<'_>,
+    object: &Value,
+    there: &Value,
+    seed: u64,
+    coverage: &mut Coverage,
+) -> Result<bool, Breach> {
+    let mut changes = Vec::new();
+    if trip.explained(object, &mut changes).is_err() {
+        return Ok(false);
+    }
+    let mut random = Random::new(seed ^ 0x9A4D);
+    changes.retain(|change| change.kept && !change.after.is_empty());
+    let Some((path, _)) = random.pick(&changes).and_then(|change| change.after.first()) else { return Ok(false) };
+    let guard = place(path);
+    let Some(edit) = there.at(&guard).and_then(|_| changed(&trip.to, &mut random, there, &guard)) else {
+        return Ok(false);
+    };
+    note_edit(trip, object, &edit, coverage);
+    comes_home(&trip.back(), &edit, coverage)
+        .map_err(|breach| breach.after("edited", &edit).after("read there", there))?;
+    Ok(true)
+}
+
+/// What of the object was kept there and did not come back with the edit.
+fn note_edit(trip: &Trip<'_>, object: &Value, edit: &Value, coverage: &mut Coverage) {
+    let (mut there, mut home) = (Vec::new(), Vec::new());
+    if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut home).is_ok() {
+        coverage.note_edit(trip, &there, &home);
+    }
 }

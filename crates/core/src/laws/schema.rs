@@ -48,6 +48,22 @@ pub fn properties(schema: &Schema) -> impl Iterator<Item = (&String, &Schema)> {
     schema.get("properties").and_then(Schema::as_object).into_iter().flatten()
 }
 
+/// How many fields and items a schema has, all levels counted, up to `most`.
+#[must_use]
+pub fn fields(schema: &Schema, most: usize) -> usize {
+    let mut found = 0;
+    let mut queue = vec![schema];
+    while let Some(schema) = queue.pop() {
+        found += 1;
+        if found == most {
+            break;
+        }
+        queue.extend(properties(schema).map(|(_, inner)| inner));
+        queue.extend(map_values(schema).into_iter().chain(schema.get("items")));
+    }
+    found
+}
+
 /// The names an object must have.
 pub fn required(schema: &Schema) -> impl Iterator<Item = &str> {
     let names = schema.get("required").and_then(Schema::as_array);

@@ -3,6 +3,8 @@
 //! `{"a":{"b":[1,{"c":"xxx","d":3}]},"e":null}` breaks "no `c`" and becomes `{"a":{"b":[{"c":""}]}}`: whatever can go
 //! goes, whatever can be simpler is made simpler, until nothing smaller breaks the law.
 
+use std::collections::VecDeque;
+
 use super::value::{Segment, Value};
 
 /// As many smaller values are looked at before the smallest one so far is taken.
@@ -10,57 +12,94 @@ const TRIES: usize = 20_000;
 
 /// Takes away and simplifies as long as the law stays broken. `broken` says how, or nothing where the law holds; a
 /// place whose first name is in `fixed` stays as it is.
-pub fn shrink<E>(
-    mut value: Value,
-    mut breach: E,
-    fixed: &[&str],
-    broken: &mut dyn FnMut(&Value) -> Option<E>,
-) -> (Value, E) {
-    let mut tries = 0;
-    loop {
-        let mut smaller = None;
-        for candidate in candidates(&value, fixed) {
-            tries += 1;
-            if tries > TRIES {
-                return (value, breach);
-            }
-            if let Some(still) = broken(&candidate) {
-                smaller = Some((candidate, still));
-                break;
-            }
-        }
-        match smaller {
-            Some((candidate, still)) => (value, breach) = (candidate, still),
-            None => return (value, breach),
-        }
-    }
+pub fn shrink<E>(value: Value, breach: E, fixed: &[&str], broken: &mut dyn FnMut(&Value) -> Option<E>) -> (Value, E) {
+    let mut search = Search { value, breach, fixed, broken, tries: 0 };
+    while search.thin_out() | search.simplify() {}
+    (search.value, search.breach)
 }
 
-/// Values that are a little smaller: without a place, largest first, then with a simpler one.
-fn candidates(value: &Value, fixed: &[&str]) -> Vec<Value> {
-    let may_go = |way: &Vec<Segment>| match way.first() {
-        Some(Segment::Name(name)) => !fixed.contains(&name.as_str()),
-        Some(Segment::Index(_)) => true,
-        None => false,
-    };
-    let ways: Vec<Vec<Segment>> = value.ways().into_iter().filter(may_go).collect();
-    let mut candidates = Vec::new();
-    for way in &ways {
-        let mut without = value.clone();
-        without.remove(way);
-        candidates.push(without);
+/// The smallest value so far that breaks the law.
+struct Search<'s, E> {
+    value: Value,
+    breach: E,
+    fixed: &'s [&'s str],
+    broken: &'s mut dyn FnMut(&Value) -> Option<E>,
+    tries: usize,
+}
+
+impl<E> Search<'_, E> {
+    /// Takes the candidate if it breaks the law as well.
+    fn takes(&mut self, candidate: Value) -> bool {
+        self.tries += 1;
+        if self.tries > TRIES {
+            return false;
+        }
+        let Some(breach) = (self.broken)(&candidate) else { return false };
+        (self.value, self.breach) = (candidate, breach);
+        true
     }
-    for way in &ways {
-        for simple in [Value::Null, Value::text(""), Value::object(), Value::List(Vec::new())] {
-            let mut simpler = value.clone();
-            let Some(place) = simpler.at_mut(way) else { continue };
-            if place.to_text().len() > simple.to_text().len() {
-                *place = simple;
-                candidates.push(simpler);
+
+    /// Takes members and elements away, from the outermost place inwards: all of a place at once, then half of them,
+    /// then a quarter, so that a large object is a small one soon.
+    fn thin_out(&mut self) -> bool {
+        let mut smaller = false;
+        let mut queue = VecDeque::from([Vec::new()]);
+        while let Some(way) = queue.pop_front() {
+            let mut size = self.inside(&way).len();
+            while size > 0 {
+                // From the end, so that what is before keeps its index.
+                for some in self.inside(&way).rchunks(size) {
+                    let mut candidate = self.value.clone();
+                    some.iter().rev().for_each(|inner| drop(candidate.remove(inner)));
+                    smaller |= self.takes(candidate);
+                }
+                size /= 2;
             }
+            queue.extend(self.inside(&way));
+        }
+        smaller
+    }
+
+    /// The places right inside a place, apart from those that stay.
+    fn inside(&self, way: &[Segment]) -> Vec<Vec<Segment>> {
+        let inner: Vec<Segment> = match self.value.at(way) {
+            Some(Value::Object(members)) => members.keys().cloned().map(Segment::Name).collect(),
+            Some(Value::List(elements)) => (0..elements.len()).map(Segment::Index).collect(),
+            _ => Vec::new(),
+        };
+        let inner = inner.into_iter().map(|segment| [way, &[segment]].concat());
+        inner.filter(|way| self.may_change(way)).collect()
+    }
+
+    fn may_change(&self, way: &[Segment]) -> bool {
+        match way.first() {
+            Some(Segment::Name(name)) => !self.fixed.contains(&name.as_str()),
+            Some(Segment::Index(_)) => true,
+            None => false,
         }
     }
-    candidates
+
+    /// Puts something simpler in each place.
+    fn simplify(&mut self) -> bool {
+        let mut simpler = false;
+        for way in self.value.ways() {
+            if !self.may_change(&way) {
+                continue;
+            }
+            for simple in [Value::Null, Value::text(""), Value::object(), Value::List(Vec::new())] {
+                let Some(here) = self.value.at(&way) else { break };
+                if here.to_text().len() <= simple.to_text().len() {
+                    continue;
+                }
+                let mut candidate = self.value.clone();
+                if let Some(place) = candidate.at_mut(&way) {
+                    *place = simple;
+                }
+                simpler |= self.takes(candidate);
+            }
+        }
+        simpler
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A way between two versions of a kind, and how a law says that it is broken.
 
 use super::apiserver::{answered, read};
-use super::objects::{Source, rollouts};
+use super::objects::Source;
+use super::rollouts::rollouts;
 use super::value::{Segment, Value, difference, differing, way};
 use crate::webhook::{Change, ConvertError, Converted, Webhook};
 

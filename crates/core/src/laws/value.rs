@@ -38,6 +38,35 @@ pub fn way(path: &str) -> Vec<Segment> {
     path.split(separator).map(|name| Segment::Name(name.to_owned())).collect()
 }
 
+/// The way to a place that an operation names in an object: `spec.a[0].b`, `spec.labels["example.com/a"]`.
+pub(super) fn place(path: &str) -> Vec<Segment> {
+    let mut way = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        let (segment, after) = match (rest.strip_prefix("[\""), rest.strip_prefix('[')) {
+            (Some(quoted), _) => {
+                let (name, after) = quoted.split_once("\"]").unwrap_or((quoted, ""));
+                (Segment::Name(name.to_owned()), after)
+            }
+            (None, Some(index)) => {
+                let (index, after) = index.split_once(']').unwrap_or((index, ""));
+                (index.parse().map_or_else(|_| Segment::Name(index.to_owned()), Segment::Index), after)
+            }
+            (None, None) => {
+                let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+                (Segment::Name(name.to_owned()), after)
+            }
+        };
+        // An operation on an item itself has no name behind the item's dot.
+        if segment != Segment::Name(String::new()) {
+            way.push(segment);
+        }
+        rest = after;
+    }
+    way
+}
+
 /// A way, for people: names and indexes with `/` between them.
 #[must_use]
 pub fn shown(way: &[Segment]) -> String {
@@ -280,4 +309,24 @@ pub fn difference(one: &Value, two: &Value) -> Option<String> {
     let way = differing(one, two)?;
     let show = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_text);
     Some(format!("{}: {} is not {}", shown(&way), show(two.at(&way)), show(one.at(&way))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_as_operations_name_them() {
+        for (path, names) in [
+            ("spec.a.b", "spec a b"),
+            ("spec.a[0].b[12].c", "spec a 0 b 12 c"),
+            ("spec.labels[\"example.com/a\"].b", "spec labels example.com/a b"),
+            ("spec.modes[1]..", "spec modes 1"),
+            ("spec.modes[1].", "spec modes 1"),
+        ] {
+            let shown = place(path).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            assert_eq!(shown, names, "{path}");
+        }
+        assert_eq!(place("a[3]").last(), Some(&Segment::Index(3)));
+    }
 }

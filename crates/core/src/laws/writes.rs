@@ -3,8 +3,9 @@
 
 use super::apiserver::{Rule, invalid};
 use super::coverage::Coverage;
+use super::objects::ANNOTATIONS;
 use super::trip::{Breach, Trip};
-use super::value::Value;
+use super::value::{Segment, Value};
 
 /// Created here, stored at the other version, read here.
 pub(super) fn stored_there_comes_home(
@@ -57,5 +58,21 @@ pub(super) fn a_write_of_nothing_changes_nothing(
 /// around a flip of the storage version a write is told from a read by nothing.
 pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
+    let there = trip.there(&object)?;
+    let (before, now) = (annotations(&object), annotations(&there));
+    // What is marked is for readers only.
+    let mark = ["metadata", "annotations", INCOMPLETE].map(|name| Segment::Name(name.to_owned()));
+    if before <= ANNOTATIONS && now > ANNOTATIONS && there.at(&mark).is_none() {
+        return Err(Breach::new(format!("annotations of {now} bytes, which nobody can write back")));
+    }
     trip.seen(&object).map(|_| true)
+}
+
+/// The mark of an answer from which something was left out.
+const INCOMPLETE: &str = "pointsman.dev/incomplete";
+
+/// Bytes of an object's annotations, keys and values.
+fn annotations(object: &Value) -> usize {
+    let Some(Value::Object(all)) = object.field("metadata.annotations") else { return 0 };
+    all.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum()
 }

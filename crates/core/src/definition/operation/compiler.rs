@@ -39,29 +39,31 @@ impl<'a> Compiler<'a> {
     /// Compiles operations. `handled` are older fields that the rollout's status takes care of.
     pub(crate) fn operations<O: Compile>(&mut self, specs: &[Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
-        let mut compiled: Vec<(Operation, u64)> = Vec::new();
+        let mut compiled: Vec<Operation> = Vec::new();
         for spec in specs {
             self.line = line(spec);
-            let Some(operation) = spec.value.compile(self) else {
+            let Some(mut operation) = spec.value.compile(self) else {
                 continue;
             };
+            operation.line = self.line;
             // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
             let dropped = operation.places.newer.is_empty();
             if dropped && operation.places.older.iter().any(|place| handled.contains(&place.path)) {
                 continue;
             }
             self.is_first(&operation, &compiled, handled);
-            compiled.push((operation, self.line));
+            compiled.push(operation);
         }
         self.line = outside;
-        compiled.into_iter().map(|(operation, _)| operation).collect()
+        compiled
     }
 
     /// Two operations on one field are refused.
-    fn is_first(&mut self, operation: &Operation, earlier: &[(Operation, u64)], handled: &[Path]) {
+    fn is_first(&mut self, operation: &Operation, earlier: &[Operation], handled: &[Path]) {
         for side in [Side::Older, Side::Newer] {
             for Place { path, .. } in operation.places.of(side) {
-                let earlier = earlier.iter().flat_map(|(other, at)| other.places.of(side).iter().map(move |p| (p, at)));
+                let earlier =
+                    earlier.iter().flat_map(|other| other.places.of(side).iter().map(move |place| (place, other.line)));
                 for (other, first) in earlier {
                     if path.starts_with(&other.path) || other.path.starts_with(path) {
                         let other = &other.path;

@@ -70,12 +70,14 @@ pub(crate) struct Operation {
     /// Its key in the definition; `required` for one that loading adds.
     pub(crate) name: &'static str,
     pub(crate) places: Sides<Vec<Place>>,
+    /// Its line in the definition; 0 for one that loading adds.
+    pub(crate) line: u64,
     mapping: Box<dyn Mapping>,
 }
 
 impl Operation {
     pub(super) fn new(name: &'static str, places: Sides<Vec<Place>>, mapping: impl Mapping + 'static) -> Self {
-        Self { name, places, mapping: Box::new(mapping) }
+        Self { name, places, line: 0, mapping: Box::new(mapping) }
     }
 
     /// One place on each side.
@@ -122,17 +124,18 @@ impl Operation {
         Some((at, unexplained))
     }
 
-    fn describe(&self, prefix: &str) -> Vec<String> {
+    fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let ids = |side| {
             let places = self.mapping.described(self.places.of(side)).iter();
             places.map(|place| format!("{prefix}{}", place.id)).collect::<Vec<_>>().join(" + ")
         };
         let (older, newer, name) = (ids(Side::Older), ids(Side::Newer), self.name);
-        let mut lines = vec![match (older.is_empty(), newer.is_empty()) {
+        let described = match (older.is_empty(), newer.is_empty()) {
             (true, false) => format!("{name} {newer}"),
             (false, false) if older != newer => format!("{name} {older} <-> {newer}"),
             _ => format!("{name} {older}"),
-        }];
+        };
+        let mut lines = vec![(self.line, described)];
         if let Some(items) = self.items() {
             lines.extend(items.level.describe(&format!("{newer}[*].")));
         }
@@ -157,8 +160,9 @@ impl Level {
         Self { frontier: Frontier::new(&places, older, newer, root), operations }
     }
 
-    /// One line for each operation. What loading adds by itself is left out: the user did not write it.
-    pub(crate) fn describe(&self, prefix: &str) -> Vec<String> {
+    /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out: the
+    /// user did not write it.
+    pub(crate) fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let operations = self.operations.iter();
         let written = operations.filter(|operation| operation.name != "required");
         written.flat_map(|operation| operation.describe(prefix)).collect()

@@ -20,4 +20,5 @@ mod validate;
 
 pub use coerce::{Refused, answered, fill, read, written};
 pub use numbers::{Undecodable, decode};
+pub(super) use validate::invalid_itself;
 pub use validate::{Invalid, Rule, invalid, newly_invalid};

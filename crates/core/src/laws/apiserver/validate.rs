@@ -10,7 +10,7 @@ use serde_json::Value as Schema;
 use uuid::Uuid;
 
 use super::numbers::{decode, literal};
-use crate::laws::schema::{bound, clashes, flag, properties, property, requires};
+use crate::laws::schema::{bound, clashes, flag, property, required};
 use crate::laws::value::Value;
 
 /// What of a schema a value breaks.
@@ -55,16 +55,48 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
     if old == Some(value) || *value == Value::Null && flag(schema, "nullable") {
         return None;
     }
-    let refused = |(rule, what): (Rule, &str)| {
+    if let Some(name) = missing(schema, value) {
+        let message = "has to be there".to_owned();
+        return Some(Invalid { path: format!("{at}/{name}"), rule: Rule::Required, message });
+    }
+    if let Some((rule, message)) = invalid_itself(schema, value) {
         let shown: String = value.to_text().chars().take(200).collect();
-        Invalid { path: at.to_owned(), rule, message: format!("{what}: {shown}") }
-    };
+        return Some(Invalid { path: at.to_owned(), rule, message: format!("{message}: {shown}") });
+    }
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let before = old.and_then(|old| old.get(name));
+            newly_invalid(property(schema, name)?, value, before, &format!("{at}/{name}"))
+        }),
+        Value::List(elements) => {
+            let items = schema.get("items")?;
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(i, element)| {
+                newly_invalid(items, element, keyed(schema, old, element), &format!("{at}/{i}"))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A field that the value has to have, and lacks.
+fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
+    let Value::Object(members) = value else { return None };
+    let named = |name: &str| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());
+    required(schema).find(|name| !members.contains_key(*name) && named(name))
+}
+
+/// The same without a look at what is inside: what is wrong, and by which rule.
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, &'static str)> {
+    if *value == Value::Null && flag(schema, "nullable") {
+        return None;
+    }
     if !has_type(schema, value) {
-        return Some(refused((Rule::Type, "has a wrong type")));
+        return Some((Rule::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
     if options.is_some_and(|options| !options.iter().any(|option| literal(option) == spelled(value))) {
-        return Some(refused((Rule::Enum, "is none of the options")));
+        return Some((Rule::Enum, "is none of the options"));
     }
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
@@ -73,32 +105,15 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
         Value::Object(members) => count(schema, members.len(), "minProperties", "maxProperties"),
         _ => None,
     };
-    if let Some(broken) = broken {
-        return Some(refused(broken));
+    if broken.is_some() {
+        return broken;
     }
     match value {
-        Value::Object(members) => {
-            let missing = properties(schema).find(|(name, _)| requires(schema, name) && !members.contains_key(*name));
-            if let Some((name, _)) = missing {
-                return Some(refused((Rule::Required, &format!("has no {name}"))));
-            }
-            let before = |name: &str| old.and_then(|old| old.get(name));
-            let mut members = members.iter();
-            members.find_map(|(name, value)| {
-                newly_invalid(property(schema, name)?, value, before(name), &format!("{at}/{name}"))
-            })
-        }
+        Value::Object(_) => missing(schema, value).map(|_| (Rule::Required, "lacks a field")),
         Value::List(elements) => {
             let mut before = elements.iter().enumerate();
             let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
-            if twice {
-                return Some(refused((Rule::Duplicate, "names an element twice")));
-            }
-            let items = schema.get("items")?;
-            let mut elements = elements.iter().enumerate();
-            elements.find_map(|(i, element)| {
-                newly_invalid(items, element, keyed(schema, old, element), &format!("{at}/{i}"))
-            })
+            twice.then_some((Rule::Duplicate, "names an element twice"))
         }
         _ => None,
     }

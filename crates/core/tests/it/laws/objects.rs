@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{self, Make, Random, Source, Words, schema};
+use pointsman_core::laws::{self, Make, Random, Source, Words};
 
 use super::Trip;
-use crate::kinds::{self, WEBHOOK};
+use crate::kinds::WEBHOOK;
 use crate::value::Value;
 
 /// What the fields of the embedded kinds are compared with.
@@ -36,8 +36,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
 
 /// The objects of a version.
 pub(super) fn source(kind: &'static Kind, version: &'static str) -> Source<'static> {
-    let schema = kinds::schema(kind, version);
-    Source { kind, version, schema, relaxed: schema::relaxed(schema), words: &WORDS }
+    Source::new(kind, version, &WORDS).unwrap()
 }
 
 /// An object that the API server would store at the version: valid, defaults filled.

@@ -1,0 +1,76 @@
+//! Which operation is at fault where a law is broken, and where it is written.
+
+use super::coverage::tail;
+use super::trip::{Breach, Trip};
+use super::value::{Value, shown};
+use crate::definition::Kind;
+use crate::webhook::Change;
+
+/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most closely.
+/// Where none did, the one that should have; where no place is named, the only one that ran.
+pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
+    let mut changes: Vec<Change> = Vec::new();
+    let there = trip.explained(object, &mut changes).ok();
+    if let Some(there) = there {
+        drop(trip.back().explained(&there, &mut changes));
+    }
+    let kind = trip.from.kind;
+    let told = |change: &Change| (Some(told(trip, change)), line_of(kind, change));
+    let Some(at) = breach.at.as_ref().map(|way| shown(way)) else {
+        return match changes.as_slice() {
+            [change] => told(change),
+            _ => (None, 0),
+        };
+    };
+    let nearness = |change: &Change| change.before.iter().chain(&change.after).map(|(path, _)| near(path, &at)).max();
+    if let Some(nearest) = changes.iter().max_by_key(|change| nearness(change)).filter(|it| nearness(it) > Some(1)) {
+        return told(nearest);
+    }
+    let steps = kind.steps();
+    let written = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
+    let nearness = |operation: &str| operation.split(' ').skip(1).map(|path| near(path, &at)).max();
+    let nearest = written.max_by_key(|(operation, _)| nearness(operation));
+    let nearest = nearest.filter(|(operation, _)| nearness(operation) > Some(1));
+    nearest.map_or((None, 0), |(operation, line)| (Some(format!("{operation}, {}", trip.name())), *line))
+}
+
+/// How many names a path and a place have in common from the start.
+fn near(path: &str, at: &str) -> usize {
+    let path = path.replace(['.', '['], "/").replace([']', '"'], "");
+    path.split('/').zip(at.split('/')).take_while(|(one, two)| one == two || *one == "*").count()
+}
+
+/// What an operation did, in one line.
+fn told(trip: &Trip<'_>, change: &Change) -> String {
+    let paths = |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
+    let (before, after) = (paths(&change.before), paths(&change.after));
+    let arrow = if before.is_empty() || after.is_empty() { "" } else { " -> " };
+    format!("{} {before}{arrow}{after}, {}", change.operation, trip.name())
+}
+
+/// The line of the definition in which the operation of a change stands; 0 where it cannot be told.
+fn line_of(kind: &Kind, change: &Change) -> u64 {
+    let changed: Vec<&String> = change.before.iter().chain(&change.after).map(|(path, _)| path).collect();
+    let steps = kind.steps();
+    let said = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
+    let said: Vec<(Vec<&str>, u64)> = said
+        .filter_map(|(operation, line)| {
+            let (name, places) = operation.split_once(' ')?;
+            let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
+            (name == change.operation).then(|| (places.collect(), *line))
+        })
+        .collect();
+    let of = |same: &dyn Fn(&str, &str) -> bool| {
+        let mut named = said.iter();
+        named.find(|(places, _)| places.iter().any(|place| changed.iter().any(|path| same(place, path))))
+    };
+    let exact = of(&|place, path| any_item(place) == any_item(path));
+    exact.or_else(|| of(&|place, path| tail(place) == tail(path))).map_or(0, |(_, line)| *line)
+}
+
+/// A path in which all that stands in brackets is the same.
+fn any_item(path: &str) -> String {
+    let mut pieces = path.split('[');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |path, piece| format!("{path}[]{}", piece.split_once(']').map_or("", |(_, rest)| rest)))
+}

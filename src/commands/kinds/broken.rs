@@ -1,0 +1,101 @@
+//! A law that is broken, for people and for programs.
+
+use pointsman_core::laws::{Broken, Value};
+
+use crate::commands::{json::Json, yaml};
+
+/// What else there is to say of a law that is broken.
+pub(super) struct Told<'t> {
+    /// The definition's file.
+    pub(super) file: &'t str,
+    /// Where the sample stands that it began with.
+    pub(super) sample: Option<String>,
+    /// The command that shows it again.
+    pub(super) again: &'t str,
+}
+
+/// Where, which law, and what it says, in one line.
+pub(super) fn headline(broken: &Broken, file: &str) -> String {
+    let (from, to) = &broken.versions;
+    let place = match broken.line {
+        0 => file.to_owned(),
+        line => format!("{file}:{line}"),
+    };
+    format!("{place}: a law of conversion is broken, {}, from {from} to {to}: {}", broken.law, broken.text)
+}
+
+/// All there is to say below that, line by line.
+pub(super) fn story(broken: &Broken, told: &Told<'_>) -> String {
+    let (from, to) = &broken.versions;
+    let mut out = vec![format!("what is wrong: {}", cut(&broken.message))];
+    out.extend(broken.operation.iter().map(|operation| format!("the operation at fault: {operation}")));
+    out.extend(told.sample.iter().map(|sample| format!("it began with {sample}")));
+    let asked = format!("the smallest object that shows it, at {from}; it is asked for at {to}");
+    for (what, object) in std::iter::once((asked.as_str(), &broken.object)).chain(pages(broken)) {
+        out.push(format!("# {what}"));
+        out.extend(yaml::write(&readable(object)).lines().map(str::to_owned));
+    }
+    out.push(format!("to see it again: {}", told.again));
+    let change = match broken.line {
+        0 => "change the step".to_owned(),
+        line => format!("change the operation in line {line} of {}", told.file),
+    };
+    out.push(format!(
+        "next: {change} and check again. If it says what you mean, the defect is ours: please report it with all of this, \
+         the definition and its CRD"
+    ));
+    out.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+fn pages(broken: &Broken) -> impl Iterator<Item = (&str, &Value)> {
+    broken.story.iter().map(|(what, object)| (what.as_str(), object))
+}
+
+/// The same for programs.
+pub(super) fn json(broken: &Broken, told: &Told<'_>) -> Json {
+    let (from, to) = &broken.versions;
+    let story =
+        pages(broken).map(|(what, object)| Json::object([("what", Json::string(what)), ("object", whole(object))]));
+    let story = story.collect();
+    let or_null = |text: &Option<String>| text.as_ref().map_or(Json::Null, Json::string);
+    Json::object([
+        ("law", Json::string(broken.law)),
+        ("text", Json::string(broken.text)),
+        ("from", Json::string(from)),
+        ("to", Json::string(to)),
+        ("message", Json::string(&broken.message)),
+        ("operation", or_null(&broken.operation)),
+        ("line", if broken.line == 0 { Json::Null } else { Json::Number(broken.line.to_string()) }),
+        ("seed", Json::Number(broken.seed.to_string())),
+        ("sample", or_null(&told.sample)),
+        ("object", whole(&broken.object)),
+        ("story", Json::Array(story)),
+        ("again", Json::string(told.again)),
+    ])
+}
+
+fn whole(object: &Value) -> Json {
+    let text = object.to_text();
+    Json::from_json(&text).unwrap_or_else(|_| Json::string(text))
+}
+
+/// An object with long strings cut.
+fn readable(object: &Value) -> Json {
+    let mut object = object.clone();
+    for way in object.ways() {
+        if let Some(Value::Text(text)) = object.at_mut(&way) {
+            *text = cut(text);
+        }
+    }
+    whole(&object)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(READABLE) {
+        Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
+        None => text.to_owned(),
+    }
+}
+
+/// Characters of a string that a person reads.
+const READABLE: usize = 1_000;

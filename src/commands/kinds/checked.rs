@@ -1,0 +1,230 @@
+//! A definition that was checked, in the forms in which that is told.
+
+use pointsman_core::definition::{self, Kind};
+use pointsman_core::laws::{Broken, LAWS, Verdict};
+
+use super::broken::{self, Told};
+use super::junit::{Case, Outcome, Suite};
+use super::trial::Trial;
+use crate::commands::json::Json;
+use crate::commands::output::{complain, talk, warn};
+
+/// A definition, and what was found out about it.
+pub(super) struct Checked {
+    /// The file as messages call it.
+    pub(super) file: String,
+    /// The file as a shell reads it.
+    pub(super) argument: String,
+    /// What is wrong with what is written.
+    pub(super) problems: Vec<Problem>,
+    /// What it is a definition of, if nothing is.
+    pub(super) kind: Option<Understood>,
+    /// What trying it showed, if it was tried.
+    pub(super) trial: Option<Trial>,
+    /// Of each sample the place where it stands, and its file as a shell reads it.
+    pub(super) samples: Vec<(String, String)>,
+}
+
+/// Something that is wrong with what is written.
+pub(super) struct Problem {
+    /// 0 where there is none.
+    pub(super) line: u64,
+    pub(super) message: String,
+    /// With the place before it.
+    pub(super) whole: String,
+}
+
+impl Problem {
+    pub(super) fn of(problem: &definition::Problem) -> Self {
+        Self { line: problem.line, message: problem.message.clone(), whole: problem.to_string() }
+    }
+}
+
+/// A kind as its definition was understood.
+pub(super) struct Understood {
+    name: String,
+    text: String,
+    json: Json,
+}
+
+impl Understood {
+    pub(super) fn new(kind: &Kind, json: Json) -> Self {
+        let name = format!("{}.{}", kind.kind(), kind.group());
+        let mut text = String::new();
+        for step in kind.steps() {
+            text.push_str(&format!("  {} <-> {}\n", step.from, step.to));
+            if step.operations.is_empty() {
+                text.push_str("    nothing changed but the version\n");
+            }
+            for operation in step.operations {
+                text.push_str(&format!("    {operation}\n"));
+            }
+        }
+        if let Some(rollout) = kind.rollout() {
+            text.push_str(&format!("  rollout hash of {rollout}\n"));
+        }
+        Self { name, text, json }
+    }
+}
+
+impl Checked {
+    fn verdicts(&self) -> &[Verdict] {
+        self.trial.as_ref().map_or(&[], |trial| &trial.survey.verdicts)
+    }
+
+    fn broken(&self) -> impl Iterator<Item = &Broken> {
+        self.verdicts().iter().filter_map(|verdict| verdict.broken.as_deref())
+    }
+
+    /// How many things are wrong with it. What breaks one law breaks others as well: that is one thing.
+    pub(super) fn wrong(&self) -> usize {
+        self.problems.len() + usize::from(self.broken().next().is_some())
+    }
+
+    /// How a broken law is seen again.
+    fn again(&self, broken: &Broken) -> String {
+        let sample = broken.sample.and_then(|index| self.samples.get(index));
+        match sample {
+            Some((_, file)) => {
+                format!("pointsman kinds check {} --try 0 --seed {} --samples {file}", self.argument, broken.seed)
+            }
+            None => format!("pointsman kinds check {} --try 1 --seed {}", self.argument, broken.seed),
+        }
+    }
+
+    fn with_told<T>(&self, broken: &Broken, tell: impl Fn(&Broken, &Told<'_>) -> T) -> T {
+        let again = self.again(broken);
+        let sample = broken.sample.and_then(|index| self.samples.get(index)).map(|(place, _)| place.clone());
+        tell(broken, &Told { file: &self.file, sample, again: &again })
+    }
+
+    /// Says to the person what is wrong, or was not seen.
+    pub(super) fn tell(&self) {
+        self.problems.iter().for_each(|problem| complain(&problem.whole));
+        let mut all = self.broken();
+        if let Some(first) = all.next() {
+            complain(&broken::headline(first, &self.file));
+            self.with_told(first, broken::story).lines().for_each(talk);
+            let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
+            if !others.is_empty() {
+                talk(&format!("  broken as well: {}", others.join(", ")));
+            }
+        }
+        let Some(trial) = &self.trial else { return };
+        for (index, why) in &trial.survey.unfit {
+            if let Some((place, _)) = self.samples.get(*index) {
+                warn(&format!("{place}: {why}"));
+            }
+        }
+        // Where it is refused, or was not tried to the end, there is another reason for what was not seen.
+        if !trial.survey.through || self.wrong() > 0 {
+            return;
+        }
+        for (version, _) in self.verdicts().iter().filter(|verdict| says_nothing(verdict)).map(|it| &it.versions) {
+            warn(&format!(
+                "{}: no whole object of {version} was tried, so most laws say nothing: give some with --samples",
+                self.file
+            ));
+        }
+        for what in &trial.survey.unexercised {
+            warn(&format!(
+                "{}:{}: {what}: try more with --try, or objects of yours with --samples",
+                self.file, what.line
+            ));
+        }
+    }
+
+    /// What was understood; nothing where something is wrong.
+    pub(super) fn text(&self) -> String {
+        let Some(kind) = self.kind.as_ref().filter(|_| self.wrong() == 0) else { return String::new() };
+        let mut text = format!("{}: {} is fine\n{}", self.file, kind.name, kind.text);
+        if let Some(trial) = self.trial.as_ref().filter(|trial| !trial.survey.verdicts.is_empty()) {
+            let end = match (trial.survey.through, trial.interrupted) {
+                (true, _) => "",
+                (false, true) => ", and would have gone on",
+                (false, false) => ", until the time was up",
+            };
+            text.push_str(&format!("  {} laws held in {} trials{end}\n", LAWS.len(), trial.cases()));
+        }
+        text
+    }
+
+    /// All of it, for programs.
+    pub(super) fn json(&self) -> Json {
+        let problems = self.problems.iter().map(|problem| {
+            let line = if problem.line == 0 { Json::Null } else { Json::Number(problem.line.to_string()) };
+            Json::object([("line", line), ("message", Json::string(&problem.message))])
+        });
+        Json::object([
+            ("file", Json::string(&self.file)),
+            ("fine", Json::Bool(self.wrong() == 0)),
+            ("problems", Json::Array(problems.collect())),
+            ("kind", self.kind.as_ref().map_or(Json::Null, |kind| kind.json.clone())),
+            ("trial", self.trial.as_ref().map_or(Json::Null, |trial| self.trial_json(trial))),
+        ])
+    }
+
+    fn trial_json(&self, trial: &Trial) -> Json {
+        let laws = trial.survey.verdicts.iter().map(|verdict| {
+            Json::object([
+                ("law", Json::string(verdict.law.name)),
+                ("from", Json::string(&verdict.versions.0)),
+                ("to", Json::string(&verdict.versions.1)),
+                ("cases", Json::Number(verdict.cases.to_string())),
+                ("holds", Json::Bool(verdict.broken.is_none())),
+            ])
+        });
+        let unexercised = trial.survey.unexercised.iter().map(|what| {
+            Json::object([
+                ("from", Json::string(&what.versions.0)),
+                ("to", Json::string(&what.versions.1)),
+                ("operation", Json::string(&what.operation)),
+                ("line", Json::Number(what.line.to_string())),
+                ("what", Json::string(what.what)),
+            ])
+        });
+        let unfit = trial.survey.unfit.iter().filter_map(|(index, why)| {
+            let (place, _) = self.samples.get(*index)?;
+            Some(Json::object([("sample", Json::string(place)), ("why", Json::string(why))]))
+        });
+        let broken = self.broken().map(|broken| self.with_told(broken, broken::json));
+        Json::object([
+            ("through", Json::Bool(trial.survey.through)),
+            ("laws", Json::Array(laws.collect())),
+            ("broken", Json::Array(broken.collect())),
+            ("unexercised", Json::Array(unexercised.collect())),
+            ("unfit", Json::Array(unfit.collect())),
+        ])
+    }
+
+    /// A case for what is written, and one for each law on each way between two versions.
+    pub(super) fn suite(&self) -> Suite {
+        let name = self.kind.as_ref().map_or(&self.file, |kind| &kind.name).clone();
+        let loads = match self.problems.first() {
+            None => Outcome::Passed,
+            Some(first) => {
+                let all: Vec<&str> = self.problems.iter().map(|problem| problem.whole.as_str()).collect();
+                Outcome::Failed(first.whole.clone(), all.join("\n"))
+            }
+        };
+        let mut cases = vec![Case { class: name.clone(), name: "definition".to_owned(), outcome: loads }];
+        cases.extend(self.verdicts().iter().map(|verdict| {
+            let (from, to) = &verdict.versions;
+            let outcome = match &verdict.broken {
+                Some(broken) => {
+                    let story = self.with_told(broken, broken::story);
+                    Outcome::Failed(broken::headline(broken, &self.file), story)
+                }
+                None if verdict.cases == 0 => Outcome::Skipped("it says nothing about the objects that were tried"),
+                None => Outcome::Passed,
+            };
+            Case { class: format!("{name}.{from}-{to}"), name: verdict.law.name.to_owned(), outcome }
+        }));
+        Suite { name, cases }
+    }
+}
+
+/// Whether no whole object was judged.
+fn says_nothing(verdict: &Verdict) -> bool {
+    verdict.law.name == "round-trip" && verdict.cases == 0
+}

@@ -1,0 +1,132 @@
+//! Results as JUnit XML, in the form that CI systems read: `testsuites`, a `testsuite` for each definition, a `testcase`
+//! for each thing that was found out about it, a `failure` in those that went wrong.
+//!
+//! The same results give the same bytes: no duration and no date is written.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+/// What was found out about a definition.
+pub(super) struct Suite {
+    /// The kind, or the file where that is not known.
+    pub(super) name: String,
+    pub(super) cases: Vec<Case>,
+}
+
+/// One thing that was found out.
+pub(super) struct Case {
+    pub(super) class: String,
+    pub(super) name: String,
+    pub(super) outcome: Outcome,
+}
+
+/// How it went.
+pub(super) enum Outcome {
+    Passed,
+    /// It said nothing about any object.
+    Skipped(&'static str),
+    /// What is wrong in one line, and all there is to say.
+    Failed(String, String),
+}
+
+/// The document.
+pub(super) fn document(suites: &[Suite]) -> String {
+    let all = || suites.iter().flat_map(|suite| &suite.cases);
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    out.push_str(&format!("<testsuites name=\"pointsman kinds check\"{}>\n", counts(all())));
+    for suite in suites {
+        out.push_str(&format!("  <testsuite name=\"{}\"{}>\n", escaped(&suite.name), counts(suite.cases.iter())));
+        suite.cases.iter().for_each(|case| out.push_str(&testcase(case)));
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
+    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    for case in cases {
+        tests += 1;
+        failures += u32::from(matches!(case.outcome, Outcome::Failed(..)));
+        skipped += u32::from(matches!(case.outcome, Outcome::Skipped(_)));
+    }
+    format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
+}
+
+fn testcase(case: &Case) -> String {
+    let head = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
+    match &case.outcome {
+        Outcome::Passed => format!("{head}/>\n"),
+        Outcome::Skipped(why) => format!("{head}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", escaped(why)),
+        Outcome::Failed(message, text) => format!(
+            "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
+            escaped(message),
+            escaped_text(text)
+        ),
+    }
+}
+
+/// An attribute's value.
+fn escaped(text: &str) -> String {
+    let text = escaped_text(text).replace('"', "&quot;");
+    text.replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+/// Text between tags. What XML 1.0 cannot hold (§2.2) becomes U+FFFD.
+fn escaped_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\r' => out.push_str("&#13;"),
+            '\n' | '\t' => out.push(c),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if u32::from(c) < 0x20 => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Writes a file so that nobody ever reads half of it. What is no regular file, such as a pipe, is written to.
+pub(super) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("failed to write {}", file.display());
+    if fs::metadata(file).is_ok_and(|it| !it.is_file()) {
+        return fs::write(file, text).with_context(failed);
+    }
+    // Where it is a link, what it leads to is replaced.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).with_context(failed)?;
+    let beside = file.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = fill(&beside, text).and_then(|()| fs::rename(&beside, &file));
+    if written.is_err() {
+        // It may never have been there.
+        let _ = fs::remove_file(&beside);
+    }
+    written.with_context(failed)
+}
+
+fn fill(file: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create_new(file)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_hold_is_replaced() {
+        assert_eq!(
+            escaped("a\u{0}\u{1b}<b a='1'>&\"\n\u{ffff}é😀"),
+            "a\u{fffd}\u{fffd}&lt;b a='1'&gt;&amp;&quot;&#10;\u{fffd}é😀"
+        );
+        assert_eq!(escaped_text("]]>\r\n"), "]]&gt;&#13;\n");
+    }
+}

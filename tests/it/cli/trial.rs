@@ -1,0 +1,277 @@
+//! `kinds check` tries what it has read.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A definition that accepts a difference which is a conversion: a string in v1, a map in v2.
+const BROKEN: &str = "tests/data/random-kinds/an-accepted-conversion.yaml";
+const WIDGETS: &str = "tests/data/kinds/widgets.yaml";
+/// No run of these tests is to end because the machine is busy.
+const LONG: [&str; 2] = ["--time", "10m"];
+
+fn check(args: &[&str]) -> Answer {
+    pointsman(&[&["kinds", "check"], args, &LONG].concat())
+}
+
+fn check_stdin(args: &[&str], stdin: &str) -> Answer {
+    with_stdin(&[&["kinds", "check"], args, &LONG].concat(), stdin.as_bytes())
+}
+
+/// A directory with a definition, `kind.yaml`, of kind `Thing`. `versions` are the properties of `spec` in v1 and v2.
+fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let head =
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n";
+    fs::write(directory.path().join("kind.yaml"), format!("{head}  operations:\n{operations}")).unwrap();
+    let mut crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+        metadata: {name: things.example.com}\nspec:\n  group: example.com\n  names: {kind: Thing, plural: things}\n  versions:\n"
+        .to_owned();
+    for (version, properties) in ["v1", "v2"].into_iter().zip(versions) {
+        crd.push_str(&format!(
+            "  - name: {version}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema:\n        \
+             type: object\n        properties:\n          spec:\n            type: object\n            properties:\n",
+            version == "v2"
+        ));
+        properties.lines().for_each(|line| crd.push_str(&format!("              {line}\n")));
+    }
+    fs::write(directory.path().join("things.crd.yaml"), crd).unwrap();
+    directory
+}
+
+#[test]
+fn a_broken_law_is_shown_by_its_smallest_object() {
+    let error = check(&[BROKEN]).refusal(1);
+    let object = |version: &str| {
+        format!(
+            "  apiVersion: example.com/{version}\n  kind: Thing\n  metadata:\n    name: \"\"\n    namespace: \"\"\n    \
+             uid: \"\"\n  spec:\n    nodeSelector: \"\"\n"
+        )
+    };
+    let (v1, v2) = (object("v1"), object("v2"));
+    assert!(
+        error.starts_with(&format!(
+            "error: {BROKEN}: a law of conversion is broken, no-op-write, from v1 to v2: an object that is read at the \
+             other version and written back unchanged is at home what it was\n  \
+             what is wrong: cannot be written back: /spec/nodeSelector: has a wrong type: \"\"\n  \
+             # the smallest object that shows it, at v1; it is asked for at v2\n{v1}  # read there\n{v2}  # written there\n{v2}  \
+             to see it again: pointsman kinds check {BROKEN} --try 1 --seed "
+        )),
+        "{error}"
+    );
+    assert!(error.contains("\n  next: change the step and check again."), "{error}");
+    assert!(error.ends_with("\n1 problem in 1 of 1 definition\n"), "{error}");
+    // The same text twice, and by the command it names.
+    assert_eq!(check(&[BROKEN]).refusal(1), error);
+    let again = error.split_once("--seed ").unwrap().1.lines().next().unwrap();
+    let again = check(&[BROKEN, "--try", "1", "--seed", again]).refusal(1);
+    assert!(again.contains("no-op-write, from v1 to v2") && again.contains(&v1), "{again}");
+    // Nobody wants to know.
+    assert!(check(&[BROKEN, "--try", "0"]).data().contains(" is fine\n"));
+}
+
+#[test]
+fn the_operation_at_fault_is_named_with_its_line() {
+    let (definition, law) = ("tests/data/random-kinds/required-by-the-newer.yaml", "no-op-write");
+    let error = check(&[definition]).refusal(1);
+    let text = read(definition);
+    let first = error.lines().next().unwrap();
+    let line = first.strip_prefix(&format!("error: {definition}:")).and_then(|rest| rest.split_once(':')).unwrap();
+    let line: usize = line.0.parse().unwrap();
+    let operation = text.lines().nth(line - 1).unwrap().trim_start_matches([' ', '-']);
+    let name = operation.split(':').next().unwrap();
+    assert!(first.contains(law), "{error}");
+    assert!(error.contains(&format!("\n  the operation at fault: {name} ")), "{operation}: {error}");
+    assert!(error.contains(&format!("\n  next: change the operation in line {line} of {definition} ")), "{error}");
+}
+
+#[test]
+fn kinds_that_are_built_in_keep_the_laws() {
+    let text = check(&["crates/core/kinds/materialize", "crates/core/kinds/elasticsearch"]).data();
+    assert!(text.contains("\n  18 laws held in "), "{text}");
+}
+
+#[test]
+fn results_are_written_for_ci_systems() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("junit.xml");
+    fs::write(&file, "older").unwrap();
+    let junit = ["--junit", file.to_str().unwrap()];
+    let answer = check_stdin(&[&["-", BROKEN, WIDGETS, "--try", "4"], &junit[..]].concat(), "<a>: \"&\u{7}\"\n");
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    let xml = fs::read_to_string(&file).unwrap();
+    for line in [
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pointsman kinds check\" tests=\"75\" failures=\"",
+        "\n  <testsuite name=\"stdin\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n",
+        "\n  <testsuite name=\"Thing.example.com\" tests=\"37\" failures=\"",
+        "\n  <testsuite name=\"Widget.example.com\" tests=\"37\" failures=\"0\" errors=\"0\" skipped=\"",
+        "\n    <testcase classname=\"Widget.example.com\" name=\"definition\"/>\n",
+        "\n    <testcase classname=\"Widget.example.com.v1-v2\" name=\"round-trip\"/>\n",
+        "\n    <testcase classname=\"Widget.example.com.v2-v1\" name=\"hash\">\n      <skipped message=\"",
+        "\n    <testcase classname=\"Thing.example.com.v1-v2\" name=\"no-op-write\">\n      <failure message=\"tests/data/",
+        ": has a wrong type: \"\"\n  # the smallest object that shows it, at v1; ",
+    ] {
+        assert!(xml.contains(line), "{line}\n{xml}");
+    }
+    let plain = xml.chars().all(|c| c == '\n' || !c.is_control());
+    assert!(plain && !xml.contains("<a>") && xml.ends_with("</testsuites>\n"), "{xml}");
+    assert_eq!(xml.matches("<testcase ").count(), 75);
+    // Nothing is left beside it.
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    let error = check(&[WIDGETS, "--try", "0", "--junit", "gone/junit.xml"]).refusal(1);
+    assert!(error.starts_with("pointsman: failed to write gone/junit.xml: "), "{error}");
+}
+
+#[test]
+fn results_are_written_for_programs() {
+    let answer = check(&[BROKEN, WIDGETS, "-o", "json"]);
+    let value = json(&answer.stdout);
+    let (broken, fine) = (&value["items"][0], &value["items"][1]);
+    assert_eq!((answer.code, &broken["fine"], &fine["fine"]), (1, &Value::Bool(false), &Value::Bool(true)));
+    let laws = broken["trial"]["laws"].as_array().unwrap();
+    assert_eq!(laws.len(), 36);
+    let held = laws.iter().filter(|law| law["holds"] == true).count();
+    let found = broken["trial"]["broken"].as_array().unwrap();
+    assert_eq!(held + found.len(), 36);
+    assert_eq!(found[0]["object"]["spec"]["nodeSelector"], "");
+    assert_eq!(found[0]["story"][0]["what"], "read there");
+    assert!(
+        found[0]["again"].as_str().unwrap().starts_with(&format!("pointsman kinds check {BROKEN} --try 1 --seed "))
+    );
+    assert_eq!(fine["kind"]["steps"][0]["operations"][0], "split spec.hostPort <-> spec.host + spec.port");
+    assert_eq!(fine["trial"]["unexercised"], Value::Array(Vec::new()));
+    let bad = check_stdin(&["-", "-o", "yaml"], "kind: KindDefinition\n");
+    let bad = yaml(&bad.stdout);
+    assert!(bad["items"][0]["problems"][0]["message"].is_string() && bad["items"][0]["kind"].is_null(), "{bad}");
+}
+
+#[test]
+fn objects_of_somebody_are_tried_as_well() {
+    let object = |version: &str, spec: &str| {
+        format!(
+            r#"{{"apiVersion": "example.com/{version}", "kind": "Thing", "metadata": {{"name": "a", "resourceVersion": "7",
+            "managedFields": [{{"manager": "kubectl", "fieldsV1": {{"f:spec": {{}}}}}}]}}, "spec": {spec}}}"#
+        )
+    };
+    let list = |items: &[String]| format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{}]}}"#, items.join(", "));
+    let other = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}"#.to_owned();
+    let bad = list(&[other.clone(), object("v1", r#"{"nodeSelector": "a=b"}"#)]);
+    let error = check_stdin(&[BROKEN, "--try", "0", "--samples", "-"], &bad).refusal(1);
+    assert!(error.contains("\n  it began with stdin, item 2: Thing a\n"), "{error}");
+    assert!(
+        error.contains(&format!("\n  to see it again: pointsman kinds check {BROKEN} --try 0 --seed 0 --samples -\n"))
+    );
+
+    let widgets = list(&[other.clone(), object("v1", r#"{"hostPort": "a:1"}"#), object("v2", r#"{"host": 5}"#)]);
+    let widgets = widgets.replace("Thing", "Widget");
+    let answer = check_stdin(&[WIDGETS, "--samples", "-"], &widgets);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(
+        answer.stderr,
+        "warning: stdin, item 3: Widget a: is no whole object, so most laws say nothing about it: /spec/host: has a \
+         wrong type: 5\n"
+    );
+    let error = check_stdin(&[WIDGETS, "--try", "1", "--samples", "-"], &other).stderr;
+    assert!(error.ends_with("error: --samples: none of these objects is of a kind that is checked here\n"), "{error}");
+    assert!(check_stdin(&[WIDGETS, "--samples", "-"], "").refusal(1).contains("stdin: no object in it"));
+    assert!(check_stdin(&["-", "--samples", "-"], "").refusal(2).contains("stdin can be read once only"));
+}
+
+#[test]
+fn what_no_case_exercised_is_named() {
+    // No string is long enough and one of the options.
+    let never = |name: &str| format!("size: {{type: integer}}\n{name}: {{type: string, enum: [a], minLength: 3}}");
+    let operations = "  - {rename: {from: spec.never, to: spec.ever}}\n";
+    let directory = directory(operations, [&never("never"), &never("ever")]);
+    let definition = directory.path().join("kind.yaml");
+    let answer = check(&[definition.to_str().unwrap()]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(
+        answer.stderr,
+        format!(
+            "warning: {}:8: v1 to v2: rename spec.never <-> spec.ever: no case ran it: try more with --try, or objects of \
+             yours with --samples\n",
+            definition.display()
+        )
+    );
+}
+
+/// The properties of an object with lists and objects in it, as long as CRDs get that hold pod templates.
+fn large(depth: usize, indent: &str, own: &str) -> String {
+    let mut text = format!("{indent}{own}: {{type: string}}\n");
+    for index in 0..10 {
+        text.push_str(&format!(
+            "{indent}text{index}:\n{indent}  description: Says something.\n{indent}  type: string\n"
+        ));
+        text.push_str(&format!("{indent}number{index}:\n{indent}  type: integer\n{indent}  minimum: 0\n"));
+    }
+    // What nobody can write, and need not.
+    text.push_str(&format!("{indent}never:\n{indent}  type: string\n{indent}  enum: [a]\n{indent}  minLength: 3\n"));
+    for index in 0..if depth > 0 { 4 } else { 0 } {
+        let inside = large(depth - 1, &format!("{indent}    "), if index == 0 { own } else { "other" });
+        text.push_str(&format!("{indent}object{index}:\n{indent}  type: object\n{indent}  properties:\n{inside}"));
+        let inside = large(depth - 1, &format!("{indent}      "), if index == 0 { own } else { "other" });
+        text.push_str(&format!(
+            "{indent}list{index}:\n{indent}  type: array\n{indent}  items:\n{indent}    type: object\n{indent}    \
+             properties:\n{inside}"
+        ));
+    }
+    text
+}
+
+/// Renames the field of an object, and those of the first object and the first list in it, all the way down. `path` is
+/// where the object is, from where the operations are.
+fn operations(depth: usize, path: &str, indent: &str) -> String {
+    let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let mut text = format!("{indent}- rename: {{from: {}, to: {}}}\n", at("size"), at("replicas"));
+    if depth > 0 {
+        text.push_str(&operations(depth - 1, &at("object0"), indent));
+        let inside = operations(depth - 1, "", &format!("{indent}    "));
+        text.push_str(&format!("{indent}- each:\n{indent}    in: {}\n{indent}    operations:\n{inside}", at("list0")));
+    }
+    text
+}
+
+#[test]
+fn a_definition_of_24_000_lines_is_tried_within_30_seconds() {
+    let versions = [large(3, "", "size"), large(3, "", "replicas")];
+    let directory = directory(&operations(3, "spec", "  "), [&versions[0], &versions[1]]);
+    let crd = fs::read_to_string(directory.path().join("things.crd.yaml")).unwrap();
+    assert!(crd.lines().count() > 24_000, "{}", crd.lines().count());
+    let began = Instant::now();
+    let answer = pointsman(&["kinds", "check", directory.path().to_str().unwrap()]);
+    let took = began.elapsed();
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stdout.contains("\n  18 laws held in "), "{}", answer.stdout);
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    println!("{} lines in {took:?}", crd.lines().count());
+}
+
+#[test]
+fn ctrl_c_ends_a_trial_with_what_was_seen() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
+    command.args(["kinds", "check", WIDGETS, "--try", "1000000"]).args(LONG).env_clear();
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let process = child.id().to_string();
+    // Until then the signal would end it.
+    let listens = || {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+    };
+    while !listens() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
+    assert!(stdout.ends_with(" trials, and would have gone on\n"), "{stdout}{stderr}");
+    // It was no terminal, so nobody was told how far it was.
+    assert_eq!(stderr, "");
+}
