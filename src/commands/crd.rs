@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd,
+    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, incomplete,
 };
 
 use super::kinds_dir::{KindsArgs, Known};
@@ -44,6 +44,9 @@ pub(crate) struct CrdArgs {
     /// these rules itself, in every controller version and while no server is up.
     #[arg(long)]
     no_rules: bool,
+    /// Leave the policy out that refuses to store an object without what was too large to come along when it was read.
+    #[arg(long, help_heading = "Conversion")]
+    no_policy: bool,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -80,8 +83,11 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
         rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
         storage: args.storage.clone(),
     };
-    let values = chosen.into_iter().map(|known| document(&known.kind, &options, args.no_conversion));
-    let text = args.output.write_all(values.collect::<anyhow::Result<_>>()?);
+    let mut values = Vec::new();
+    for known in chosen {
+        values.extend(documents(&known.kind, &options, args)?);
+    }
+    let text = args.output.write_all(values);
     if options.conversion.is_some() && trusts_the_public {
         talk("note: neither --ca-file nor --cert-manager: the API server will trust public authorities only");
     }
@@ -109,9 +115,10 @@ pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     })
 }
 
-fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::Result<Json> {
+/// The policy first: it is in force before the CRD stores another version.
+fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<Json>> {
     let crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
-    if options.conversion.is_none() && converts(kind) && !no_conversion {
+    if options.conversion.is_none() && converts(kind) && !args.no_conversion {
         let versions: Vec<&str> = kind.versions().collect();
         return Err(Usage(format!(
             "{} has {}: say where the API server finds the webhook that converts them, with --service \
@@ -121,7 +128,10 @@ fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::R
         ))
         .into());
     }
-    Json::from_json(&crd.to_string())
+    let stored = options.storage.as_deref().unwrap_or_else(|| kind.storage());
+    let guarded = options.conversion.is_some() && converts(kind) && !args.no_policy;
+    let policy = guarded.then(|| incomplete(kind, stored));
+    policy.into_iter().flatten().chain([crd]).map(|document| Json::from_json(&document.to_string())).collect()
 }
 
 /// Whose certificates the API server is to trust, as the flags say it.

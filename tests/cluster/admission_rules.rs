@@ -8,7 +8,10 @@ use crate::support::scene::{CRDS, JSON, Scene};
 use crate::support::side_by_side::{A, SideBySide};
 use hyper::Method;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("crd_schema_and_webhook_agree", agree).materialize()];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("crd_schema_and_webhook_agree", agree).materialize(),
+    Scenario::new("stored_nulls_make_no_object_unchangeable", stored_nulls).materialize().newest(),
+];
 
 /// Whether a write passed, and what was said.
 type Verdict = (bool, String);
@@ -99,4 +102,29 @@ fn replace_crd(scene: &Scene<'_>, crd: &Value, accepts: bool) {
         let path = format!("{}?dryRun=All", scene.all(version));
         scene.eventually(|| (scene.post(&path, &probe).is_ok() == accepts).then_some(()));
     }
+}
+
+/// What an operator wrote as null before there was a rule: annotated, reported on, rewritten, held and let go.
+fn stored_nulls(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.install(&scene.printed_crd(&[]));
+    scene.create(new, &scene.object(new, "a")).ok();
+    let mut stored = scene.etcd("a");
+    let certificate = json!({"dnsNames": null, "issuerRef": {"name": "ca", "kind": "Issuer"}});
+    stored["spec"]["consoleExternalCertificateSpec"] = certificate.clone();
+    scene.bed.etcd.write(&scene.key("a"), &stored);
+    let seen = || Some(scene.get(new, "a").ok()).filter(|now| now["spec"] == stored["spec"]);
+    let seen = scene.eventually(seen);
+    for version in [old, new] {
+        scene.patch(version, "a", &json!({"metadata": {"annotations": {"example.com/at": version}}})).ok();
+        scene.patch(version, "a/status", &json!({"metadata": {"labels": {"at": version}}})).ok();
+        scene.patch(version, "a", &json!({"spec": {"podLabels": {"at": version}}})).ok();
+    }
+    scene.update(new, "a", &scene.get(new, "a").ok()).ok();
+    assert_eq!(scene.etcd("a")["spec"]["consoleExternalCertificateSpec"], certificate);
+    assert_eq!(seen["metadata"]["uid"], scene.etcd("a")["metadata"]["uid"]);
+    scene.patch(new, "a", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
+    scene.delete(new, "a").ok();
+    scene.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
+    assert_eq!(scene.get(new, "a").code, 404);
 }

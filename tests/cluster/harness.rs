@@ -11,8 +11,9 @@ use std::time::Instant;
 use crate::scenario::{Job, PLANS, Scenario, jobs};
 use crate::support::assets::Assets;
 use crate::support::bed::{Bed, Plan, log_dir};
+use crate::support::client::trail;
 use crate::support::metrics;
-use crate::support::scene::Scene;
+use crate::support::scene::{Scene, group_of};
 
 /// Runs what the arguments select. Returns whether all of it held.
 pub(crate) fn main(scenarios: &[Scenario]) -> bool {
@@ -164,9 +165,10 @@ fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared
 /// Runs one scenario and says how it went.
 fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
     let began = Instant::now();
+    trail();
+    let name = format!("{}-{number}", &job.sample.name[..3]);
     let log = bed.logs.join(format!("{}-{}.log", job.sample.name, job.scenario.name));
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
-        let name = format!("{}-{number}", &job.sample.name[..3]);
         let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
         if job.scenario.may_fail {
             shared.provoking.lock().unwrap().insert(scene.crd_name());
@@ -180,9 +182,20 @@ fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
     let took = began.elapsed().as_secs_f64();
     match &result {
         Ok(conversions) => println!("ok   {} ({took:.1} s, {conversions} conversions)", job.id),
-        Err(_) => println!("FAIL {} ({took:.1} s)\n{}", job.id, last_panic()),
+        Err(_) => println!("FAIL {} ({took:.1} s)\n{}\n{}", job.id, last_panic(), evidence(bed, job, &name)),
     }
     result.is_ok()
+}
+
+/// What was asked and answered last, and what is stored.
+fn evidence(bed: &Bed, job: &Job, name: &str) -> String {
+    let group = job.scenario.group.map_or_else(|| group_of(name), str::to_owned);
+    let stored = bed.etcd.below(&format!("/registry/{group}/"));
+    let line = |(key, text): &(String, String)| format!("stored   {key} {text}").chars().take(1500).collect::<String>();
+    let mut lines = vec![trail()];
+    lines.extend(stored.iter().take(10).map(line));
+    lines.extend(stored.len().checked_sub(11).map(|more| format!("stored   and {} more", more + 1)));
+    lines.join("\n")
 }
 
 thread_local! {

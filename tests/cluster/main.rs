@@ -28,10 +28,13 @@ mod deletion;
 mod failures;
 mod gitops;
 mod harness;
+mod incomplete;
 mod lifecycle;
 mod load;
+mod losses;
 mod measure;
 mod migration;
+mod model;
 mod outage;
 mod scenario;
 mod schema;
@@ -43,10 +46,13 @@ fn main() -> ExitCode {
     let scenarios = [
         certificates::SCENARIOS,
         migration::SCENARIOS,
+        model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,
         conversion::SCENARIOS,
         schema::SCENARIOS,
+        incomplete::SCENARIOS,
+        losses::SCENARIOS,
         failures::SCENARIOS,
         gitops::SCENARIOS,
         stories::SCENARIOS,

@@ -2,7 +2,7 @@
 
 use pointsman_core::webhook::{Change, Webhook};
 
-use crate::commands::{input::Object, json::Json, kinds_dir::kind_of};
+use crate::commands::{input::Object, json::Json, kinds_dir::kind_of, output::talk};
 
 /// An object after conversion.
 pub(super) struct Converted {
@@ -36,6 +36,13 @@ pub(super) fn convert(webhook: &Webhook, object: &Object, version: &str, explain
         false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
     }
     .map_err(|error| refused(&error))?;
+    if converted.incomplete {
+        talk(&format!(
+            "note: {}: what only {} can say is too large for an annotation and was left out",
+            object.label(),
+            converted.from
+        ));
+    }
     let object = Json::from_json(&converted.text).map_err(|error| refused(&error))?;
     Ok(Converted { object, changes })
 }

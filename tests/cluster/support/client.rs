@@ -1,5 +1,7 @@
 //! JSON requests, to the API server over TLS and to etcd and metrics pages in plain HTTP.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -28,6 +30,8 @@ pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
+    /// The body as it came: numbers as they are spelled.
+    pub(crate) text: String,
     /// What the user is warned of.
     pub(crate) warnings: Vec<String>,
 }
@@ -82,18 +86,22 @@ impl Client {
 
     /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.
     pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
-        RUNTIME.block_on(async {
+        let asked = format!("{method} {path} {}", body.as_ref().map_or("", |(_, text)| text));
+        remember(&format!("asked    {asked}"));
+        let answer = RUNTIME.block_on(async {
             let work = async {
                 let response = self.send(method, path, body).await;
                 let code = response.status().as_u16();
                 let warnings = warnings(&response);
                 let bytes = response.into_body().collect().await.unwrap().to_bytes();
-                let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
-                let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
-                Answer { code, body, warnings }
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let body = serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.clone()));
+                Answer { code, body, text, warnings }
             };
             timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("{path}: no answer"))
-        })
+        });
+        remember(&format!("answered {} {}", answer.code, answer.text));
+        answer
     }
 
     /// The first `count` events of a watch, or fewer if `patience` ends before.
@@ -149,6 +157,28 @@ impl Client {
         sender
     }
 }
+
+thread_local! {
+    static TRAIL: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// What this thread asked of API servers and was answered lately, oldest first.
+pub(crate) fn trail() -> String {
+    TRAIL.take().into_iter().collect::<Vec<_>>().join("\n")
+}
+
+fn remember(line: &str) {
+    TRAIL.with_borrow_mut(|trail| {
+        trail.push_back(line.chars().take(LINE).collect());
+        if trail.len() > LINES {
+            trail.pop_front();
+        }
+    });
+}
+
+/// Requests and answers that are remembered, and characters of each.
+const LINES: usize = 6;
+const LINE: usize = 1500;
 
 /// The texts of `Warning: 299 - "..."` headers.
 fn warnings(response: &Response<Incoming>) -> Vec<String> {

@@ -44,9 +44,22 @@ impl Etcd {
 
     /// The object under a key, such as `/registry/example.com/widgets/default/w1`.
     pub(crate) fn read(&self, key: &str) -> Option<Value> {
+        Some(serde_json::from_str(&self.text(key)?).unwrap())
+    }
+
+    /// The same as it is stored: numbers as they are spelled.
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         let answer = self.call("/v3/kv/range", &json!({ "key": encode(key) }));
-        let value = answer["kvs"][0]["value"].as_str()?;
-        Some(serde_json::from_slice(&STANDARD.decode(value).unwrap()).unwrap())
+        decode(&answer["kvs"][0]["value"])
+    }
+
+    /// All keys below one, such as `/registry/example.com/`, with what is stored there.
+    pub(crate) fn below(&self, key: &str) -> Vec<(String, String)> {
+        // The end of a range is its first key that is not in it: `0` comes after `/`.
+        let end = format!("{}0", key.trim_end_matches('/'));
+        let answer = self.call("/v3/kv/range", &json!({ "key": encode(key), "range_end": encode(&end) }));
+        let found = answer["kvs"].as_array().into_iter().flatten();
+        found.filter_map(|found| Some((decode(&found["key"])?, decode(&found["value"])?))).collect()
     }
 
     /// Writes behind the API server's back.
@@ -67,4 +80,8 @@ impl Etcd {
 
 fn encode(key: &str) -> String {
     STANDARD.encode(key)
+}
+
+fn decode(value: &Value) -> Option<String> {
+    Some(String::from_utf8(STANDARD.decode(value.as_str()?).unwrap()).unwrap())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::bed::Route;
 use super::scene::Scene;
@@ -30,6 +30,25 @@ impl Scene<'_> {
 
     /// The CRD as `pointsman crd` prints it for us.
     pub(crate) fn printed_crd(&self, more: &[&str]) -> Value {
+        let mut printed = self.printed_with_crd(more);
+        printed.pop().expect("a CRD")
+    }
+
+    /// The policy that is printed with the CRD where this version is stored, and its binding.
+    pub(crate) fn printed_policy(&self, storage: &str) -> Value {
+        let mut printed = self.printed_with_crd(&["--storage", storage]);
+        printed.pop();
+        assert_eq!(printed.len(), 2, "a policy and its binding");
+        json!({"apiVersion": "v1", "kind": "List", "items": printed})
+    }
+
+    /// Deletes them.
+    pub(crate) fn forget_policy(&self, storage: &str) {
+        let policy = self.printed_policy(storage);
+        self.kubectl(&["delete"], &policy);
+    }
+
+    fn printed_with_crd(&self, more: &[&str]) -> Vec<Value> {
         self.conversion();
         let port = self.setup.port;
         let client = match self.route {
@@ -37,7 +56,11 @@ impl Scene<'_> {
             Route::Url => format!("--url=https://127.0.0.1:{port}"),
         };
         let args = [&["crd", &client][..], more].concat();
-        serde_json::from_str(&self.pointsman_prints(&args)).unwrap()
+        let mut printed: Value = serde_json::from_str(&self.pointsman_prints(&args)).unwrap();
+        match printed["items"].take() {
+            Value::Array(items) => items,
+            _ => vec![printed],
+        }
     }
 
     /// The hash that `pointsman hash` prints for an object.

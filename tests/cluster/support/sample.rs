@@ -1,4 +1,4 @@
-//! The two kinds that the scenarios are about.
+//! The kinds that the scenarios are about.
 
 use std::fs;
 use std::path::Path;
@@ -144,4 +144,34 @@ pub(crate) static MATERIALIZE: Sample = Sample {
         });
         (old, new)
     },
+};
+
+/// A kind with every keyword that changes what the API server makes of an object.
+pub(crate) static FIGURE: Sample = Sample {
+    name: "figure",
+    kind: "Figure",
+    plural: "figures",
+    old: "v1",
+    new: "v2",
+    scale: false,
+    group: "example.com",
+    definition: include_str!("../data/figures.yaml"),
+    crd_file: "figures.crd.yaml",
+    crd: include_str!("../data/figures.crd.yaml"),
+    specs: || (json!({"real": 1.5, "text": "1"}), json!({"real": "1.5", "text": 1})),
+};
+
+/// A kind with a field for each way in which a conversion once lost something.
+pub(crate) static PARCEL: Sample = Sample {
+    name: "parcel",
+    kind: "Parcel",
+    plural: "parcels",
+    old: "v1",
+    new: "v2",
+    scale: false,
+    group: "example.com",
+    definition: include_str!("../data/parcels.yaml"),
+    crd_file: "parcels.crd.yaml",
+    crd: include_str!("../data/parcels.crd.yaml"),
+    specs: || (json!({"image": "i", "note": "n"}), json!({"image": "i"})),
 };

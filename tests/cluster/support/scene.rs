@@ -1,12 +1,14 @@
 //! What one scenario has to itself: a kind in a group of its own, a namespace, an instance of pointsman.
 
 use std::cell::RefCell;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
+use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, Route, Running};
@@ -36,7 +38,7 @@ pub(crate) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(crate) fn new(bed: &'a Bed, sample: &'static Sample, name: &str, group: Option<&str>, log: PathBuf) -> Self {
         let ns = name.to_owned();
-        let group = group.map_or_else(|| format!("{ns}.example.com"), str::to_owned);
+        let group = group.map_or_else(|| group_of(&ns), str::to_owned);
         let dir = bed.dir.path().join(&ns);
         let crd = sample.install(&group, &dir.join("kinds"));
         let names = ["localhost", "127.0.0.1", &format!("pointsman.{ns}.svc")].map(str::to_owned);
@@ -58,6 +60,13 @@ impl<'a> Scene<'a> {
         let namespace = json!({"metadata": {"name": scene.ns}});
         scene.post("/api/v1/namespaces", &namespace).ok();
         scene
+    }
+
+    /// The kind, as our definition of it says.
+    pub(crate) fn kind(&self) -> Kind {
+        let read = |file: &str| fs::read_to_string(self.setup.kinds.join(file));
+        let definition = read("kind.yaml").unwrap();
+        Kind::load("kind.yaml", &definition, &mut |file| read(file)).unwrap()
     }
 
     /// Creates the CRD, pointed at us, and waits until every version is served.
@@ -238,6 +247,11 @@ impl Drop for Scene<'_> {
         let pointsman = self.pointsman.take().map(|pointsman| Box::new(pointsman) as Running);
         self.bed.leave_running(self.kept.take().into_iter().chain(pointsman));
     }
+}
+
+/// The group of a scenario's own.
+pub(crate) fn group_of(name: &str) -> String {
+    format!("{name}.example.com")
 }
 
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -87,7 +87,8 @@ fn each_variant_is_a_crd_with_the_same_schema() {
         ),
     ] {
         for format in ["yaml", "json"] {
-            let text = pointsman(&[&["crd", "--no-rules", "-o", format], args.as_slice()].concat()).data();
+            let text =
+                pointsman(&[&["crd", "--no-rules", "--no-policy", "-o", format], args.as_slice()].concat()).data();
             let crd = if format == "json" { json(&text) } else { yaml(&text) };
             let conversion = serde_json::json!({
                 "strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
@@ -117,6 +118,23 @@ fn either_version_can_be_stored() {
             .collect();
         assert_eq!(stored, [storage]);
         keeps_the_rest(&crd);
+    }
+}
+
+#[test]
+fn the_policy_of_the_stored_version_comes_before_the_crd() {
+    let printed = |more: &[&str]| {
+        let args = ["--cert-manager", "ns/pair", "-o", "json"];
+        json(&pointsman(&[&SERVICE[..], &args, more].concat()).data())
+    };
+    let all = printed(&["--storage", "v1alpha1"]);
+    let kinds: Vec<&str> = all["items"].as_array().unwrap().iter().map(|item| item["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "CustomResourceDefinition"]);
+    let name = "pointsman-incomplete.v1alpha1.materializes.materialize.cloud";
+    assert_eq!(all["items"][0]["metadata"]["name"], name);
+    // Without a conversion there is nothing to leave out.
+    for one in [printed(&["--no-policy"]), json(&pointsman(&["crd", "--no-conversion", "-o", "json"]).data())] {
+        assert_eq!(one["kind"], "CustomResourceDefinition");
     }
 }
 

@@ -67,7 +67,7 @@ pub struct StepSummary {
 }
 
 /// The prefix of the annotations that hold kept fields.
-const KEPT: &str = "pointsman.dev/kept-";
+pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 
 impl Step {
     /// Compiles a step. `status` is how the status of its two versions speaks of a rollout, and the line that says so.

@@ -19,10 +19,58 @@ pub(crate) fn go_number(token: &str) -> Option<String> {
     if !number.is_finite() {
         return None;
     }
-    let size = number.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{number:e}");
-        return Some(text.replacen('e', "e+", usize::from(size >= 1.0)));
+    let (size, text) = (number.abs(), digits(number));
+    if size == 0.0 || (1e-6..1e21).contains(&size) {
+        plain(&text)
+    } else {
+        Some(text.replacen('e', "e+", usize::from(size >= 1.0)))
     }
-    Some(format!("{number}"))
+}
+
+/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
+/// Rust the larger.
+fn digits(float: f64) -> String {
+    let shortest = format!("{float:e}");
+    let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
+    let even = format!("{float:.*e}", count.saturating_sub(1));
+    if even.parse() == Ok(float) { even } else { shortest }
+}
+
+/// The same without a power.
+fn plain(digits: &str) -> Option<String> {
+    let (digits, power) = digits.split_once('e')?;
+    let (sign, digits) = if digits.starts_with('-') { digits.split_at(1) } else { ("", digits) };
+    let digits = digits.replace('.', "");
+    let power: i32 = power.parse().ok()?;
+    let Ok(power) = usize::try_from(power) else {
+        let zeros = "0".repeat(usize::try_from(-power - 1).ok()?);
+        return Some(format!("{sign}0.{zeros}{digits}"));
+    };
+    Some(match digits.split_at_checked(power + 1) {
+        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+        _ => format!("{sign}{digits:0<0$}", power + 1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::go_number;
+
+    #[test]
+    fn of_two_spellings_equally_near_go_takes_the_even_one() {
+        // As kube-apiserver 1.36.3 stores them.
+        for (sent, stored) in [
+            ("1307867423894321.25", "1307867423894321.2"),
+            ("1307867423894321.75", "1307867423894321.8"),
+            ("-1307867423894321.25", "-1307867423894321.2"),
+            ("1e20", "100000000000000000000"),
+            ("0.000001", "0.000001"),
+            ("-123.50", "-123.5"),
+            ("-0.0", "-0"),
+            ("1.50e-7", "1.5e-7"),
+            ("18446744073709551615", "18446744073709552000"),
+        ] {
+            assert_eq!(go_number(sent).as_deref(), Some(stored), "{sent}");
+        }
+    }
 }

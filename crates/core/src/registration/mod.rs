@@ -1,5 +1,5 @@
 //! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and the
-//! policy that guards the version label. Pure: documents out, nothing is applied here.
+//! policies that guard the version label and what is stored. Pure: documents out, nothing is applied here.
 
 mod address;
 mod admission_webhooks;
@@ -8,6 +8,7 @@ mod client_config;
 mod crd;
 mod document;
 mod guard;
+mod incomplete;
 mod names;
 mod schema_rules;
 #[cfg(test)]
@@ -18,3 +19,4 @@ pub use admission_webhooks::{Selection, webhooks};
 pub use client_config::{CaBundle, ClientConfig, NoCertificate, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};
 pub use guard::{GuardMode, guard};
+pub use incomplete::incomplete;

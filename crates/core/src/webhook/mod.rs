@@ -17,6 +17,7 @@ mod tests;
 pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub(crate) use admission::same_field;
 pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict};
+pub(crate) use convert::INCOMPLETE;
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use door::{Endpoint, Webhook};
 pub use kinds::DefinedTwice;

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, CaBundle, ClientConfig, GuardMode, Selection, Service, Trust, guard, webhooks,
+    Address, CaBundle, ClientConfig, GuardMode, Selection, Service, Trust, guard, incomplete, webhooks,
 };
 use serde_json::{Value, json};
 
@@ -231,5 +231,22 @@ pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
         let name: String =
             expression[at + "variables.".len()..].chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
         assert!(known.contains(&name), "{name} in {expression}");
+    }
+}
+
+#[test]
+fn the_policy_of_a_stored_version_is_of_that_version_alone() {
+    for kind in kinds() {
+        for storage in kind.versions() {
+            let [policy, binding] = incomplete(&kind, storage);
+            let name = policy["metadata"]["name"].as_str().unwrap();
+            assert!(is_subdomain(name) && name.contains(storage), "{name}");
+            assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": ["Deny"]}));
+            let constraints = &policy["spec"]["matchConstraints"];
+            assert_eq!(constraints["matchPolicy"], "Equivalent");
+            assert_eq!(constraints["resourceRules"][0]["apiVersions"], json!([storage]));
+            let plural = kind.plural();
+            assert_eq!(constraints["resourceRules"][0]["resources"], json!([plural, format!("{plural}/status")]));
+        }
     }
 }

@@ -5,7 +5,8 @@
 
 use serde_json::Value as Schema;
 
-use super::numbers::{Undecodable, decode};
+use super::numbers::{Undecodable, decode, hold, literal};
+use super::validate::{Invalid, newly_invalid};
 use crate::laws::schema::{flag, map_values, preserves, properties, property};
 use crate::laws::value::Value;
 
@@ -32,6 +33,36 @@ pub fn read(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
     let mut object = answered(schema, object)?;
     default(schema, &mut object);
     Ok(object)
+}
+
+/// What is stored of what a client writes at this version, where `old` is what was there before.
+///
+/// # Errors
+/// It is not taken.
+pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Value, Refused> {
+    let held = |object: &Value| {
+        let mut object = object.clone();
+        hold(&mut object).map(|()| object)
+    };
+    let (mut object, old) = (held(sent)?, old.map(held).transpose()?);
+    prune(schema, &mut object);
+    fill(schema, &mut object);
+    if let Some(problem) = newly_invalid(schema, &object, old.as_ref(), "") {
+        return Err(problem.into());
+    }
+    decode(&mut object)?;
+    Ok(object)
+}
+
+/// Why a write is refused.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// A number cannot be decoded.
+    #[error(transparent)]
+    Undecodable(#[from] Undecodable),
+    /// The schema does not allow it.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
 }
 
 /// Takes nulls away and fills defaults.
@@ -108,7 +139,7 @@ fn default(schema: &Schema, value: &mut Value) {
                     continue;
                 };
                 if members.get(name).is_none_or(|value| void(inner, value)) {
-                    members.insert(name.clone(), Value::literal(default));
+                    members.insert(name.clone(), literal(default));
                 }
             }
             for (name, member) in members {
@@ -136,7 +167,7 @@ fn fill_null(schema: &Schema, value: &mut Value) {
         && *value == Value::Null
         && !flag(schema, "nullable")
     {
-        *value = Value::literal(default);
+        *value = literal(default);
     }
 }
 
@@ -228,9 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn a_float_is_no_integer_however_it_will_be_written() {
+        let schema = schema("{type: object, properties: {a: {type: integer}}}");
+        let stored = |sent: &str| written(&schema, &Value::read(sent).unwrap(), None);
+        assert_eq!(stored(r#"{"a":1.0}"#).unwrap().to_text(), r#"{"a":1}"#);
+        assert_eq!(stored(r#"{"a":4553828796600070000}"#).unwrap().to_text(), r#"{"a":4553828796600070000}"#);
+        assert!(matches!(stored(r#"{"a":4553828796600070000.5}"#), Err(Refused::Invalid(_))));
+        assert!(matches!(stored(r#"{"a":1E400}"#), Err(Refused::Undecodable(_))));
+        // One that was there before, by an older schema, may stay.
+        let old = Value::read(r#"{"a":18446744073709551615}"#).unwrap();
+        assert!(written(&schema, &old, Some(&old)).is_ok());
+    }
+
+    #[test]
     fn an_answer_is_not_defaulted_and_a_write_is() {
         let schema = schema(
-            "{type: object, properties: {spec: {type: object, properties: {a: {type: number, default: 1}, b: {type: number}}}}}",
+            "{type: object, properties: {spec: {type: object, properties: {a: {type: number, default: 1.0}, b: {type: number}}}}}",
         );
         let object = Value::read(r#"{"spec":{"b":1.0,"c":2}}"#).unwrap();
         assert_eq!(answered(&schema, &object).unwrap().to_text(), r#"{"spec":{"b":1}}"#);

@@ -5,9 +5,12 @@
 //!
 //! ```text
 //! our answer        numbers, unknown fields go, nulls go                    -> [`answered`]
-//! a client's write  numbers, unknown fields go, nulls go, defaults; valid?  -> [`read`], then [`invalid`]
+//! a client's write  numbers, unknown fields go, nulls go, defaults; valid?  -> [`written`]
 //! stored, read      the same with the stored version's schema; nobody asks whether it is valid
 //! ```
+//!
+//! The client that wrote is answered what was stored, read again. What an update leaves as it was is not looked at
+//! again ([`newly_invalid`]).
 //!
 //! So an answer is not defaulted and not validated. What is written is validated at the version it is written in only.
 
@@ -15,7 +18,7 @@ mod coerce;
 mod numbers;
 mod validate;
 
-pub use coerce::{answered, fill, read};
+pub use coerce::{Refused, answered, fill, read, written};
 pub use numbers::{Undecodable, decode};
 pub(super) use validate::invalid_itself;
-pub use validate::{Invalid, Rule, invalid};
+pub use validate::{Invalid, Rule, invalid, newly_invalid};

@@ -26,15 +26,37 @@ fn respell(number: &str) -> Option<String> {
         return Some(whole.to_string());
     }
     let float: f64 = number.parse().ok().filter(|float: &f64| float.is_finite())?;
-    let size = float.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{float:e}");
-        return Some(match text.split_once('e') {
-            Some((digits, power)) if !power.starts_with('-') => format!("{digits}e+{power}"),
-            _ => text,
-        });
+    let (size, text) = (float.abs(), digits(float));
+    if size == 0.0 || (1e-6..1e21).contains(&size) {
+        plain(&text)
+    } else {
+        Some(text.replacen('e', if size < 1.0 { "e" } else { "e+" }, 1))
     }
-    Some(format!("{float}"))
+}
+
+/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
+/// Rust the larger.
+fn digits(float: f64) -> String {
+    let shortest = format!("{float:e}");
+    let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
+    let even = format!("{float:.*e}", count.saturating_sub(1));
+    if even.parse() == Ok(float) { even } else { shortest }
+}
+
+/// The same without a power.
+fn plain(digits: &str) -> Option<String> {
+    let (digits, power) = digits.split_once('e')?;
+    let (sign, digits) = if digits.starts_with('-') { digits.split_at(1) } else { ("", digits) };
+    let digits = digits.replace('.', "");
+    let power: i32 = power.parse().ok()?;
+    let Ok(power) = usize::try_from(power) else {
+        let zeros = "0".repeat(usize::try_from(-power - 1).ok()?);
+        return Some(format!("{sign}0.{zeros}{digits}"));
+    };
+    Some(match digits.split_at_checked(power + 1) {
+        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+        _ => format!("{sign}{digits:0<0$}", power + 1),
+    })
 }
 
 /// Spells all numbers of a document as the API server does.
@@ -42,10 +64,34 @@ fn respell(number: &str) -> Option<String> {
 /// # Errors
 /// The first number that it cannot decode.
 pub fn decode(value: &mut Value) -> Result<(), Undecodable> {
-    decode_at(value, &mut Vec::new())
+    decode_at(value, &respell, &mut Vec::new())
 }
 
-fn decode_at(value: &mut Value, way: &mut Vec<Segment>) -> Result<(), Undecodable> {
+/// The same with a fraction in all that Go holds as float64, `1.0` among them: while it validates, it tells them from
+/// int64.
+pub(super) fn hold(value: &mut Value) -> Result<(), Undecodable> {
+    let held = |number: &str| {
+        let spelled = respell(number)?;
+        let is_float = number.contains(['.', 'e', 'E']) || number.parse::<i64>().is_err();
+        let fraction = if is_float && !spelled.contains(['.', 'e']) { ".0" } else { "" };
+        Some(spelled + fraction)
+    };
+    decode_at(value, &held, &mut Vec::new())
+}
+
+/// A value of a schema, a default or an option, as the API server has it in mind: read like everything else.
+pub(super) fn literal(value: &serde_json::Value) -> Value {
+    let mut value = Value::literal(value);
+    // One that cannot be decoded is in no CRD that was taken.
+    decode(&mut value).ok();
+    value
+}
+
+fn decode_at(
+    value: &mut Value,
+    respell: &dyn Fn(&str) -> Option<String>,
+    way: &mut Vec<Segment>,
+) -> Result<(), Undecodable> {
     match value {
         Value::Number(number) => match respell(number) {
             Some(spelled) => *number = spelled,
@@ -54,14 +100,14 @@ fn decode_at(value: &mut Value, way: &mut Vec<Segment>) -> Result<(), Undecodabl
         Value::List(elements) => {
             for (index, element) in elements.iter_mut().enumerate() {
                 way.push(Segment::Index(index));
-                decode_at(element, way)?;
+                decode_at(element, respell, way)?;
                 way.pop();
             }
         }
         Value::Object(members) => {
             for (name, member) in members {
                 way.push(Segment::Name(name.clone()));
-                decode_at(member, way)?;
+                decode_at(member, respell, way)?;
                 way.pop();
             }
         }
@@ -84,6 +130,11 @@ mod tests {
             ("1.0", "1"),
             ("1.50", "1.5"),
             ("0.1", "0.1"),
+            ("1307867423894321.23363580370999201", "1307867423894321.2"), // half way: seen on 1.36.3
+            ("1307867423894321.75", "1307867423894321.8"),
+            ("-1307867423894321.25", "-1307867423894321.2"),
+            ("123.5", "123.5"),
+            ("-0.00001", "-0.00001"),
             ("1e2", "100"),
             ("1E+2", "100"),
             ("1e20", "100000000000000000000"),

@@ -4,9 +4,12 @@
 //! pkg/apiserver/schema/listtype/validation.go` (sets, and lists with keys). Patterns, `anyOf` and the like, formats
 //! other than `uuid`, and rules in CEL are not restated: what only they refuse counts as valid.
 
+use std::cmp::Ordering;
+
 use serde_json::Value as Schema;
 use uuid::Uuid;
 
+use super::numbers::{decode, literal};
 use crate::laws::schema::{bound, clashes, flag, property, required};
 use crate::laws::value::Value;
 
@@ -42,7 +45,14 @@ pub struct Invalid {
 /// Why the API server would not take the value at this version; the first reason it finds. `at` is where the value is.
 #[must_use]
 pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
-    if *value == Value::Null && flag(schema, "nullable") {
+    newly_invalid(schema, value, None, at)
+}
+
+/// The same of an update: what is as it was before is not looked at (`apiextensions-apiserver
+/// pkg/apiserver/validation/ratcheting.go`, since 1.30).
+#[must_use]
+pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
+    if old == Some(value) || *value == Value::Null && flag(schema, "nullable") {
         return None;
     }
     if let Some(name) = missing(schema, value) {
@@ -54,13 +64,16 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
         return Some(Invalid { path: at.to_owned(), rule, message: format!("{message}: {shown}") });
     }
     match value {
-        Value::Object(members) => {
-            members.iter().find_map(|(name, value)| invalid(property(schema, name)?, value, &format!("{at}/{name}")))
-        }
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let before = old.and_then(|old| old.get(name));
+            newly_invalid(property(schema, name)?, value, before, &format!("{at}/{name}"))
+        }),
         Value::List(elements) => {
             let items = schema.get("items")?;
             let mut elements = elements.iter().enumerate();
-            elements.find_map(|(i, element)| invalid(items, element, &format!("{at}/{i}")))
+            elements.find_map(|(i, element)| {
+                newly_invalid(items, element, keyed(schema, old, element), &format!("{at}/{i}"))
+            })
         }
         _ => None,
     }
@@ -82,7 +95,7 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
         return Some((Rule::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
-    if options.is_some_and(|options| !options.iter().any(|option| Value::literal(option) == *value)) {
+    if options.is_some_and(|options| !options.iter().any(|option| literal(option) == spelled(value))) {
         return Some((Rule::Enum, "is none of the options"));
     }
     let broken = match value {
@@ -106,11 +119,42 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
     }
 }
 
-/// Whether it is a whole number for the API server: 1.0 and 1e2 are.
-fn is_whole(number: &str) -> bool {
-    !number.contains(['.', 'e', 'E'])
-        || number.parse().is_ok_and(|float: f64| float.is_finite() && float.fract() == 0.0)
+/// A value as it will be written: 1.0 is the option 1.
+fn spelled(value: &Value) -> Value {
+    let mut value = value.clone();
+    decode(&mut value).ok();
+    value
 }
+
+/// The item that an item was before: only a list with keys says which one.
+fn keyed<'v>(schema: &Schema, old: Option<&'v Value>, element: &Value) -> Option<&'v Value> {
+    let Some(Value::List(before)) = old.filter(|_| schema.get("x-kubernetes-list-map-keys").is_some()) else {
+        return None;
+    };
+    before.iter().find(|before| clashes(schema, std::slice::from_ref(*before), element))
+}
+
+/// Whether it is an integer for the API server: an int64, or a float that [`is_nearly_whole`].
+fn is_whole(number: &str) -> bool {
+    as_int64(number).is_some() || number.parse().is_ok_and(is_nearly_whole)
+}
+
+/// A float without a fraction to speak of, and no larger than what floats tell apart: 1.0 and 1e2, not
+/// 18446744073709551615 (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). Of negative ones no fraction is too
+/// small.
+fn is_nearly_whole(float: f64) -> bool {
+    let whole = float.trunc();
+    let is_near = whole > 0.0 && (float - whole) / (float + whole) < 1e-9;
+    float.abs() <= MAX_SAFE_INTEGER && (whole == float || is_near)
+}
+
+/// The number, where Go has it as int64 and not as float64.
+fn as_int64(number: &str) -> Option<i64> {
+    if number.contains(['.', 'e', 'E']) { None } else { number.parse().ok() }
+}
+
+/// 2^53 - 1.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 fn has_type(schema: &Schema, value: &Value) -> bool {
     let int_or_string = flag(schema, "x-kubernetes-int-or-string");
@@ -129,20 +173,44 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
     }
 }
 
+/// An int64 is compared as such, with bounds that are cut to one: 0 is not below a minimum of 0.5. Where the type is
+/// integer and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`,
+/// `numberValidator`).
 fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
-    let number: f64 = number.parse().ok()?;
-    let exclusive = |name: &str| flag(schema, name);
-    let small = bound(schema, "minimum")
-        .is_some_and(|least| number < least || exclusive("exclusiveMinimum") && number == least);
-    let large =
-        bound(schema, "maximum").is_some_and(|most| number > most || exclusive("exclusiveMaximum") && number == most);
-    let uneven = bound(schema, "multipleOf").is_some_and(|of| (number / of).fract() != 0.0);
-    match (small, large, uneven) {
-        (true, ..) => Some((Rule::Bound, "is too small")),
-        (_, true, _) => Some((Rule::Bound, "is too large")),
-        (.., true) => Some((Rule::Bound, "is no multiple of what it has to be")),
-        _ => None,
-    }
+    let float: f64 = number.parse().ok()?;
+    let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");
+    let fits = match schema.get("format").and_then(Schema::as_str) {
+        _ if is_integer && float.fract() != 0.0 => false,
+        Some("int32") => f64::from(i32::MIN) <= float && float <= f64::from(i32::MAX),
+        Some("float" | "float32") => (float as f32).is_finite(),
+        _ => true,
+    };
+    let whole = as_int64(number);
+    let order = |limit: f64| match whole {
+        Some(whole) => Some(whole.cmp(&(limit as i64))),
+        None => float.partial_cmp(&limit),
+    };
+    let beyond = |name: &str, exclusive: &str, side: Ordering| {
+        bound(schema, name).is_some_and(|limit| {
+            let order = order(limit);
+            order == Some(side)
+                || flag(schema, exclusive) && order == Some(Ordering::Equal)
+                || is_integer && limit.fract() != 0.0
+        })
+    };
+    let multiple = |of: f64| match whole {
+        Some(whole) => whole.checked_rem(of as i64) == Some(0),
+        None if of < 1.0 => is_nearly_whole(1.0 / of * float),
+        None => is_nearly_whole(float / of),
+    };
+    let uneven = bound(schema, "multipleOf").is_some_and(|of| !multiple(of) || is_integer && of.fract() != 0.0);
+    let broken = [
+        (!fits, "does not fit its format"),
+        (beyond("minimum", "exclusiveMinimum", Ordering::Less), "is too small"),
+        (beyond("maximum", "exclusiveMaximum", Ordering::Greater), "is too large"),
+        (uneven, "is no multiple of what it has to be"),
+    ];
+    broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Rule::Bound, what))
 }
 
 fn text_bound(schema: &Schema, text: &str) -> Option<(Rule, &'static str)> {
@@ -166,6 +234,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_an_update_leaves_as_it_was_is_not_looked_at() {
+        let schema: Schema = serde_saphyr::from_str(
+            "{type: object, required: [a], properties: {a: {}, b: {type: integer, maximum: 1}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}, n: {type: integer}}}}}}",
+        )
+        .unwrap();
+        for (old, new, rule) in [
+            (r#"{"b":7}"#, r#"{"b":7}"#, None),
+            (r#"{"a":1,"b":7}"#, r#"{"a":2,"b":7}"#, None),
+            (r#"{"a":1,"b":7}"#, r#"{"a":1,"b":8}"#, Some(Rule::Bound)),
+            (r#"{"b":7}"#, r#"{"b":1}"#, Some(Rule::Required)),
+            (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y"},{"k":"x","n":""}]}"#, None),
+            (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y","n":""}]}"#, Some(Rule::Type)),
+        ] {
+            let (old, new) = (Value::read(old).unwrap(), Value::read(new).unwrap());
+            let found = newly_invalid(&schema, &new, Some(&old), "");
+            assert_eq!(found.map(|found| found.rule), rule, "{} after {}", new.to_text(), old.to_text());
+        }
+    }
+
+    #[test]
     fn values_are_taken_and_refused_as_the_api_server_does() {
         // kube-openapi pkg/validation/validate/*_test.go; the last two: listtype/validation_test.go
         for (schema, value, rule) in [
@@ -176,14 +264,28 @@ mod tests {
             ("{type: integer}", "1.0", None),
             ("{type: integer}", "1e2", None),
             ("{type: integer}", "1.5", Some(Rule::Type)),
+            ("{type: integer}", "-9223372036854775808", None),
+            ("{type: integer}", "18446744073709551615", Some(Rule::Type)),
+            ("{type: integer}", "9007199254740991.0", None),
+            ("{type: integer}", "9007199254740992.0", Some(Rule::Type)),
+            ("{type: integer, format: int32}", "2147483648", Some(Rule::Bound)),
+            ("{type: number, format: float}", "1e39", Some(Rule::Bound)),
+            ("{type: number, minimum: 0.5}", "0", None),
+            ("{type: number, minimum: 0.5}", "0.1", Some(Rule::Bound)),
+            ("{type: integer, minimum: 0.5}", "7", Some(Rule::Bound)),
+            ("{type: number, multipleOf: 0.5}", "1", Some(Rule::Bound)),
+            ("{type: number, multipleOf: 0.5}", "1.5", None),
             ("{type: number}", "1", None),
             ("{x-kubernetes-int-or-string: true}", r#""80%""#, None),
             ("{x-kubernetes-int-or-string: true}", "80", None),
             ("{x-kubernetes-int-or-string: true}", "true", Some(Rule::Type)),
             ("{x-kubernetes-int-or-string: true}", "1.5", Some(Rule::Type)),
+            ("{x-kubernetes-int-or-string: true}", "605190702680.5731", None), // seen on kube-apiserver 1.36.3
+            ("{type: integer}", "605190702680.5731", Some(Rule::Bound)),
             ("{x-kubernetes-preserve-unknown-fields: true}", "[1,{}]", None),
             ("{x-kubernetes-preserve-unknown-fields: true}", "null", Some(Rule::Type)),
             ("{type: string, enum: [a, b]}", r#""c""#, Some(Rule::Enum)),
+            ("{type: number, enum: [1.0, 2.5]}", "1", None),
             ("{type: integer, minimum: 1}", "1", None),
             ("{type: integer, minimum: 1}", "0", Some(Rule::Bound)),
             ("{type: integer, minimum: 1, exclusiveMinimum: true}", "1", Some(Rule::Bound)),

@@ -6,6 +6,7 @@
 //! version selects (no label, an unknown or a malformed one) is for the policy that guards the label.
 
 mod compare;
+mod complete;
 mod controller;
 mod field_path;
 mod findings;

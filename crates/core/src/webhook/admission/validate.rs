@@ -1,5 +1,6 @@
 //! The judgement of one write by the rules of one controller version.
 
+use super::complete::complete;
 use super::handover::{enter, leave};
 use super::judgement::{Flip, Judgement, Judging};
 use super::rules::{applies, apply};
@@ -38,7 +39,10 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 
 /// Applies all rules of this controller version.
 fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
-    let judged = read(kind, write).and_then(|request| apply_rules(settings, request, ratchet, judging));
+    let judged = read(kind, write).and_then(|request| {
+        judging.add("complete", complete(&request, write.new.size()));
+        apply_rules(settings, request, ratchet, judging)
+    });
     if let Err(error) = judged {
         judging.add("readable", not_convertible(write, &error, ratchet));
     }

@@ -18,13 +18,20 @@ impl<'j> Write<'j> {
 /// An object as it was sent: its members are split once, and all who look at it look at those.
 pub(crate) struct Sent<'j> {
     json: Json<'j>,
+    size: usize,
 }
 
 impl<'j> Sent<'j> {
     fn new(mut json: Json<'j>) -> Self {
+        let size = json.text().len();
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
-        Self { json }
+        Self { json, size }
+    }
+
+    /// Its bytes.
+    pub(super) fn size(&self) -> usize {
+        self.size
     }
 
     /// The object, taken apart.

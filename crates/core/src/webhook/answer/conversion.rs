@@ -29,9 +29,9 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
         match convert_one(kinds, metadata, object, desired) {
             Ok(Some((one, counted))) => {
                 converted.push(&one.text);
-                if one.staged {
-                    let object = ObjectName::of(object).to_string();
-                    notices.push(Notice { event: "staged_taken_as_completed", object });
+                let events = [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
+                for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
+                    notices.push(Notice { event, object: ObjectName::of(object).to_string() });
                 }
                 count(&mut conversions, counted);
             }

@@ -14,18 +14,10 @@ pub(crate) struct Annotations<'a> {
     added: Vec<String>,
 }
 
-/// What happens where what must be kept is too large.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Overflow {
-    /// It is left out, and the answer is marked: a reader has done nothing wrong.
-    Mark,
-    /// The conversion fails: a writer would lose it.
-    Refuse,
-}
-
-/// The annotation on an object that was answered without what its stored version alone can say, because that was too large.
-/// Its value are the annotations that are missing. Such an object is not taken back into the stored version.
-pub(super) const INCOMPLETE: &str = "pointsman.dev/incomplete";
+/// The mark of an object that was answered without what the version it came from alone can say, because that was too
+/// large. Its value are the annotations that are missing. Who writes such an object is refused by the policy that is
+/// printed with the CRD, and by `/validate`: a review does not tell a writer from a reader, who has done nothing wrong.
+pub(crate) const INCOMPLETE: &str = "pointsman.dev/incomplete";
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Shape {
@@ -36,7 +28,7 @@ enum Shape {
 
 /// What the API server allows for all keys and values of an object's annotations together
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-const BUDGET: usize = 256 * 1024;
+pub(crate) const BUDGET: usize = 256 * 1024;
 
 impl<'a> Annotations<'a> {
     pub(super) fn take(metadata: &mut Members<'a>) -> Result<Self, ConvertError> {
@@ -56,24 +48,48 @@ impl<'a> Annotations<'a> {
         Ok(Self { shape, members, added: Vec::new() })
     }
 
-    /// Puts them back, within their budget.
-    pub(super) fn put(mut self, metadata: &mut Members<'a>, overflow: Overflow) -> Result<(), ConvertError> {
-        let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
-        if !self.added.is_empty() && size > BUDGET {
-            if overflow == Overflow::Refuse {
-                return Err(ConvertError::AnnotationsTooLarge { size, limit: BUDGET });
-            }
-            for name in &self.added {
-                self.members.remove(name);
-            }
-            self.members.set(INCOMPLETE, Json::string(&self.added.join(", ")));
+    /// Puts them back, within their budget. Returns whether something had to be left out for it.
+    pub(super) fn put(mut self, metadata: &mut Members<'a>) -> bool {
+        let is_incomplete = self.overflow().is_some();
+        if is_incomplete {
+            self.leave_out();
         }
         match self.shape {
             Shape::Absent if self.members.is_empty() => {}
             Shape::Null if self.members.is_empty() => metadata.set("annotations", Json::NULL),
             _ => metadata.set("annotations", Json::Object(self.members)),
         }
-        Ok(())
+        is_incomplete
+    }
+
+    /// The bytes they would take together with what must be kept, where that is more than the API server takes. What a
+    /// user's own take alone is not ours to judge.
+    pub(crate) fn overflow(&self) -> Option<usize> {
+        let size = self.size();
+        (!self.added.is_empty() && size > BUDGET).then_some(size)
+    }
+
+    fn size(&self) -> usize {
+        self.members.iter().map(|(name, value)| name.len() + length(value)).sum()
+    }
+
+    /// Takes ours out, and says so as far as there is room for it.
+    fn leave_out(&mut self) {
+        let before = self.text(INCOMPLETE).unwrap_or_default();
+        let mut missing: Vec<&str> = before.split(", ").filter(|name| !name.is_empty()).collect();
+        for name in &self.added {
+            self.members.remove(name);
+            if !missing.contains(&name.as_str()) {
+                missing.push(name);
+            }
+        }
+        let missing = missing.join(", ");
+        self.members.remove(INCOMPLETE);
+        let room = BUDGET.saturating_sub(self.size());
+        let fitting = [missing.as_str(), ""].into_iter().find(|text| INCOMPLETE.len() + text.len() <= room);
+        if let Some(text) = fitting {
+            self.members.set(INCOMPLETE, Json::string(text));
+        }
     }
 
     /// The value of an annotation.
@@ -92,8 +108,8 @@ impl<'a> Annotations<'a> {
         self.members.remove(name);
     }
 
-    /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must. `kept`
-    /// is what ours held.
+    /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must.
+    /// `kept` is what ours held.
     pub(super) fn settle(&mut self, step: &Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'a>) {
         if self.members.is_empty() && !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape = match kept.annotations {
@@ -103,8 +119,8 @@ impl<'a> Annotations<'a> {
             };
         }
         let name = step.kept.of(to.other());
-        // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be taken
-        // for ours on the way home.
+        // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be
+        // taken for ours on the way home.
         let theirs = self.text(name);
         if theirs.is_some_and(|text| !to_keep.is_empty() || Kept::parse(&text).is_some()) {
             self.members.remove(name);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::annotations::{INCOMPLETE, Overflow};
 use super::change::{Change, Trace};
 use super::error::ConvertError;
 use super::object::{Metadata, Object};
@@ -17,6 +16,8 @@ pub struct Converted {
     pub from: Arc<str>,
     /// A change that waits for somebody was taken as completed, because the last request is.
     pub staged: bool,
+    /// What must be kept was too large for an annotation and was left out: the object has the mark of that.
+    pub incomplete: bool,
 }
 
 /// Converts an object to another version of its kind.
@@ -48,15 +49,8 @@ fn traced(
     metadata: Metadata,
     trace: &mut Trace<'_>,
 ) -> Result<Converted, ConvertError> {
-    let (from, target) = (kind.version_at(object.version(kind)?), kind.version_at(to));
-    if from.storage {
-        object.annotations.remove(INCOMPLETE);
-    } else if let Some(missing) = object.annotations.text(INCOMPLETE).filter(|_| target.storage) {
-        return Err(ConvertError::Incomplete { missing, version: target.name.to_string() });
-    }
-    // What is read from storage is always answered. A review does not tell reads from writes, but who writes an object
-    // sends it from another version to the stored one.
-    let overflow = if from.storage { Overflow::Mark } else { Overflow::Refuse };
+    let from = kind.version_at(object.version(kind)?).name.clone();
     let staged = object.convert_traced(kind, to, trace)?;
-    Ok(Converted { text: object.write(metadata, overflow)?, from: from.name.clone(), staged })
+    let (text, incomplete) = object.write(metadata);
+    Ok(Converted { text, from, staged, incomplete })
 }

@@ -8,21 +8,6 @@ use crate::{definition::Kind, json::Duplicate};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The annotations would grow beyond what the API server allows by what the other version cannot say.
-    AnnotationsTooLarge {
-        /// Bytes of all keys and values.
-        size: usize,
-        /// Bytes that are allowed.
-        limit: usize,
-    },
-    /// The object was read without what its stored version alone can say, because that was too large, and is to be written
-    /// like that.
-    Incomplete {
-        /// The annotations that were left out.
-        missing: String,
-        /// The stored version.
-        version: String,
-    },
     /// An object names a member twice, and readers disagree which one counts.
     NamedTwice {
         /// The object.
@@ -84,9 +69,7 @@ impl ConvertError {
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
-            Self::AnnotationsTooLarge { .. } | Self::Incomplete { .. } | Self::NotAMapOfStrings { .. } => {
-                "metadata.annotations"
-            }
+            Self::NotAMapOfStrings { .. } => "metadata.annotations",
             Self::NoRolloutHash { .. } | Self::UnknownKind { .. } => "kind",
             Self::NotJson { .. } => "object",
             Self::UnknownVersion { path, .. } => path,
@@ -98,14 +81,6 @@ impl ConvertError {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::AnnotationsTooLarge { size, limit } => format!(
-                "would hold {size} bytes with what the other version cannot say, and the API server allows {limit}: \
-                 make annotations or the fields that are kept smaller in the version that stores them"
-            ),
-            Self::Incomplete { missing, version } => format!(
-                "has no {missing}, which was too large to come along when the object was read: \
-                 write it at {version}, or make its fields smaller there first"
-            ),
             Self::NamedTwice { name, .. } => format!("names {name:?} twice"),
             Self::NoRolloutHash { kind } => format!("{kind} has no rollout hash"),
             Self::NotAMapOfStrings { found } => format!("must be a map of strings, not {found}"),

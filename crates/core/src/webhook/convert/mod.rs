@@ -23,6 +23,7 @@ mod status;
 mod step;
 pub(super) mod tree;
 
+pub(crate) use annotations::{BUDGET, INCOMPLETE};
 pub use change::Change;
 pub use converted::Converted;
 pub(super) use converted::{convert, explain};

@@ -1,6 +1,6 @@
 //! An object with its head taken apart, on its way through the versions of its kind.
 
-use super::annotations::{Annotations, Overflow};
+use super::annotations::Annotations;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::step;
@@ -42,7 +42,8 @@ impl<'a> Object<'a> {
         Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
     }
 
-    pub(super) fn write(self, metadata: Metadata, overflow: Overflow) -> Result<String, ConvertError> {
+    /// The text, and whether something was too large to be in it.
+    pub(super) fn write(self, metadata: Metadata) -> (String, bool) {
         let mut out = String::with_capacity(1024);
         let text = |text: &str| Json::string(text);
         let mut head = Members::default();
@@ -54,7 +55,7 @@ impl<'a> Object<'a> {
                 answered.set(name, value.clone());
             }
         }
-        self.annotations.put(&mut answered, overflow)?;
+        let is_incomplete = self.annotations.put(&mut answered);
         head.set("metadata", Json::Object(answered));
         Json::Object(head).write(&mut out);
         let mut rest = String::new();
@@ -64,7 +65,7 @@ impl<'a> Object<'a> {
             out.push(',');
             out.push_str(rest.get(1..).unwrap_or_default());
         }
-        Ok(out)
+        (out, is_incomplete)
     }
 
     /// The version the object is in.

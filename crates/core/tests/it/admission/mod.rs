@@ -3,6 +3,7 @@
 mod apiserver;
 mod captures;
 mod cel;
+mod complete;
 mod definitions;
 mod enforcement;
 mod flips;

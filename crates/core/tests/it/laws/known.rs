@@ -13,8 +13,8 @@ pub(super) struct Known {
 
 /// By what is wrong.
 pub(super) const KNOWN: [Known; 1] = [
-    // A forged number that the API server cannot decode is believed, and every LIST fails.
-    Known { law: "forgery", kind: "proxy", seed: 5021 },
+    // A forged number that the API server cannot decode is believed, and every LIST fails; so is an integer beyond int64.
+    Known { law: "forgery", kind: "proxy", seed: 10 },
 ];
 
 /// The same, as `forged_annotations_gain_nothing` finds it. `problem` is what is wrong with an answer.

@@ -1,0 +1,52 @@
+//! Whether every served version can hold an object, within what the API server allows for annotations.
+
+use super::findings::Findings;
+use super::subject::Request;
+use crate::apimachinery::{FieldError, Reason};
+use crate::webhook::convert::{BUDGET, INCOMPLETE};
+
+/// What would be lost by a write, or could not be read at another version. `size` is that of the object as it was sent.
+///
+/// An object that lacks what was too large to come along is not taken, whatever the write is about: all of it is stored
+/// anew.
+pub(super) fn complete(request: &Request<'_, '_>, size: usize) -> Findings {
+    let mut found = Findings::default();
+    if let Some(missing) = request.new.annotations.text(INCOMPLETE) {
+        found.errors.push(too_large(format!(
+            "the object was read without {missing}, which was too large to come along: write it at the version in that \
+             name, or make the fields smaller there that only that version has"
+        )));
+        return found;
+    }
+    if size < SMALL {
+        return found;
+    }
+    let kind = request.kind;
+    for at in kind.versions.indices().filter(|at| *at != request.at && kind.version_at(*at).served) {
+        let overflow = |object: &crate::webhook::convert::Object<'_>| {
+            let mut object = object.clone();
+            object.convert(kind, at).ok()?;
+            object.annotations.overflow()
+        };
+        let Some(size) = overflow(&request.new) else { continue };
+        let error = too_large(format!(
+            "{} cannot hold this object: annotations would be {size} bytes with what only {} can say, and the API server \
+             allows {BUDGET}: make these fields or other annotations smaller",
+            kind.version_at(at).name,
+            kind.version_at(request.at).name,
+        ));
+        match request.old.as_ref().and_then(overflow) {
+            Some(_) => found.known.push(error),
+            None => found.errors.push(error),
+        }
+    }
+    found
+}
+
+fn too_large(detail: String) -> FieldError {
+    FieldError { path: "metadata.annotations".to_owned(), reason: Reason::Invalid, value: None, detail }
+}
+
+/// Bytes of an object below which nothing of it is too large to keep: an entry of a kept annotation takes less than
+/// sixty bytes beside what it keeps, and stands for two bytes or more.
+const SMALL: usize = 4 * 1024;

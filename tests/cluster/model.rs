@@ -1,0 +1,409 @@
+//! The model of the API server by which the laws of conversion are judged (`pointsman_core::laws::apiserver`), beside a
+//! real one: whatever is written and read, in whatever version, the model says the same, to the last digit.
+//!
+//! Objects are made by chance, of a kind with every keyword of a schema and of kinds that are made by chance as well.
+//! The seed is another one each time, and is printed; `POINTSMAN_SEED` repeats a run, `POINTSMAN_CASES` is how many
+//! objects each kind has.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::Method;
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::apiserver::{Refused, answered, read, written};
+use pointsman_core::laws::random_kinds::{Draft, Manner};
+use pointsman_core::laws::{Fullness, Random, Value, Words, anything, difference, schema_of, valid};
+use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::Value as Json;
+
+use crate::scenario::Scenario;
+use crate::support::client::Answer;
+use crate::support::pointsman::Pointsman;
+use crate::support::process::eventually;
+use crate::support::sample::{FIGURE, Sample};
+use crate::support::scene::{CRDS, JSON, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("the_model_of_the_api_server_says_what_it_does", as_the_model_says).of(&FIGURES).newest()];
+
+static FIGURES: [&Sample; 1] = [&FIGURE];
+
+fn as_the_model_says(scene: &Scene<'_>) {
+    let number = |name: &str| -> Option<u64> { std::env::var(name).ok()?.parse().ok() };
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (seed, cases) = (number("POINTSMAN_SEED").unwrap_or_else(clock), number("POINTSMAN_CASES").unwrap_or(40));
+    let kinds = install(scene, seed);
+    let mut tally = Tally::default();
+    for (at, kind) in kinds.iter().enumerate() {
+        let case = |number: u64| Case { scene, kind, name: format!("c{number}"), seed, told: Vec::new() };
+        // The one with every keyword first, and more of it.
+        let count = if at == 0 { cases * 3 } else { cases };
+        (0..count).for_each(|number| case(number).holds(number, &mut tally));
+        let path = format!("{CRDS}/{}", kind.crd_name());
+        scene.call(Method::DELETE, &path, None).ok();
+    }
+    let Tally { stored, refused, undecodable, converted, rewritten } = tally;
+    println!(
+        "     the model: POINTSMAN_SEED={seed}, {} kinds, {stored} objects stored, {refused} refused, {undecodable} not \
+         decoded, {converted} read and {rewritten} written back at other versions",
+        kinds.len()
+    );
+    if cases >= 40 {
+        let enough = stored >= 150 && refused >= 20 && undecodable >= 5 && converted >= 150 && rewritten >= 50;
+        assert!(enough, "too little was compared");
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    stored: u32,
+    refused: u32,
+    undecodable: u32,
+    converted: u32,
+    rewritten: u32,
+}
+
+/// A kind on the API server, and the model of it.
+struct Modelled {
+    webhook: Webhook,
+    home: String,
+    versions: Vec<String>,
+}
+
+impl Modelled {
+    fn kind(&self) -> &Kind {
+        &self.webhook.kinds()[0]
+    }
+
+    fn crd_name(&self) -> String {
+        format!("{}.{}", self.kind().plural(), self.kind().group())
+    }
+
+    fn schema(&self, version: &str) -> &Json {
+        schema_of(self.kind(), version).unwrap()
+    }
+
+    /// A converted object, as the API server takes it from us.
+    fn converted(&self, object: &Value, to: &str) -> Result<Value, String> {
+        let converted = self.webhook.convert(&sent(object), to).map_err(|error| error.to_string())?;
+        answered(self.schema(to), &Value::read(&converted.text).unwrap()).map_err(|error| error.to_string())
+    }
+
+    /// What is stored by a write at a version, where `old` was read before. The client is answered what is then read.
+    fn write(&self, version: &str, sent: &Value, old: Option<&Value>) -> Result<Value, Refusal> {
+        let taken = written(self.schema(version), sent, old)?;
+        if version == self.home {
+            Ok(taken)
+        } else {
+            self.converted(&taken, &self.home).map_err(Refusal::Unconvertible)
+        }
+    }
+
+    /// What is read at a version of what is stored.
+    fn get(&self, version: &str, stored: &Value) -> Result<Value, String> {
+        let home = read(self.schema(&self.home), stored).map_err(|error| error.to_string())?;
+        if version == self.home { Ok(home) } else { self.converted(&home, version) }
+    }
+}
+
+enum Refusal {
+    Refused(Refused),
+    Unconvertible(String),
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// One object on its way.
+struct Case<'a> {
+    scene: &'a Scene<'a>,
+    kind: &'a Modelled,
+    name: String,
+    seed: u64,
+    /// What was asked, stored and answered so far.
+    told: Vec<String>,
+}
+
+impl Case<'_> {
+    fn holds(mut self, number: u64, tally: &mut Tally) {
+        let mut random = Random::new(self.seed.wrapping_mul(1000).wrapping_add(number));
+        let kind = self.kind;
+        let version = random.pick(&kind.versions).unwrap().clone();
+        let sent = self.make(&mut random, &version);
+        if !self.writes(Method::POST, &version, &sent, None, tally) {
+            return;
+        }
+        tally.stored += 1;
+        let found = self.reads(&kind.home);
+        // Written back as it was read: what is stored changes by its spelling at most.
+        let before = self.etcd();
+        self.writes(Method::PUT, &kind.home, &found, Some(&found), tally);
+        let (after, again) = (self.etcd(), self.reads(&kind.home));
+        let of = |name: &str| again.field(name) == found.field(name);
+        // It keeps count of who owns a set's elements in floats: 9007199254740993 is another one then.
+        let is_quiet = of("metadata.resourceVersion") || !of("metadata.managedFields");
+        assert!(is_quiet || bare(&before) != bare(&after), "a write of nothing was one\n{}", self.story());
+        for other in kind.versions.iter().filter(|other| **other != kind.home) {
+            let seen = self.reads(other);
+            tally.converted += 1;
+            tally.rewritten += u32::from(self.writes(Method::PUT, other, &seen, Some(&seen), tally));
+        }
+    }
+
+    /// Writes an object: it is stored and answered, or refused, as the model says. Returns whether it was stored.
+    fn writes(
+        &mut self,
+        method: Method,
+        version: &str,
+        object: &Value,
+        old: Option<&Value>,
+        tally: &mut Tally,
+    ) -> bool {
+        let answer = self.send(method, version, object);
+        let stored = match self.kind.write(version, object, old) {
+            Ok(stored) => stored,
+            Err(refused) => {
+                self.refused(&answer, &refused, tally);
+                return false;
+            }
+        };
+        let answered = self.accepted(&answer);
+        let found = self.etcd();
+        self.same("stored", &stored, &found);
+        self.same("answered", &self.expected(version, &stored), &answered);
+        true
+    }
+
+    /// Reads it: what is stored, as the model says that it reads at this version.
+    fn reads(&mut self, version: &str) -> Value {
+        let stored = self.etcd();
+        let path = format!("{}/{}", self.path(version), self.name);
+        let answer = self.scene.call(Method::GET, &path, None);
+        self.told.push(format!("asked    GET {path}"));
+        self.told.push(format!("answered {} {}", answer.code, answer.text));
+        let found = self.accepted(&answer);
+        self.same("read", &self.expected(version, &stored), &found);
+        found
+    }
+
+    fn expected(&self, version: &str, stored: &Value) -> Value {
+        let seen = self.kind.get(version, stored);
+        seen.unwrap_or_else(|error| panic!("the model cannot read it: {error}\n{}", self.story()))
+    }
+
+    /// An object by chance: as the schema has it, with numbers in any spelling, and now and then with anything
+    /// anywhere.
+    fn make(&self, random: &mut Random, version: &str) -> Value {
+        let optional = [20, 50, 80][random.below(3)];
+        let fullness = Fullness { optional, unknown: 10 };
+        let mut object = valid(random, self.kind.schema(version), "", fullness, &Words::default());
+        if !object.is_object() {
+            object = Value::object();
+        }
+        let spoilt = random.percent(12);
+        for way in object.ways() {
+            let Some(place) = object.at_mut(&way) else { continue };
+            match place {
+                Value::Number(number) if random.percent(20) => *number = spelling(random),
+                _ if spoilt && way.len() > 1 && random.percent(8) => *place = anything(random, 2),
+                _ if way.len() > 1 && random.percent(3) => *place = Value::Null,
+                _ => {}
+            }
+        }
+        let kind = self.kind.kind();
+        object.set("apiVersion", Value::text(&format!("{}/{version}", kind.group())));
+        object.set("kind", Value::text(kind.kind()));
+        let mut metadata = Value::object();
+        metadata.set("name", Value::text(&self.name));
+        metadata.set("namespace", Value::text(&self.scene.ns));
+        object.set("metadata", metadata);
+        object
+    }
+
+    fn path(&self, version: &str) -> String {
+        let (kind, ns) = (self.kind.kind(), &self.scene.ns);
+        format!("/apis/{}/{version}/namespaces/{ns}/{}", kind.group(), kind.plural())
+    }
+
+    fn send(&mut self, method: Method, version: &str, object: &Value) -> Answer {
+        let one = if method == Method::POST { String::new() } else { format!("/{}", self.name) };
+        let path = format!("{}{one}", self.path(version));
+        let text = object.to_text();
+        self.told.push(format!("asked    {method} {path} {text}"));
+        let answer = self.scene.call(method, &path, Some((JSON, text)));
+        self.told.push(format!("answered {} {}", answer.code, answer.text));
+        answer
+    }
+
+    fn accepted(&self, answer: &Answer) -> Value {
+        assert!(answer.is_ok(), "the model has nothing against it: {}\n{}", answer.message(), self.story());
+        Value::read(&answer.text).unwrap()
+    }
+
+    fn refused(&self, answer: &Answer, refusal: &Refusal, tally: &mut Tally) {
+        let (code, why, count) = match refusal {
+            Refusal::Refused(Refused::Undecodable(why)) => (400, why.to_string(), &mut tally.undecodable),
+            Refusal::Refused(Refused::Invalid(why)) => (422, why.to_string(), &mut tally.refused),
+            Refusal::Unconvertible(why) => (500, why.clone(), &mut tally.refused),
+        };
+        assert!(answer.code == code, "the model expects {code}: {why}\n{}", self.story());
+        *count += 1;
+    }
+
+    fn etcd(&mut self) -> Value {
+        let kind = self.kind.kind();
+        let key = format!("/registry/{}/{}/{}/{}", kind.group(), kind.plural(), self.scene.ns, self.name);
+        let text = self.scene.bed.etcd.text(&key).unwrap_or_else(|| panic!("nothing stored\n{}", self.story()));
+        self.told.push(format!("stored   {text}"));
+        Value::read(&text).unwrap()
+    }
+
+    /// The API server's own metadata aside, two objects are the same to the last digit.
+    fn same(&self, what: &str, model: &Value, found: &Value) {
+        if let Some(difference) = difference(&bare(model), &bare(found)) {
+            let model = model.to_text();
+            panic!("{what}: {difference} as the model says\n{}\nmodel    {model}", self.story());
+        }
+    }
+
+    fn story(&self) -> String {
+        format!("POINTSMAN_SEED={} {}\n{}", self.seed, self.name, self.told.join("\n"))
+    }
+}
+
+/// An object as the API server sends it: Go's JSON escapes what HTML would read, and what we keep we keep as it came.
+fn sent(object: &Value) -> String {
+    let escapes =
+        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
+    escapes.into_iter().fold(object.to_text(), |text, (from, to)| text.replace(from, to))
+}
+
+/// An object with what we answer of its metadata.
+fn bare(object: &Value) -> Value {
+    let mut object = object.clone();
+    let annotations = object.field("metadata.annotations").filter(|all| !all.is_empty()).cloned();
+    object.take("metadata");
+    if let Some(annotations) = annotations {
+        object.set("metadata", Value::object());
+        object.set("metadata.annotations", annotations);
+    }
+    object
+}
+
+/// A number in a spelling that JSON allows.
+fn spelling(random: &mut Random) -> String {
+    if random.percent(50) {
+        return random.word(&SPELLINGS).to_owned();
+    }
+    let digits = |random: &mut Random, count: usize| -> String {
+        (0..count).map(|_| char::from(b'0' + u8::try_from(random.below(10)).unwrap())).collect()
+    };
+    let mut text = String::new();
+    text.push_str(if random.percent(20) { "-" } else { "" });
+    let whole = 1 + random.below(22);
+    let whole = digits(random, whole);
+    let whole = whole.trim_start_matches('0');
+    text.push_str(if whole.is_empty() { "0" } else { whole });
+    if random.percent(40) {
+        let fraction = 1 + random.below(20);
+        text.push('.');
+        text.push_str(&digits(random, fraction));
+    }
+    if random.percent(30) {
+        text.push_str(random.word(&["e", "E"]));
+        text.push_str(random.word(&["", "+", "-"]));
+        let most = [10, 40, 340][random.below(3)];
+        text.push_str(&random.below(most).to_string());
+    }
+    text
+}
+
+const SPELLINGS: [&str; 32] = [
+    "0",
+    "-0",
+    "-0.0",
+    "0.0",
+    "1",
+    "1.0",
+    "1.50",
+    "2.5",
+    "1e3",
+    "1E3",
+    "1e+3",
+    "1000.0",
+    "0.1e-7",
+    "0.000001",
+    "0.0000009",
+    "1e20",
+    "1e21",
+    "100000000000000000000",
+    "1000000000000000000000",
+    "999999999999999999999",
+    "9007199254740993",
+    "9007199254740993.0",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "18446744073709551615",
+    "2147483648",
+    "1e-400",
+    "4.9e-324",
+    "1.7976931348623157e308",
+    "1E400",
+];
+
+/// Puts the kinds up, and starts a server that knows them all.
+fn install(scene: &Scene<'_>, seed: u64) -> Vec<Modelled> {
+    let mut kinds = vec![modelled(scene.kind())];
+    let mut crds = vec![scene.armed(scene.sample.old)];
+    let drafts = (0..).map(|number| Draft::random(seed.wrapping_mul(1000).wrapping_add(number), Manner::Sensible));
+    for (number, mut draft) in drafts.enumerate() {
+        if kinds.len() == KINDS {
+            break;
+        }
+        let group = format!("g{number}.{}", scene.group);
+        let text = draft.crd.to_string().replace("example.com", &group);
+        draft.crd = serde_json::from_str(&text).unwrap();
+        let Ok(kind) = draft.load() else { continue };
+        let mut crd = kind.crd().clone();
+        crd["spec"]["conversion"] = scene.conversion();
+        // What the API server refuses as a schema is no schema of a kind.
+        if !scene.post(&format!("{CRDS}?dryRun=All"), &crd).is_ok() {
+            continue;
+        }
+        let file = format!("thing-{number}.crd.yaml");
+        draft.definition["crd"] = file.clone().into();
+        draft.definition["name"] = format!("thing-{number}").into();
+        fs::write(scene.setup.kinds.join(&file), text).unwrap();
+        fs::write(scene.setup.kinds.join(format!("thing-{number}.yaml")), draft.definition.to_string()).unwrap();
+        crds.push(crd);
+        kinds.push(modelled(kind));
+    }
+    scene.stop_pointsman();
+    scene.pointsman.replace(Some(Pointsman::start(&scene.setup)));
+    for crd in &crds {
+        scene.post(CRDS, crd).ok();
+    }
+    for kind in &kinds {
+        for version in &kind.versions {
+            let path = format!("/apis/{}/{version}/{}", kind.kind().group(), kind.kind().plural());
+            eventually(&format!("{path} is served"), Duration::from_secs(20), || {
+                scene.call(Method::GET, &path, None).is_ok().then_some(())
+            });
+        }
+    }
+    kinds
+}
+
+fn modelled(kind: Kind) -> Modelled {
+    let (home, versions) = (kind.storage().to_owned(), kind.versions().map(str::to_owned).collect());
+    let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+    Modelled { webhook, home, versions }
+}
+
+/// Kinds in one run, the one with every keyword among them.
+const KINDS: usize = 7;
