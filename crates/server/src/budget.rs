@@ -1,12 +1,12 @@
 //! The memory that requests may hold at one time, over all connections: one budget of bytes, and it is a bound.
 //!
 //! A request is paid for from its head to the last byte of its answer: [`REQUEST`] for being there, its body as it
-//! *arrives* (an announcement costs nothing), [`DECISION`] times its body while it is decided, its answer by its own
+//! *arrives* (an announcement costs nothing), its body and its [`weight`] while it is decided, its answer by its own
 //! length until that is written.
 //!
 //! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their share.
-//! With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 6 MiB, while it is decided, or a hundred of
-//! 60 KiB; beside either, thirty of 60 KiB find room in the quarter.
+//! With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is, while it is
+//! decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter.
 //!
 //! Nobody waits for bytes: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
 //! the API servers, where it costs us nothing, and no two requests can wait for each other. But whoever holds memory
@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use super::metrics::Metrics;
 use super::requests::Requests;
+use pointsman_core::webhook::{Endpoint, weight};
 
 /// The budget of a server.
 #[derive(Clone, Debug)]
@@ -79,9 +80,11 @@ impl Budget {
         Self(Arc::new(Shared { common, small, patience, metrics, claims: Mutex::default() }))
     }
 
-    /// The largest body that can be decided.
+    /// The largest body that can be decided, if it is one long string.
     pub(super) fn largest_body(bytes: u64) -> u64 {
-        (bytes - bytes / 4).saturating_sub(REQUEST) / DECISION
+        let [least, one] = [&b""[..], b" "].map(|body| weight(Endpoint::Convert, body));
+        let each = one - least + 1;
+        (bytes - bytes / 4).saturating_sub(REQUEST + least) / each
     }
 
     /// The claim of a request that has begun: nothing yet.
@@ -117,6 +120,11 @@ impl Budget {
     }
 }
 
+/// What deciding a body takes, the body itself and the answer included.
+pub(super) fn decision(endpoint: Endpoint, body: &[u8]) -> u64 {
+    REQUEST.saturating_add(body.len() as u64).saturating_add(weight(endpoint, body))
+}
+
 /// What one request may hold, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Claim {
@@ -135,6 +143,11 @@ impl Claim {
         }
         self.shared.metrics.memory.held(claims.common + claims.small);
         fits
+    }
+
+    /// Whether there could ever be so many bytes.
+    pub(super) fn could_hold(&self, bytes: u64) -> bool {
+        bytes <= self.shared.common
     }
 
     /// Holds `bytes` from now on, whether or not there are so many: they are there already.
@@ -239,14 +252,9 @@ impl Claims {
 /// What a request costs beside its body: its head, its task, its place in HTTP/2's tables.
 pub(super) const REQUEST: u64 = 8 << 10;
 
-/// The most that a decision takes for each byte of its body, the body and the answer included. Measured (peak of the
-/// resident set over bodies of 8 to 16 MiB): lists of objects 2, objects with tens of thousands of labels 3, an array of
-/// millions of zeros 5.
-pub(super) const DECISION: u64 = 6;
-
-/// What a small request holds at most: a body of 256 KiB while it is decided. kube-apiservers convert and admit single
-/// objects, of 10 to 100 KiB.
-const SMALL: u64 = DECISION * (256 << 10);
+/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while it
+/// is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
+const SMALL: u64 = 3 << 20;
 
 #[cfg(test)]
 mod tests {

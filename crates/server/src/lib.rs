@@ -9,6 +9,7 @@
 
 mod accept;
 mod admin;
+mod authorities;
 mod body;
 mod body_limits;
 mod budget;
@@ -47,6 +48,7 @@ mod shutdown;
 mod tls;
 mod volume;
 
+pub use self::authorities::{AuthorityRemark, NoCertificate, authority_remarks};
 pub use self::body_limits::BodyLimits;
 pub use self::certificate_error::CertificateError;
 pub use self::decide::Decide;

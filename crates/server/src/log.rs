@@ -66,6 +66,7 @@ impl Log {
             | Refusal::Forbidden
             | Refusal::MediaType
             | Refusal::SlowBody
+            | Refusal::TooHeavy { .. }
             | Refusal::TooLarge { .. }
             | Refusal::Unauthorized => {
                 if self.0.allow(Line::Refused) {

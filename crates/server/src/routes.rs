@@ -155,9 +155,10 @@ impl Routes {
 
         let deadline = *started + self.allowed(head.uri.query());
         let limit = self.limits.of(endpoint);
-        let bytes = match timeout_at(deadline, body::read(body, limit, claim)).await {
+        let bytes = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
+            Ok(Err(Unread::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
             Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
             Ok(Err(Unread::Broken(error))) => {
                 tracing::debug!(peer = %peer.addr, %error, "request body broke off");

@@ -13,6 +13,7 @@ mod review;
 mod rollout;
 #[cfg(test)]
 mod tests;
+mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub(crate) use admission::same_field;
@@ -24,3 +25,4 @@ pub use reply::{Conversions, Notice, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout::digest;
 pub use rollout::{HASH_SCHEMA, Preimage};
+pub use weight::weight;

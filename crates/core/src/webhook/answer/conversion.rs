@@ -10,7 +10,7 @@ use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    match ConversionRequest::read(parse(body)?) {
+    match ConversionRequest::read(&parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
@@ -19,44 +19,69 @@ pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<
 
 fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) -> Reply {
     let ConversionRequest { envelope, desired, .. } = request;
-    let objects = request.objects();
-    let size = objects.iter().map(|object| object.text().len()).sum();
-    let mut converted = ConvertedObjects::new(envelope, size);
-    let mut failures = Vec::new();
+    let mut converted = Some(ConvertedObjects::new(envelope, request.size()));
+    let mut failures = Failures::default();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
-    for (index, object) in objects.iter().enumerate() {
-        match convert_one(kinds, metadata, object, desired) {
-            Ok(Some((one, counted))) => {
-                converted.push(&one.text);
-                if one.staged {
-                    let object = ObjectName::of(object).to_string();
-                    notices.push(Notice { event: "staged_taken_as_completed", object });
+    let mut count = 0_usize;
+    for object in request.objects() {
+        match convert_one(kinds, metadata, &object, desired) {
+            Ok(one) => {
+                // There is no answer with some of them: from the first failure on, only failures are looked for.
+                let Some(converted) = &mut converted else {
+                    count += 1;
+                    continue;
+                };
+                match one {
+                    Some((one, counted)) => {
+                        converted.push(&one.text, object.size());
+                        if one.staged {
+                            let object = ObjectName::of(&object).to_string();
+                            notices.push(Notice { event: "staged_taken_as_completed", object });
+                        }
+                        add(&mut conversions, counted);
+                    }
+                    None => converted.push(&object.text(), object.size()),
                 }
-                count(&mut conversions, counted);
             }
-            Ok(None) => converted.push(&object.text()),
             Err(error) => {
-                failures.push(format!("{} (object {index}): {error}", ObjectName::of(object)));
+                converted = None;
+                notices = Vec::new();
+                failures.add(&object, count, &error);
             }
         }
+        count += 1;
     }
-    if failures.is_empty() {
-        let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
-        return Reply { conversions, notices, ..reply };
-    }
-    let named: Vec<String> = failures.iter().take(NAMED).map(|text| excerpt(text)).collect();
-    let more = match failures.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
+    let Some(converted) = converted else {
+        return failure(envelope, failures.message(count, desired));
     };
-    let message = format!(
-        "cannot convert {} of {} objects to {desired}: {}{more}",
-        failures.len(),
-        objects.len(),
-        named.join("; ")
-    );
-    failure(envelope, message)
+    let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
+    Reply { conversions, notices, ..reply }
+}
+
+/// The objects that cannot be converted: all are counted, and some are named.
+#[derive(Default)]
+struct Failures {
+    named: Vec<String>,
+    count: usize,
+}
+
+impl Failures {
+    fn add(&mut self, object: &Json<'_>, index: usize, error: &ConvertError) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            self.named.push(excerpt(&format!("{} (object {index}): {error}", ObjectName::of(object))));
+        }
+    }
+
+    fn message(&self, of: usize, desired: &str) -> String {
+        let more = match self.count.saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let (desired, named) = (excerpt(desired), self.named.join("; "));
+        format!("cannot convert {} of {of} objects to {desired}: {named}{more}", self.count)
+    }
 }
 
 /// How many failing objects a message names: enough for a person, small enough for a log.
@@ -95,7 +120,7 @@ fn convert_one(
 }
 
 /// Objects of one kind that came in one version are counted together: all of them go to the same one.
-fn count(conversions: &mut Vec<Conversions>, one: Conversions) {
+fn add(conversions: &mut Vec<Conversions>, one: Conversions) {
     let same = |counted: &&mut Conversions| counted.kind == one.kind && counted.from == one.from;
     match conversions.iter_mut().find(same) {
         Some(counted) => counted.objects += one.objects,

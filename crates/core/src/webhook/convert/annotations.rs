@@ -1,7 +1,7 @@
 //! An object's annotations, and ours among them.
 
 use super::error::ConvertError;
-use super::kept::{Kept, Was};
+use super::kept::{Kept, LONGEST, Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
@@ -12,6 +12,8 @@ pub(crate) struct Annotations<'a> {
     members: Members<'a>,
     /// Those that we added, so that they count against the budget.
     added: Vec<String>,
+    /// The bytes of those that were too large to be written at all.
+    unwritten: usize,
 }
 
 /// What happens where what must be kept is too large.
@@ -34,10 +36,6 @@ enum Shape {
     Present,
 }
 
-/// What the API server allows for all keys and values of an object's annotations together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-const BUDGET: usize = 256 * 1024;
-
 impl<'a> Annotations<'a> {
     pub(super) fn take(metadata: &mut Members<'a>) -> Result<Self, ConvertError> {
         let (shape, members) = match metadata.remove("annotations") {
@@ -53,15 +51,16 @@ impl<'a> Annotations<'a> {
                 }
             },
         };
-        Ok(Self { shape, members, added: Vec::new() })
+        Ok(Self { shape, members, added: Vec::new(), unwritten: 0 })
     }
 
     /// Puts them back, within their budget.
     pub(super) fn put(mut self, metadata: &mut Members<'a>, overflow: Overflow) -> Result<(), ConvertError> {
-        let size: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
-        if !self.added.is_empty() && size > BUDGET {
+        let written: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
+        let size = written + self.unwritten;
+        if !self.added.is_empty() && size > LONGEST {
             if overflow == Overflow::Refuse {
-                return Err(ConvertError::AnnotationsTooLarge { size, limit: BUDGET });
+                return Err(ConvertError::AnnotationsTooLarge { size, limit: LONGEST });
             }
             for name in &self.added {
                 self.members.remove(name);
@@ -120,7 +119,14 @@ impl<'a> Annotations<'a> {
         self.shape = Shape::Present;
         self.added.retain(|added| added != name);
         self.added.push(name.to_owned());
-        self.members.set(name, Json::string(&to_keep.into_text()));
+        let value = to_keep.into_json();
+        let size = value.size();
+        if size > LONGEST {
+            self.unwritten += size;
+            self.members.set(name, Json::string(""));
+        } else {
+            self.members.set(name, Json::string(&value.to_text()));
+        }
     }
 }
 

@@ -43,7 +43,6 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn write(self, metadata: Metadata, overflow: Overflow) -> Result<String, ConvertError> {
-        let mut out = String::with_capacity(1024);
         let text = |text: &str| Json::string(text);
         let mut head = Members::default();
         head.set("apiVersion", text(&self.api_version));
@@ -56,13 +55,15 @@ impl<'a> Object<'a> {
         }
         self.annotations.put(&mut answered, overflow)?;
         head.set("metadata", Json::Object(answered));
-        Json::Object(head).write(&mut out);
-        let mut rest = String::new();
-        self.root.write(&mut rest);
-        if rest.len() > 2 {
-            out.pop();
-            out.push(',');
-            out.push_str(rest.get(1..).unwrap_or_default());
+        let head = Json::Object(head);
+        let mut out = String::with_capacity(head.size() + self.root.size());
+        head.write(&mut out);
+        // The members of the rest, behind those of the head: `{…}{…}` becomes `{…,…}`.
+        let end = out.len();
+        self.root.write(&mut out);
+        match out.len() - end {
+            2 => out.truncate(end),
+            _ => out.replace_range(end - 1..=end, ","),
         }
         Ok(out)
     }
