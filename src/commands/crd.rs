@@ -1,16 +1,15 @@
 //! `pointsman crd`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd,
+    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd,
 };
 
+use super::ca_file::trust;
 use super::kinds_dir::{KindsArgs, Known};
 use super::output::{self, talk};
 use super::{format::Format, json::Json, usage::Usage};
@@ -122,17 +121,6 @@ fn document(kind: &Kind, options: &CrdOptions, no_conversion: bool) -> anyhow::R
         .into());
     }
     Json::from_json(&crd.to_string())
-}
-
-/// Whose certificates the API server is to trust, as the flags say it.
-pub(super) fn trust(ca_file: Option<&Path>, cert_manager: Option<&NamespacedName>) -> anyhow::Result<Trust> {
-    let Some(file) = ca_file else {
-        let certificate = cert_manager.cloned().map(Trust::CertManager);
-        return Ok(certificate.unwrap_or(Trust::SystemRoots));
-    };
-    let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
-    let bundle = CaBundle::from_pem(&pem).with_context(|| file.display().to_string())?;
-    Ok(Trust::CaBundle(bundle))
 }
 
 const EXAMPLES: &str = "\
