@@ -260,43 +260,44 @@ const SMALL: u64 = 3 << 20;
 mod tests {
     use super::*;
 
-    const MIB: u64 = 1 << 20;
+    /// Twice of it is more than a small request holds.
+    const UNIT: u64 = 2 << 20;
 
     fn budget(patience: Duration) -> (Budget, watch::Sender<Requests>) {
         let metrics = Arc::new(Metrics::new(None).unwrap());
-        (Budget::new(8 * MIB, patience, metrics), watch::Sender::new(Requests::default()))
+        (Budget::new(8 * UNIT, patience, metrics), watch::Sender::new(Requests::default()))
     }
 
     #[tokio::test]
     async fn large_ones_leave_small_ones_a_quarter() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let claims: Vec<_> = (0..4).map(|_| budget.claim(&requests)).collect();
-        assert!(claims[0].resize(6 * MIB));
-        assert!(!claims[1].resize(2 * MIB));
-        assert!(claims[1].resize(MIB) && claims[2].resize(MIB));
+        assert!(claims[0].resize(6 * UNIT));
+        assert!(!claims[1].resize(2 * UNIT));
+        assert!(claims[1].resize(UNIT) && claims[2].resize(UNIT));
         assert!(!claims[3].resize(1));
         drop(claims);
-        assert!(budget.claim(&requests).resize(6 * MIB), "all of it is back");
+        assert!(budget.claim(&requests).resize(6 * UNIT), "all of it is back");
     }
 
     #[tokio::test]
     async fn what_grows_beyond_small_leaves_the_quarter() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let (one, other) = (budget.claim(&requests), budget.claim(&requests));
-        assert!(one.resize(MIB) && one.resize(6 * MIB));
-        assert!(other.resize(MIB), "the quarter is free again");
-        assert!(!other.resize(3 * MIB) && one.resize(MIB) && other.resize(3 * MIB));
+        assert!(one.resize(UNIT) && one.resize(6 * UNIT));
+        assert!(other.resize(UNIT), "the quarter is free again");
+        assert!(!other.resize(3 * UNIT) && one.resize(UNIT) && other.resize(3 * UNIT));
     }
 
     #[tokio::test]
     async fn an_answer_counts_even_where_there_is_no_room_for_it() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let (one, other) = (budget.claim(&requests), budget.claim(&requests));
-        one.record(20 * MIB);
-        assert!(!other.resize(2 * MIB));
-        assert!(one.resize(7 * MIB), "less always fits");
+        one.record(20 * UNIT);
+        assert!(!other.resize(2 * UNIT));
+        assert!(one.resize(7 * UNIT), "less always fits");
         drop(one);
-        assert!(other.resize(2 * MIB));
+        assert!(other.resize(2 * UNIT));
     }
 
     #[tokio::test]
@@ -304,13 +305,13 @@ mod tests {
         let (budget, requests) = budget(Duration::ZERO);
         let (deciding, arriving, other) = (budget.claim(&requests), budget.claim(&requests), budget.claim(&requests));
         deciding.enter(Stage::Deciding);
-        assert!(deciding.resize(3 * MIB) && arriving.resize(3 * MIB));
-        assert!(!other.resize(2 * MIB));
+        assert!(deciding.resize(3 * UNIT) && arriving.resize(3 * UNIT));
+        assert!(!other.resize(2 * UNIT));
         tokio::time::timeout(Duration::from_secs(5), arriving.needed_elsewhere()).await.unwrap();
         assert!(!requests.borrow().evicted);
 
         arriving.enter(Stage::Writing);
-        assert!(!other.resize(2 * MIB));
+        assert!(!other.resize(2 * UNIT));
         assert!(requests.borrow().evicted);
     }
 }

@@ -23,6 +23,7 @@ mod descriptors;
 pub mod dev;
 mod expiry;
 mod file_events;
+mod handshake_failure;
 mod key_pair;
 mod labels;
 mod leaf;

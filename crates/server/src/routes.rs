@@ -167,7 +167,9 @@ impl Routes {
             Err(_) => return Err(Refusal::SlowBody),
         };
         under_way.arrived();
+        let arrived = Instant::now();
         let decided = self.decide.decide(endpoint, bytes, claim, deadline).await;
+        self.metrics.requests.decided(webhook_name(Some(endpoint)), arrived.elapsed().as_secs_f64());
         decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,

@@ -21,7 +21,7 @@ pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use door::{Endpoint, Webhook};
 pub use kinds::DefinedTwice;
-pub use reply::{Conversions, Notice, Outcome, Reply};
+pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout::digest;
 pub use rollout::{HASH_SCHEMA, Preimage};

@@ -1,8 +1,10 @@
 //! Answers a `ConversionReview`: every object converted, or a sentence that names those that cannot be.
 
+use std::sync::Arc;
+
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
-use crate::webhook::reply::{Conversions, Notice, Outcome, Reply};
+use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
 };
@@ -44,16 +46,18 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
                     None => converted.push(&object.text(), object.size()),
                 }
             }
-            Err(error) => {
+            Err(failed) => {
                 converted = None;
                 notices = Vec::new();
-                failures.add(&object, count, &error);
+                failures.add(&object, count, failed);
             }
         }
         count += 1;
     }
     let Some(converted) = converted else {
-        return failure(envelope, failures.message(count, desired));
+        let message = failures.message(count, desired);
+        let Failures { first, counted, .. } = failures;
+        return Reply { failed: first, failures: counted, ..failure(envelope, message) };
     };
     let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
     Reply { conversions, notices, ..reply }
@@ -64,14 +68,22 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
 struct Failures {
     named: Vec<String>,
     count: usize,
+    first: Option<FailedObject>,
+    counted: Vec<Conversions>,
 }
 
 impl Failures {
-    fn add(&mut self, object: &Json<'_>, index: usize, error: &ConvertError) {
+    fn add(&mut self, object: &Json<'_>, index: usize, Failed { of, error }: Failed) {
         self.count += 1;
         if self.named.len() < NAMED {
-            self.named.push(excerpt(&format!("{} (object {index}): {error}", ObjectName::of(object))));
+            let name = ObjectName::of(object).to_string();
+            self.named.push(excerpt(&format!("{name} (object {index}): {error}")));
+            if self.first.is_none() {
+                let path = excerpt(error.path());
+                self.first = Some(FailedObject { object: name, kind: Arc::clone(&of.kind), path });
+            }
         }
+        add(&mut self.counted, of);
     }
 
     fn message(&self, of: usize, desired: &str) -> String {
@@ -92,36 +104,48 @@ fn failure(envelope: &Envelope, message: String) -> Reply {
     Reply { message: Some(message), ..Reply::new(Outcome::Fail, envelope.uid(), body) }
 }
 
+/// Why one object could not be converted, and as what it counts.
+struct Failed {
+    of: Conversions,
+    error: ConvertError,
+}
+
 /// Converts one object. Nothing if it is in the desired version already: it stays as it is.
 fn convert_one(
     kinds: &Kinds,
     metadata: Metadata,
     object: &Json<'_>,
     desired: &str,
-) -> Result<Option<(Converted, Conversions)>, ConvertError> {
-    let object = Object::open(object.clone())?;
-    let kind = kinds.of(&object)?;
-    object.version(kind)?;
-    let to = kind
-        .versions
-        .find(|version| version.api_version == desired)
-        .ok_or_else(|| ConvertError::unknown_version("desiredAPIVersion", desired, kind))?;
+) -> Result<Option<(Converted, Conversions)>, Failed> {
+    let unknown = |error| Failed { of: counted("unknown", "unknown", "unknown"), error };
+    let object = Object::open(object.clone()).map_err(unknown)?;
+    let kind = kinds.of(&object).map_err(unknown)?;
+    let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
+    let from = object.version(kind).map_err(|error| Failed { of: of("unknown", "unknown"), error })?;
+    let from = &kind.version_at(from).name;
+    let Some(to) = kind.versions.find(|version| version.api_version == desired) else {
+        let error = ConvertError::unknown_version("desiredAPIVersion", desired, kind);
+        return Err(Failed { of: of(from, "unknown"), error });
+    };
     if object.api_version == desired {
         return Ok(None);
     }
-    let converted = convert::convert(kind, object, to, metadata)?;
-    let counted = Conversions {
-        kind: kind.name.clone(),
-        from: converted.from.clone(),
-        to: kind.version_at(to).name.clone(),
-        objects: 1,
-    };
-    Ok(Some((converted, counted)))
+    let of = of(from, &kind.version_at(to).name);
+    match convert::convert(kind, object, to, metadata) {
+        Ok(converted) => Ok(Some((converted, of))),
+        Err(error) => Err(Failed { of, error }),
+    }
 }
 
-/// Objects of one kind that came in one version are counted together: all of them go to the same one.
+/// One object.
+fn counted(kind: &str, from: &str, to: &str) -> Conversions {
+    Conversions { kind: kind.into(), from: from.into(), to: to.into(), objects: 1 }
+}
+
+/// Objects of one kind that came in one version and go to the same one are counted together.
 fn add(conversions: &mut Vec<Conversions>, one: Conversions) {
-    let same = |counted: &&mut Conversions| counted.kind == one.kind && counted.from == one.from;
+    let same =
+        |counted: &&mut Conversions| (&counted.kind, &counted.from, &counted.to) == (&one.kind, &one.from, &one.to);
     match conversions.iter_mut().find(same) {
         Some(counted) => counted.objects += one.objects,
         None => conversions.push(one),
