@@ -20,7 +20,7 @@ pub(super) fn trust(ca_file: Option<&Path>, cert_manager: Option<&NamespacedName
     for remark in authority_remarks(&pem).with_context(|| file.display().to_string())? {
         talk(&format!("note: {}: {remark}", file.display()));
     }
-    if String::from_utf8_lossy(&pem).contains("PRIVATE KEY-----") {
+    if String::from_utf8_lossy(&pem).contains("PRIVATE KEY--") {
         talk(&format!(
             "note: {} holds a private key as well: it is left out, but nobody who prints this needs to read it",
             file.display()

@@ -109,7 +109,7 @@ fn each_variant_is_a_crd_with_the_same_schema() {
 }
 
 /// A certificate that signed itself, and its key.
-fn certificate(authority: bool) -> (String, String) {
+pub(super) fn certificate(authority: bool) -> (String, String) {
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     if authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -130,7 +130,7 @@ fn nothing_but_authorities_is_published() {
         fs::write(ca, format!("{key}password: hunter2\n{authority}")).unwrap();
         let printed = pointsman(&command);
         assert!(printed.stderr.contains("holds a private key as well: it is left out"), "{}", printed.stderr);
-        let text = printed.data();
+        let text = printed.stdout;
         assert!(text.contains(&format!("caBundle: {}", STANDARD.encode(&authority))), "{text}");
 
         fs::write(ca, &leaf).unwrap();
@@ -140,7 +140,7 @@ fn nothing_but_authorities_is_published() {
             "{}",
             printed.stderr
         );
-        printed.data();
+        assert_eq!(printed.code, 0);
 
         fs::write(ca, key.replace("PRIVATE KEY", "CERTIFICATE")).unwrap();
         let error = pointsman(&command).refusal(1);

@@ -34,7 +34,7 @@ impl CaBundle {
     /// use pointsman_core::registration::CaBundle;
     ///
     /// let certificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
-    /// let key = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+    /// let key = "-----BEGIN SECRET-----\nMAA=\n-----END SECRET-----\n";
     /// let both = format!("{key}Our authority:\n{certificate}");
     /// assert_eq!(CaBundle::from_pem(both.as_bytes()), CaBundle::from_pem(certificate.as_bytes()));
     /// assert!(CaBundle::from_pem(key.as_bytes()).is_err());

@@ -82,12 +82,19 @@ impl Calls {
     }
 }
 
-/// Not a test: the server that the attacks are on.
+/// As a process of its own this is the server that the attacks are on; here, whether there is one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "started by the attacks, as a process of its own"]
-async fn the_victim() {
-    victim::serve().await;
+async fn the_victim_of_the_attacks_serves() {
+    if victim::is_this_process() {
+        return victim::serve().await;
+    }
+    let victim = Victim::start(VICTIM).await;
+    assert!(fresh_call(&victim).await && victim.is_live().await);
+    assert!(victim.peak_mib() < LIMIT_MIB);
 }
+
+/// The test that a victim is.
+const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
@@ -95,7 +102,7 @@ async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
     println!("|---|---|---|---|---|---|---|");
     let mut wrong = Vec::new();
     for attack in Attack::ALL {
-        let victim = Victim::start("neighbours::the_victim").await;
+        let victim = Victim::start(VICTIM).await;
         let mut kept = victim.dial().connect().await.unwrap();
         assert_eq!(call(&mut kept).await.unwrap().status, 200);
         let running = attack.begin(victim.addr, victim.admin, &victim.dial());

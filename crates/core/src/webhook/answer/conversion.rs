@@ -73,7 +73,8 @@ struct Failures {
 }
 
 impl Failures {
-    fn add(&mut self, object: &Json<'_>, index: usize, Failed { of, error }: Failed) {
+    fn add(&mut self, object: &Json<'_>, index: usize, failed: Box<Failed>) {
+        let Failed { of, error } = *failed;
         self.count += 1;
         if self.named.len() < NAMED {
             let name = ObjectName::of(object).to_string();
@@ -116,16 +117,17 @@ fn convert_one(
     metadata: Metadata,
     object: &Json<'_>,
     desired: &str,
-) -> Result<Option<(Converted, Conversions)>, Failed> {
-    let unknown = |error| Failed { of: counted("unknown", "unknown", "unknown"), error };
+) -> Result<Option<(Converted, Conversions)>, Box<Failed>> {
+    let failed = |of, error| Box::new(Failed { of, error });
+    let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
     let object = Object::open(object.clone()).map_err(unknown)?;
     let kind = kinds.of(&object).map_err(unknown)?;
     let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
-    let from = object.version(kind).map_err(|error| Failed { of: of("unknown", "unknown"), error })?;
+    let from = object.version(kind).map_err(|error| failed(of("unknown", "unknown"), error))?;
     let from = &kind.version_at(from).name;
     let Some(to) = kind.versions.find(|version| version.api_version == desired) else {
         let error = ConvertError::unknown_version("desiredAPIVersion", desired, kind);
-        return Err(Failed { of: of(from, "unknown"), error });
+        return Err(failed(of(from, "unknown"), error));
     };
     if object.api_version == desired {
         return Ok(None);
@@ -133,7 +135,7 @@ fn convert_one(
     let of = of(from, &kind.version_at(to).name);
     match convert::convert(kind, object, to, metadata) {
         Ok(converted) => Ok(Some((converted, of))),
-        Err(error) => Err(Failed { of, error }),
+        Err(error) => Err(failed(of, error)),
     }
 }
 
