@@ -3,6 +3,9 @@
 //!
 //! A binary of its own, with one test, because the allocator counts all that happens in the process.
 
+// Here clippy's allowances for tests hold in helpers, too.
+#![cfg(test)]
+
 mod bodies;
 
 use peak_alloc::PeakAlloc;

@@ -49,7 +49,7 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
             Err(failed) => {
                 converted = None;
                 notices = Vec::new();
-                failures.add(&object, count, failed);
+                failures.add(&object, count, *failed);
             }
         }
         count += 1;
@@ -73,8 +73,7 @@ struct Failures {
 }
 
 impl Failures {
-    fn add(&mut self, object: &Json<'_>, index: usize, failed: Box<Failed>) {
-        let Failed { of, error } = *failed;
+    fn add(&mut self, object: &Json<'_>, index: usize, Failed { of, error }: Failed) {
         self.count += 1;
         if self.named.len() < NAMED {
             let name = ObjectName::of(object).to_string();
