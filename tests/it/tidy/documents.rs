@@ -95,7 +95,7 @@ fn tests_that_are_named_exist() {
                     continue;
                 }
                 named += 1;
-                let name = name.strip_prefix("pointsman_").or(name.strip_prefix("process_")).unwrap_or(name);
+                let name = name.strip_prefix("pointsman_").or_else(|| name.strip_prefix("process_")).unwrap_or(name);
                 let function = sources.contains(&format!("fn {name}("));
                 let scenario = sources.contains(&format!("\"{name}\""));
                 if !function && !scenario {
