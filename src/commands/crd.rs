@@ -1,16 +1,15 @@
 //! `pointsman crd`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, CaBundle, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, incomplete,
+    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, incomplete,
 };
 
+use super::ca_file::trust;
 use super::kinds_dir::{KindsArgs, Known};
 use super::output::{self, talk};
 use super::{format::Format, json::Json, usage::Usage};
@@ -132,17 +131,6 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
     let guarded = options.conversion.is_some() && converts(kind) && !args.no_policy;
     let policy = guarded.then(|| incomplete(kind, stored));
     policy.into_iter().flatten().chain([crd]).map(|document| Json::from_json(&document.to_string())).collect()
-}
-
-/// Whose certificates the API server is to trust, as the flags say it.
-pub(super) fn trust(ca_file: Option<&Path>, cert_manager: Option<&NamespacedName>) -> anyhow::Result<Trust> {
-    let Some(file) = ca_file else {
-        let certificate = cert_manager.cloned().map(Trust::CertManager);
-        return Ok(certificate.unwrap_or(Trust::SystemRoots));
-    };
-    let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
-    let bundle = CaBundle::from_pem(&pem).with_context(|| file.display().to_string())?;
-    Ok(Trust::CaBundle(bundle))
 }
 
 const EXAMPLES: &str = "\

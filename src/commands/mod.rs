@@ -1,6 +1,7 @@
 //! One file or folder per subcommand: flags in, calls out.
 
 mod admission;
+mod ca_file;
 pub(crate) mod completion;
 pub(crate) mod convert;
 pub(crate) mod crd;

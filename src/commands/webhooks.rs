@@ -11,7 +11,8 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::crd::{find, trust};
+use super::ca_file::trust;
+use super::crd::find;
 use super::{format::Format, json::Json, kinds_dir::KindsArgs, output, usage::Usage};
 
 #[derive(Args, Debug)]

@@ -58,7 +58,8 @@ fn judged(scene: &Scene<'_>) {
     }
     let flips = |at: usize| {
         let page = servers.servers[at].metrics();
-        let lines = page.lines().filter_map(|line| line.strip_prefix("controller_version_flips_total{outcome="));
+        let lines =
+            page.lines().filter_map(|line| line.strip_prefix("pointsman_controller_version_flips_total{outcome="));
         lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(flips(0), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");

@@ -31,7 +31,8 @@ fn modes(scene: &Scene<'_>) {
     answer.ok();
     scene.create(new, &scene.object(new, "good")).ok();
     let page = servers.servers[0].metrics();
-    let counted: Vec<&str> = page.lines().filter(|line| line.starts_with("admission_verdicts_total{")).collect();
+    let counted: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("pointsman_admission_verdicts_total{")).collect();
     assert_eq!(counted.len(), 1, "{counted:?}");
     assert!(counted[0].contains("effect=\"would_deny\""), "{counted:?}");
     assert!(counted[0].contains("rule=\"range:spec.power\""), "{counted:?}");

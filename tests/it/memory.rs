@@ -24,6 +24,22 @@ fn review(objects: usize, labels: usize) -> String {
     review.to_string()
 }
 
+/// Reviews by somebody who means no good: small values, and what every message would repeat.
+fn hostile() -> [(&'static str, String); 3] {
+    let review = |objects: &str, desired: &str| {
+        format!(
+            "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":{{\"uid\":\"u\",\
+             \"desiredAPIVersion\":\"{desired}\",\"objects\":[{objects}]}}}}"
+        )
+    };
+    let object = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize"}"#;
+    [
+        ("empty.json", review(&vec!["{}"; 200_000].join(","), "materialize.cloud/v1alpha2")),
+        ("zeros.json", review(&vec!["0"; 300_000].join(","), "materialize.cloud/v1alpha2")),
+        ("version.json", review(&vec![object; 3_000].join(","), &"\\u0000".repeat(500_000))),
+    ]
+}
+
 /// The most that was ever resident, in MiB.
 fn peak(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -40,13 +56,15 @@ fn memory_stays_within_the_formula() {
     let url = dev.url("/convert");
     for (name, body) in
         [("list.json", review(3400, 0)), ("labels.json", review(2, 100_000)), ("object.json", review(1, 1000))]
+            .into_iter()
+            .chain(hostile())
     {
         assert!(body.len() < 6 << 20, "{name}: {}", body.len());
         fs::write(dir.path().join(name), body).unwrap();
     }
-    let callers: Vec<_> = ["list.json", "labels.json", "object.json"]
+    let callers: Vec<_> = ["list.json", "labels.json", "object.json", "empty.json", "zeros.json", "version.json"]
         .into_iter()
-        .flat_map(|name| [name; 4])
+        .flat_map(|name| [name; 3])
         .map(|name| {
             let script = format!(
                 "for i in 1 2 3; do curl -s --max-time 60 --cacert certs/dev/ca.crt -o /dev/null -w '%{{http_code}}\n' \
@@ -62,7 +80,8 @@ fn memory_stays_within_the_formula() {
     for caller in callers {
         let (name, output) = caller.join().unwrap();
         for code in String::from_utf8(output.stdout).unwrap().lines() {
-            assert!(matches!(code, "200" | "503"), "{name}: {code}");
+            // A few objects of 100,000 labels each are more than there is memory for.
+            assert!(matches!(code, "200" | "503") || (name == "labels.json" && code == "413"), "{name}: {code}");
             // There is a share for these, whatever else is going on.
             assert!(name != "object.json" || code == "200", "{name}: {code}");
             converted += usize::from(code == "200");

@@ -326,7 +326,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let metrics = dev.commands().pop().unwrap();
     let Output { stdout, .. } = Command::new("sh").args(["-c", &metrics]).output().unwrap();
     let metrics = String::from_utf8(stdout).unwrap();
-    let lost = metrics.lines().find_map(|line| line.strip_prefix("log_lines_lost_total ")).unwrap();
+    let lost = metrics.lines().find_map(|line| line.strip_prefix("pointsman_log_lines_lost_total ")).unwrap();
     assert_ne!(lost, "0");
 
     let begun = Instant::now();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::budget::{Claim, DECISION, REQUEST};
+use super::budget::{Claim, REQUEST, decision};
+use pointsman_core::webhook::Endpoint;
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -14,13 +15,15 @@ pub(super) enum Unread {
     Budget,
     /// The client went away, or broke its framing.
     Broken(hyper::Error),
+    /// Deciding it would take more memory than there is for all requests, in bytes.
+    TooHeavy { needed: u64 },
     /// Larger than the limit.
     TooLarge,
 }
 
 /// Reads a body. What has arrived is what is held: an announcement alone must not shut others out. Read whole, it holds
 /// what deciding it takes.
-pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Bytes, Unread> {
+pub(super) async fn read(endpoint: Endpoint, body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Bytes, Unread> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(Unread::TooLarge);
@@ -50,7 +53,11 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
         }
         bytes.extend_from_slice(&data);
     }
-    hold(claim, (bytes.len() as u64).saturating_mul(DECISION).max(bytes.capacity() as u64))?;
+    let needed = decision(endpoint, &bytes);
+    if !claim.could_hold(needed) {
+        return Err(Unread::TooHeavy { needed });
+    }
+    claim.resize(needed).then_some(()).ok_or(Unread::Budget)?;
     Ok(bytes.into())
 }
 

@@ -1,12 +1,12 @@
 //! The memory that requests may hold at one time, over all connections: one budget of bytes, and it is a bound.
 //!
 //! A request is paid for from its head to the last byte of its answer: [`REQUEST`] for being there, its body as it
-//! *arrives* (an announcement costs nothing), [`DECISION`] times its body while it is decided, its answer by its own
+//! *arrives* (an announcement costs nothing), its body and its [`weight`] while it is decided, its answer by its own
 //! length until that is written.
 //!
 //! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their share.
-//! With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 6 MiB, while it is decided, or a hundred of
-//! 60 KiB; beside either, thirty of 60 KiB find room in the quarter.
+//! With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is, while it is
+//! decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter.
 //!
 //! Nobody waits for bytes: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
 //! the API servers, where it costs us nothing, and no two requests can wait for each other. But whoever holds memory
@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use super::metrics::Metrics;
 use super::requests::Requests;
+use pointsman_core::webhook::{Endpoint, weight};
 
 /// The budget of a server.
 #[derive(Clone, Debug)]
@@ -79,9 +80,11 @@ impl Budget {
         Self(Arc::new(Shared { common, small, patience, metrics, claims: Mutex::default() }))
     }
 
-    /// The largest body that can be decided.
+    /// The largest body that can be decided, if it is one long string.
     pub(super) fn largest_body(bytes: u64) -> u64 {
-        (bytes - bytes / 4).saturating_sub(REQUEST) / DECISION
+        let [least, one] = [&b""[..], b" "].map(|body| weight(Endpoint::Convert, body));
+        let each = one - least + 1;
+        (bytes - bytes / 4).saturating_sub(REQUEST + least) / each
     }
 
     /// The claim of a request that has begun: nothing yet.
@@ -117,6 +120,11 @@ impl Budget {
     }
 }
 
+/// What deciding a body takes, the body itself and the answer included.
+pub(super) fn decision(endpoint: Endpoint, body: &[u8]) -> u64 {
+    REQUEST.saturating_add(body.len() as u64).saturating_add(weight(endpoint, body))
+}
+
 /// What one request may hold, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Claim {
@@ -135,6 +143,11 @@ impl Claim {
         }
         self.shared.metrics.memory.held(claims.common + claims.small);
         fits
+    }
+
+    /// Whether there could ever be so many bytes.
+    pub(super) fn could_hold(&self, bytes: u64) -> bool {
+        bytes <= self.shared.common
     }
 
     /// Holds `bytes` from now on, whether or not there are so many: they are there already.
@@ -239,56 +252,52 @@ impl Claims {
 /// What a request costs beside its body: its head, its task, its place in HTTP/2's tables.
 pub(super) const REQUEST: u64 = 8 << 10;
 
-/// The most that a decision takes for each byte of its body, the body and the answer included. Measured (peak of the
-/// resident set over bodies of 8 to 16 MiB): lists of objects 2, objects with tens of thousands of labels 3, an array of
-/// millions of zeros 5.
-pub(super) const DECISION: u64 = 6;
-
-/// What a small request holds at most: a body of 256 KiB while it is decided. kube-apiservers convert and admit single
-/// objects, of 10 to 100 KiB.
-const SMALL: u64 = DECISION * (256 << 10);
+/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while it
+/// is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
+const SMALL: u64 = 3 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MIB: u64 = 1 << 20;
+    /// Twice of it is more than a small request holds.
+    const UNIT: u64 = 2 << 20;
 
     fn budget(patience: Duration) -> (Budget, watch::Sender<Requests>) {
         let metrics = Arc::new(Metrics::new(None).unwrap());
-        (Budget::new(8 * MIB, patience, metrics), watch::Sender::new(Requests::default()))
+        (Budget::new(8 * UNIT, patience, metrics), watch::Sender::new(Requests::default()))
     }
 
     #[tokio::test]
     async fn large_ones_leave_small_ones_a_quarter() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let claims: Vec<_> = (0..4).map(|_| budget.claim(&requests)).collect();
-        assert!(claims[0].resize(6 * MIB));
-        assert!(!claims[1].resize(2 * MIB));
-        assert!(claims[1].resize(MIB) && claims[2].resize(MIB));
+        assert!(claims[0].resize(6 * UNIT));
+        assert!(!claims[1].resize(2 * UNIT));
+        assert!(claims[1].resize(UNIT) && claims[2].resize(UNIT));
         assert!(!claims[3].resize(1));
         drop(claims);
-        assert!(budget.claim(&requests).resize(6 * MIB), "all of it is back");
+        assert!(budget.claim(&requests).resize(6 * UNIT), "all of it is back");
     }
 
     #[tokio::test]
     async fn what_grows_beyond_small_leaves_the_quarter() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let (one, other) = (budget.claim(&requests), budget.claim(&requests));
-        assert!(one.resize(MIB) && one.resize(6 * MIB));
-        assert!(other.resize(MIB), "the quarter is free again");
-        assert!(!other.resize(3 * MIB) && one.resize(MIB) && other.resize(3 * MIB));
+        assert!(one.resize(UNIT) && one.resize(6 * UNIT));
+        assert!(other.resize(UNIT), "the quarter is free again");
+        assert!(!other.resize(3 * UNIT) && one.resize(UNIT) && other.resize(3 * UNIT));
     }
 
     #[tokio::test]
     async fn an_answer_counts_even_where_there_is_no_room_for_it() {
         let (budget, requests) = budget(Duration::from_secs(3600));
         let (one, other) = (budget.claim(&requests), budget.claim(&requests));
-        one.record(20 * MIB);
-        assert!(!other.resize(2 * MIB));
-        assert!(one.resize(7 * MIB), "less always fits");
+        one.record(20 * UNIT);
+        assert!(!other.resize(2 * UNIT));
+        assert!(one.resize(7 * UNIT), "less always fits");
         drop(one);
-        assert!(other.resize(2 * MIB));
+        assert!(other.resize(2 * UNIT));
     }
 
     #[tokio::test]
@@ -296,13 +305,13 @@ mod tests {
         let (budget, requests) = budget(Duration::ZERO);
         let (deciding, arriving, other) = (budget.claim(&requests), budget.claim(&requests), budget.claim(&requests));
         deciding.enter(Stage::Deciding);
-        assert!(deciding.resize(3 * MIB) && arriving.resize(3 * MIB));
-        assert!(!other.resize(2 * MIB));
+        assert!(deciding.resize(3 * UNIT) && arriving.resize(3 * UNIT));
+        assert!(!other.resize(2 * UNIT));
         tokio::time::timeout(Duration::from_secs(5), arriving.needed_elsewhere()).await.unwrap();
         assert!(!requests.borrow().evicted);
 
         arriving.enter(Stage::Writing);
-        assert!(!other.resize(2 * MIB));
+        assert!(!other.resize(2 * UNIT));
         assert!(requests.borrow().evicted);
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct ServingPair {
     /// SHA-256 of the leaf, in hex.
     pub(super) fingerprint: String,
     pub(super) leaf: Leaf,
+    /// The fingerprint of each certificate that is shown, and when it expires, in seconds since the epoch.
+    pub(super) chain: Vec<(String, u64)>,
 }
 
 impl PartialEq for ServingPair {
@@ -106,14 +108,21 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, Certific
         return Err(CertificateError::NoCertificate { path: paths.cert.clone() });
     };
     let leaf = Leaf::read(leaf).map_err(|source| malformed_at(1, source))?;
-    let fingerprint = Sha256::digest(leaf_der).iter().map(|byte| format!("{byte:02x}")).collect();
+    let ends = parsed.iter().map(|parsed| parsed.tbs_certificate().validity().not_after.to_unix_duration().as_secs());
+    let fingerprints = chain.iter().map(|der| fingerprint(der)).zip(ends).collect();
+    let fingerprint = fingerprint(leaf_der);
     let key = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|source| match source {
         rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
             CertificateError::Mismatch { cert: paths.cert.clone(), key: paths.key.clone() }
         }
         source => CertificateError::Refused { path: paths.cert.clone(), source: source.into() },
     })?;
-    Ok(ServingPair { key: Arc::new(key), fingerprint, leaf })
+    Ok(ServingPair { key: Arc::new(key), fingerprint, leaf, chain: fingerprints })
+}
+
+/// SHA-256, in hex.
+fn fingerprint(der: &[u8]) -> String {
+    Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// PKCS#8 with a passphrase, and the older form of OpenSSL (RFC 7468, 11; RFC 1421, 4.6.1.1).

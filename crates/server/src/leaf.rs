@@ -91,6 +91,16 @@ impl Leaf {
         }
     }
 
+    /// Whether it is for signing other certificates.
+    pub(super) fn is_authority(&self) -> bool {
+        self.authority
+    }
+
+    /// Its names, for people.
+    pub(super) fn names(&self) -> String {
+        self.names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether it is valid at `now`.
     ///
     /// # Errors
@@ -112,8 +122,7 @@ impl Leaf {
         self.judge_kind()?;
         self.judge_time(now)?;
         if self.names.is_disjoint(&served.names) {
-            let served: Vec<_> = served.names.iter().map(String::as_str).collect();
-            return Err(Unfit::OtherNames { served: served.join(", ") });
+            return Err(Unfit::OtherNames { served: served.names() });
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 
 mod accept;
 mod admin;
+mod authorities;
 mod body;
 mod body_limits;
 mod budget;
@@ -22,6 +23,7 @@ mod descriptors;
 pub mod dev;
 mod expiry;
 mod file_events;
+mod handshake_failure;
 mod key_pair;
 mod labels;
 mod leaf;
@@ -47,6 +49,7 @@ mod shutdown;
 mod tls;
 mod volume;
 
+pub use self::authorities::{AuthorityRemark, NoCertificate, authority_remarks};
 pub use self::body_limits::BodyLimits;
 pub use self::certificate_error::CertificateError;
 pub use self::decide::Decide;

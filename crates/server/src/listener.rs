@@ -15,6 +15,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::client::{Certified, Peer, is_allowed};
 use super::connection::{self, IdleTimeouts, Protocol};
+use super::handshake_failure::HandshakeFailure;
 use super::lifecycle::{Lifecycle, Phase};
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
@@ -109,12 +110,18 @@ async fn handshake(
     log: &Log,
     metrics: &Metrics,
 ) -> Option<TlsStream<TcpStream>> {
-    match timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await {
+    let failure = match timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await {
         Ok(Ok(tls)) => return Some(tls),
-        Ok(Err(error)) => log.handshake(addr, &error),
-        Err(_) => tracing::debug!(peer = %addr, "handshake took too long"),
-    }
-    metrics.connections.handshake_failures.inc();
+        Ok(Err(error)) => {
+            log.handshake(addr, &error);
+            HandshakeFailure::from(&error)
+        }
+        Err(_) => {
+            tracing::debug!(peer = %addr, "handshake took too long");
+            HandshakeFailure::Timeout
+        }
+    };
+    metrics.connections.handshake_failed(failure);
     None
 }
 

@@ -23,19 +23,23 @@ impl Log {
     /// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
     pub(super) fn reply(&self, webhook: &'static str, peer: SocketAddr, reply: &Reply, took: Duration) {
         let outcome = outcome_name(reply.outcome);
+        let seconds = took.as_secs_f64();
+        let (kind, object, path) = reply.failed.as_ref().map_or((None, None, None), |failed| {
+            (Some(&*failed.kind), Some(printable(&failed.object)), Some(printable(&failed.path)))
+        });
         // Not `message`: a JSON line has that already, for what happened.
         let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
         let uid = || printable(&reply.uid);
         match reply.outcome {
             Outcome::Fail if self.0.allow(Line::Failed) => {
-                tracing::warn!(webhook, uid = uid(), outcome, reason = reason(), %peer, ?took, "review failed");
+                tracing::warn!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review failed");
             }
             Outcome::Deny if self.0.allow(Line::Denied) => {
-                tracing::info!(webhook, uid = uid(), outcome, reason = reason(), %peer, ?took, "review denied");
+                tracing::info!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review denied");
             }
             Outcome::Fail | Outcome::Deny => {}
             Outcome::Allow | Outcome::Convert | Outcome::Patch => {
-                tracing::debug!(webhook, uid = uid(), outcome, %peer, ?took, "review answered");
+                tracing::debug!(webhook, uid = uid(), outcome, %peer, seconds, "review answered");
             }
         }
         for notice in reply.notices.iter().filter(|_| self.0.allow(Line::Notice)) {
@@ -46,10 +50,11 @@ impl Log {
     /// A request that got no review. Overload is counted, not written down line by line: that would add to it.
     pub(super) fn refusal(&self, webhook: &'static str, peer: SocketAddr, refusal: &Refusal, took: Duration) {
         let code = refusal.status().as_u16();
+        let seconds = took.as_secs_f64();
         match refusal {
             Refusal::Panic { message } if self.0.allow(Line::Panicked) => {
                 let reason = printable(message);
-                tracing::error!(webhook, code, reason, %peer, ?took, "decision panicked");
+                tracing::error!(webhook, code, reason, %peer, seconds, "decision panicked");
             }
             Refusal::Panic { .. } => {}
             Refusal::Draining
@@ -58,7 +63,7 @@ impl Log {
             | Refusal::OldAuthorities
             | Refusal::Overload
             | Refusal::Starting => {
-                tracing::debug!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
+                tracing::debug!(webhook, code, %peer, seconds, error = printable(&refusal.to_string()), "request refused");
             }
             Refusal::BadReview(_)
             | Refusal::BrokenBody
@@ -66,10 +71,11 @@ impl Log {
             | Refusal::Forbidden
             | Refusal::MediaType
             | Refusal::SlowBody
+            | Refusal::TooHeavy { .. }
             | Refusal::TooLarge { .. }
             | Refusal::Unauthorized => {
                 if self.0.allow(Line::Refused) {
-                    tracing::warn!(webhook, code, %peer, ?took, error = printable(&refusal.to_string()), "request refused");
+                    tracing::warn!(webhook, code, %peer, seconds, error = printable(&refusal.to_string()), "request refused");
                 }
             }
         }

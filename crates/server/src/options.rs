@@ -8,6 +8,7 @@ use super::body_limits::BodyLimits;
 use super::key_pair::CertPaths;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
+use pointsman_core::webhook::Conversions;
 
 /// How to serve. [`Options::new`] fills in the defaults.
 #[derive(Clone, Debug)]
@@ -29,8 +30,8 @@ pub struct Options {
     pub client_names: Vec<String>,
     /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
-    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, 6 times a body while
-    /// it is decided, answers until they are written. More is refused with 503 and `Retry-After`. A quarter is for
+    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, a body and
+    /// its [`weight`](pointsman_core::webhook::weight) while it is decided, answers until they are written. More is refused with 503 and `Retry-After`. A quarter is for
     /// requests of at most 256 KiB. No body is taken that could not be decided within the rest: an eighth of the
     /// budget. Default 512 MiB, in which the largest body finds room; see [`Memory`].
     pub memory_budget: u64,
@@ -51,6 +52,9 @@ pub struct Options {
     /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
     /// there is too little. Default 2 s: API servers are on the same network, and 64 MiB take half a second at 1 Gbit/s.
     pub patience: Duration,
+    /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen by
+    /// a rate. Default: none.
+    pub conversions: Vec<Conversions>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,
     /// How often certificates are looked at when no event says that they changed. Default 10 s, as in
@@ -81,6 +85,7 @@ impl Options {
             request_deadline: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),
             patience: Duration::from_secs(2),
+            conversions: Vec::new(),
             log_queue: None,
             reload_interval: Duration::from_secs(10),
             lame_duck: Duration::from_secs(5),

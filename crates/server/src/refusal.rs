@@ -36,6 +36,8 @@ pub(super) enum Refusal {
     SlowBody,
     #[error("the server is starting, try again")]
     Starting,
+    #[error("deciding the request takes {needed} bytes of memory, more than there is (see --memory-budget)")]
+    TooHeavy { needed: u64 },
     #[error("the request body is larger than {limit} bytes (see --max-body)")]
     TooLarge { limit: u64 },
     #[error("a client certificate is required for admission reviews (see --client-ca-file)")]
@@ -54,7 +56,7 @@ impl Refusal {
             Self::NoSuchPath => StatusCode::NOT_FOUND,
             Self::Panic { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooHeavy { .. } | Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
         }
     }

@@ -63,7 +63,7 @@ impl Reloader {
         let client_ca = client_ca.transpose().map_err(|source| ServeError::ClientCa { source })?;
         let config = server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
             .map_err(|source| ServeError::Pair { source })?;
-        metrics.certificates.serving(pair.leaf.not_after);
+        metrics.certificates.serving(&pair.chain);
         metrics.certificates.looked(now());
         tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate loaded");
         let mut this = Self {
@@ -149,7 +149,7 @@ impl Reloader {
                     let authorities = self.serving.load().authorities + changed;
                     let serving = Serving { config: Arc::new(config), authorities };
                     self.serving.store(Arc::new(serving));
-                    self.metrics.certificates.serving(pair.leaf.not_after);
+                    self.metrics.certificates.serving(&pair.chain);
                     self.metrics.certificates.reloaded();
                     tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate reloaded");
                     self.pair = pair;

@@ -155,9 +155,10 @@ impl Routes {
 
         let deadline = *started + self.allowed(head.uri.query());
         let limit = self.limits.of(endpoint);
-        let bytes = match timeout_at(deadline, body::read(body, limit, claim)).await {
+        let bytes = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
+            Ok(Err(Unread::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
             Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
             Ok(Err(Unread::Broken(error))) => {
                 tracing::debug!(peer = %peer.addr, %error, "request body broke off");
@@ -166,7 +167,9 @@ impl Routes {
             Err(_) => return Err(Refusal::SlowBody),
         };
         under_way.arrived();
+        let arrived = Instant::now();
         let decided = self.decide.decide(endpoint, bytes, claim, deadline).await;
+        self.metrics.requests.decided(webhook_name(Some(endpoint)), arrived.elapsed().as_secs_f64());
         decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,

@@ -41,6 +41,8 @@ impl Server {
             Metrics::new(options.log_queue.as_ref().map(LogQueue::lost))
                 .map_err(|source| ServeError::Metrics { source: source.into() })?,
         );
+        metrics.decisions.expect(&options.conversions);
+        metrics.connections.limit(options.max_connections);
         let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
         let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
         let listener = listen(options.listen).await?;

@@ -28,6 +28,7 @@ pub(crate) fn run(args: ServeArgs, log_queue: Option<LogQueue>) -> anyhow::Resul
             }
         }
     }
+    options.conversions = webhook.every_conversion();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let runtime = runtime().context("failed to start the runtime")?;
     let result = runtime.block_on(async {

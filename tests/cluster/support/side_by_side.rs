@@ -174,7 +174,7 @@ pub(crate) fn letter(version: &str) -> &str {
 impl Server {
     fn answers(&self) -> Answers {
         let page = self.metrics();
-        let lines = page.lines().filter_map(|line| line.strip_prefix("webhook_outcomes_total{"));
+        let lines = page.lines().filter_map(|line| line.strip_prefix("pointsman_webhook_outcomes_total{"));
         let answer = |line: &str| {
             let part = |at: usize| line.split('"').nth(at).unwrap().to_owned();
             let count = line.rsplit(' ').next().unwrap().parse().unwrap();

@@ -1,5 +1,9 @@
 use std::fs;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+
 use tempfile::TempDir;
 
 use super::*;
@@ -65,9 +69,10 @@ fn crd_has_cel_rules_unless_disabled() {
 fn each_variant_is_a_crd_with_the_same_schema() {
     let directory = TempDir::new().unwrap();
     let ca = directory.path().join("ca.crt");
-    fs::write(&ca, "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n").unwrap();
+    let (authority, _) = certificate(true);
+    fs::write(&ca, &authority).unwrap();
     let ca = ca.to_str().unwrap();
-    let bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
+    let bundle = STANDARD.encode(authority);
     let service = |port: u16| serde_json::json!({"namespace": "ns", "name": "web", "path": "/convert", "port": port});
     for (args, client, annotation) in [
         (
@@ -103,6 +108,49 @@ fn each_variant_is_a_crd_with_the_same_schema() {
     keeps_the_rest(&plain);
     let open = pointsman(&SERVICE);
     assert!(open.stderr.starts_with("note: neither --ca-file nor --cert-manager"), "{}", open.stderr);
+}
+
+/// A certificate that signed itself, and its key.
+pub(super) fn certificate(authority: bool) -> (String, String) {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    if authority {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    }
+    let key = KeyPair::generate().unwrap();
+    (params.self_signed(&key).unwrap().pem().replace('\r', ""), key.serialize_pem())
+}
+
+#[test]
+fn nothing_but_authorities_is_published() {
+    let directory = TempDir::new().unwrap();
+    let ca = directory.path().join("ca.pem");
+    let ca = ca.to_str().unwrap();
+    let webhooks = ["webhooks", "--kind", "materialize", "--controller-version", "2.17.0", "--service", "a/b"];
+    let ((authority, key), (leaf, _)) = (certificate(true), certificate(false));
+    for command in [&SERVICE[..], &webhooks] {
+        let command = [command, &["--ca-file", ca]].concat();
+        fs::write(ca, format!("{key}password: hunter2\n{authority}")).unwrap();
+        let printed = pointsman(&command);
+        assert!(printed.stderr.contains("holds a private key as well: it is left out"), "{}", printed.stderr);
+        let text = printed.stdout;
+        assert!(text.contains(&format!("caBundle: {}", STANDARD.encode(&authority))), "{text}");
+
+        fs::write(ca, &leaf).unwrap();
+        let printed = pointsman(&command);
+        assert!(
+            printed.stderr.contains("is no authority but one that a server shows as localhost"),
+            "{}",
+            printed.stderr
+        );
+        assert_eq!(printed.code, 0);
+
+        fs::write(ca, key.replace("PRIVATE KEY", "CERTIFICATE")).unwrap();
+        let error = pointsman(&command).refusal(1);
+        assert!(error.contains("certificate 1 in it is damaged, or something else"), "{error}");
+
+        fs::write(ca, &key).unwrap();
+        assert!(pointsman(&command).refusal(1).contains("no certificate in it"));
+    }
 }
 
 #[test]

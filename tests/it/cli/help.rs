@@ -47,7 +47,7 @@ fn every_example_runs() {
     fs::create_dir_all(here.join("certs/dev")).unwrap();
     fs::create_dir_all(here.join(".config/fish/completions")).unwrap();
     for name in ["certs/ca.crt", "certs/dev/ca.crt"] {
-        fs::write(here.join(name), "-----BEGIN CERTIFICATE-----\n").unwrap();
+        fs::write(here.join(name), crd::certificate(true).0).unwrap();
     }
     symlink(env!("CARGO_BIN_EXE_pointsman"), here.join("bin/pointsman")).unwrap();
     let kubectl = here.join("bin/kubectl");

@@ -24,7 +24,7 @@ const FLOORS: [(&str, &[&[&str]]); 2] = [
 ];
 
 /// What the server knows of the core: the types of its one door.
-const DOOR: [&str; 5] = ["BadReview", "Endpoint", "Outcome", "Reply", "refusal"];
+const DOOR: [&str; 7] = ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "refusal", "weight"];
 
 fn arrows(folder: &'static str) -> Vec<Arrow> {
     let texts = sources(folder).into_iter().map(|file| (file.clone(), read(&file))).collect();

@@ -2,9 +2,9 @@
 
 /// The text, short and without control characters.
 pub(crate) fn excerpt(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut short: String = clean.clone().take(LENGTH).collect();
-    if clean.count() > LENGTH {
+    let mut rest = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut short: String = rest.by_ref().take(LENGTH).collect();
+    if rest.next().is_some() {
         short.push('…');
     }
     short

@@ -85,8 +85,10 @@ struct Frame<'a> {
     start: usize,
     /// Its members came in order so far.
     sorted: bool,
-    /// Each member's name, and where it starts and ends in the output.
-    entries: Vec<(Cow<'a, str>, usize, usize)>,
+    /// The name of the last one.
+    last: Option<Cow<'a, str>>,
+    /// Where each member starts and ends in the output.
+    entries: Vec<(usize, usize)>,
     /// The member that is being read: its name and where it starts in the output.
     open: Option<(Cow<'a, str>, usize)>,
     places: Option<&'a Canonical>,
@@ -133,7 +135,7 @@ impl<'a> Writer<'a> {
         let (start, places) = (self.out.len(), self.below());
         self.out.push(char::from(bracket));
         let object = bracket == b'{';
-        self.stack.push(Frame { object, start, sorted: true, entries: Vec::new(), open: None, places });
+        self.stack.push(Frame { object, start, sorted: true, last: None, entries: Vec::new(), open: None, places });
     }
 
     /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
@@ -144,9 +146,9 @@ impl<'a> Writer<'a> {
         }
         self.out.push(if frame.object { '}' } else { ']' });
         if frame.object && !frame.sorted {
-            frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-            let members = frame.entries.into_iter().map(|(_, start, end)| (start, end));
-            self.unsorted.note(frame.start, self.out.len(), members.collect());
+            let name = |start: usize| scan::token(&self.out, start).map(scan::unescape);
+            frame.entries.sort_by(|(a, _), (b, _)| name(*a).cmp(&name(*b)));
+            self.unsorted.note(frame.start, self.out.len(), frame.entries);
         }
         Some(frame.start)
     }
@@ -201,8 +203,13 @@ impl<'a> Writer<'a> {
                 self.unsorted.forget_from(entry);
                 return;
             }
-            frame.sorted &= frame.entries.last().is_none_or(|(last, _, _)| *last < name);
-            frame.entries.push((name, entry, self.out.len()));
+            frame.sorted &= frame.last.as_ref().is_none_or(|last| *last < name);
+            frame.last = Some(name);
+            if frame.entries.len() == frame.entries.capacity() {
+                // Half as much again, and not twice: for a moment there are both.
+                frame.entries.reserve_exact(8 + frame.entries.len() / 2);
+            }
+            frame.entries.push((entry, self.out.len()));
         }
         self.out.push(',');
     }

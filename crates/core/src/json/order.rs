@@ -34,24 +34,40 @@ impl Unsorted {
             return text;
         }
         let mut out = String::with_capacity(text.len());
-        let mut pending = vec![(0, text.len())];
-        while let Some((from, to)) = pending.pop() {
-            let Some((start, UnsortedObject { end, members })) = self.0.range(from..to).next() else {
-                out.push_str(text.get(from..to).unwrap_or_default());
-                continue;
-            };
-            out.push_str(text.get(from..*start).unwrap_or_default());
-            out.push('{');
-            // What comes later is pushed first. Commas and the closing brace are cut from the text itself.
-            pending.push((end - 1, to));
-            let comma = members.iter().map(|(_, end)| *end).min().unwrap_or_default();
-            for (index, member) in members.iter().enumerate().rev() {
-                pending.push(*member);
-                if index > 0 {
-                    pending.push((comma, comma + 1));
+        let mut pending = vec![Pending::Text(0, text.len())];
+        while let Some(next) = pending.pop() {
+            match next {
+                Pending::Text(from, to) => {
+                    let Some((start, object)) = self.0.range(from..to).next() else {
+                        out.push_str(text.get(from..to).unwrap_or_default());
+                        continue;
+                    };
+                    out.push_str(text.get(from..*start).unwrap_or_default());
+                    out.push('{');
+                    // What comes later is pushed first. The closing brace is cut from the text itself.
+                    pending.push(Pending::Text(object.end - 1, to));
+                    pending.push(Pending::Members(object, 0));
+                }
+                Pending::Members(object, index) => {
+                    let Some((from, to)) = object.members.get(index) else {
+                        continue;
+                    };
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    pending.push(Pending::Members(object, index + 1));
+                    pending.push(Pending::Text(*from, *to));
                 }
             }
         }
         out
     }
+}
+
+/// What is still to be copied.
+enum Pending<'u> {
+    /// From here to there, in which objects may stand.
+    Text(usize, usize),
+    /// The members of an object from this one on.
+    Members(&'u UnsortedObject, usize),
 }

@@ -141,8 +141,8 @@ impl<'a> Json<'a> {
                 return None;
             }
             let elements = match text {
-                Cow::Borrowed(text) => scan::elements(text).map(Self::borrowed).collect(),
-                Cow::Owned(text) => scan::elements(text).map(|e| Self::owned(e.to_owned())).collect(),
+                Cow::Borrowed(text) => split_list(text, Self::borrowed),
+                Cow::Owned(text) => split_list(text, |element| Self::owned(element.to_owned())),
             };
             *self = Json::Array(elements);
         }
@@ -172,6 +172,18 @@ impl<'a> Json<'a> {
             }
             Json::Array(_) | Json::Text(_) => Vec::new(),
         }
+    }
+
+    /// Goes through the members one by one, a repeated name as often as it stands. Nothing if this is text of no object.
+    pub(crate) fn each_member(text: &'a str) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
+        let text = if text.starts_with('{') { text } else { "" };
+        scan::members(text).map(|(name, value)| (name, Self::borrowed(value)))
+    }
+
+    /// Goes through the elements one by one. Nothing if this is text of no list.
+    pub(crate) fn each_element(text: &'a str) -> impl Iterator<Item = Self> {
+        let text = if text.starts_with('[') { text } else { "" };
+        scan::elements(text).map(Self::borrowed)
     }
 
     /// The members, a repeated name as often as it stands. Empty if this is no object.
@@ -228,8 +240,22 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// How long its text is, in bytes, or a little less where a name needs an escape.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Json::Text(text) => text.len(),
+            Json::Object(members) => {
+                let sizes = members.0.iter().map(|(name, value)| name.len() + 3 + value.size());
+                2 + sizes.sum::<usize>() + members.0.len().saturating_sub(1)
+            }
+            Json::Array(elements) => {
+                2 + elements.iter().map(Json::size).sum::<usize>() + elements.len().saturating_sub(1)
+            }
+        }
+    }
+
     pub(crate) fn to_text(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(self.size());
         self.write(&mut out);
         out
     }
@@ -266,7 +292,22 @@ impl<'a> Json<'a> {
 impl<'a> Members<'a> {
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
-        let members: Vec<_> = scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
+        let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
+        let mut read = 0;
+        for (name, value) in Json::each_member(text) {
+            if members.len() == MANY && members.capacity() == MANY {
+                // A vector that doubles would cost up to three times its members, and these may be all there is.
+                members.reserve_exact(scan::members(text).skip(MANY).count());
+            }
+            members.push((name, value));
+            read += 1;
+            // Before many more of the same are read.
+            if read == MANY
+                && let Some(name) = repeated(&members)
+            {
+                return Err(Duplicate(name));
+            }
+        }
         match repeated(&members) {
             Some(name) => Err(Duplicate(name)),
             None => Ok(Self(members)),
@@ -320,7 +361,20 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
+/// The elements of a list.
+fn split_list<'t, 'a>(text: &'t str, element: impl Fn(&'t str) -> Json<'a>) -> Vec<Json<'a>> {
+    let mut elements = Vec::new();
+    for text_of_one in scan::elements(text) {
+        if elements.len() == MANY && elements.capacity() == MANY {
+            elements.reserve_exact(scan::elements(text).skip(MANY).count());
+        }
+        elements.push(element(text_of_one));
+    }
+    elements
+}
+
+/// The first name that stands where it stood before. Comparing each pair is fastest for the objects people write; past
+/// that sorting is, and takes less memory than a set of names.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     const FEW: usize = 48;
     if members.len() <= FEW {
@@ -333,9 +387,15 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         }
         return None;
     }
-    let mut seen = std::collections::HashSet::with_capacity(members.len());
-    members.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.to_string())
+    let name = |index: &u32| members.get(*index as usize).map(|(name, _)| name);
+    let mut order: Vec<u32> = (0_u32..).zip(members).map(|(index, _)| index).collect();
+    order.sort_unstable_by(|one, other| name(one).cmp(&name(other)));
+    let twice = order.windows(2).find(|pair| matches!(pair, [one, other] if name(one) == name(other)));
+    twice.and_then(|pair| pair.first()).and_then(name).map(ToString::to_string)
 }
+
+/// From here on members and elements are counted before there is made room for them.
+const MANY: usize = 64;
 
 /// White space between JSON tokens (RFC 8259 §2).
 const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

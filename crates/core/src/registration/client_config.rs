@@ -1,10 +1,9 @@
 //! `clientConfig`: where a webhook is, and whose certificate it must show.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::address::{Address, NamespacedName};
+use super::ca_bundle::CaBundle;
 use super::document::set;
 use crate::webhook::ControllerVersion;
 
@@ -29,28 +28,6 @@ pub enum Trust {
     SystemRoots,
 }
 
-/// Certificates of authorities.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct CaBundle(String);
-
-/// Bytes that hold no certificate in PEM.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no certificate in it: it must be PEM")]
-pub struct NoCertificate;
-
-impl CaBundle {
-    /// Takes the bytes of a PEM file as they are.
-    ///
-    /// # Errors
-    /// No certificate begins in it. What is in the certificates is the API server's to check.
-    pub fn from_pem(pem: &[u8]) -> Result<Self, NoCertificate> {
-        if !String::from_utf8_lossy(pem).contains("-----BEGIN CERTIFICATE-----") {
-            return Err(NoCertificate);
-        }
-        Ok(Self(STANDARD.encode(pem)))
-    }
-}
-
 impl ClientConfig {
     /// The stanza for the conversion webhook.
     pub(super) fn for_conversion(&self) -> Value {
@@ -63,7 +40,7 @@ impl ClientConfig {
     }
 
     fn trusting(&self, mut config: Value) -> Value {
-        if let Trust::CaBundle(CaBundle(bundle)) = &self.trust {
+        if let Trust::CaBundle(bundle) = &self.trust {
             set(&mut config, "caBundle", bundle.as_str().into());
         }
         config

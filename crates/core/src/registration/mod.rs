@@ -3,6 +3,7 @@
 
 mod address;
 mod admission_webhooks;
+mod ca_bundle;
 mod cel;
 mod client_config;
 mod crd;
@@ -16,7 +17,8 @@ mod tests;
 
 pub use address::{Address, BadAddress, NamespacedName, Service, Url};
 pub use admission_webhooks::{Selection, webhooks};
-pub use client_config::{CaBundle, ClientConfig, NoCertificate, Trust};
+pub use ca_bundle::{BadBundle, CaBundle};
+pub use client_config::{ClientConfig, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};
 pub use guard::{GuardMode, guard};
 pub use incomplete::incomplete;

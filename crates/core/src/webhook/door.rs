@@ -1,10 +1,13 @@
 //! The door: bytes in, bytes out.
 
+use std::sync::Arc;
+
 use super::admission::{self, Judgement, Settings, Write};
 use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
 use super::kinds::{DefinedTwice, Kinds};
+use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
-use super::{answer, reply::Reply, rollout::Preimage};
+use super::{answer, rollout::Preimage};
 use crate::definition::{Kind, VersionIndex};
 use crate::json::Json;
 
@@ -50,6 +53,21 @@ impl Webhook {
     #[must_use]
     pub fn kinds(&self) -> &[Kind] {
         self.kinds.all()
+    }
+
+    /// Every conversion there can be, of no objects: what counts conversions begins with these.
+    #[must_use]
+    pub fn every_conversion(&self) -> Vec<Conversions> {
+        let mut all = Vec::new();
+        for kind in self.kinds.all() {
+            for from in kind.versions.iter() {
+                for to in kind.versions.iter().filter(|to| to.name != from.name) {
+                    let [kind, from, to] = [&kind.name, &from.name, &to.name].map(Arc::clone);
+                    all.push(Conversions { kind, from, to, objects: 0 });
+                }
+            }
+        }
+        all
     }
 
     /// Answers one request body. Takes time in proportion to the body and does no I/O.

@@ -13,6 +13,7 @@ mod review;
 mod rollout;
 #[cfg(test)]
 mod tests;
+mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub(crate) use admission::same_field;
@@ -21,7 +22,8 @@ pub(crate) use convert::INCOMPLETE;
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use door::{Endpoint, Webhook};
 pub use kinds::DefinedTwice;
-pub use reply::{Conversions, Notice, Outcome, Reply};
+pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout::digest;
 pub use rollout::{HASH_SCHEMA, Preimage};
+pub use weight::weight;

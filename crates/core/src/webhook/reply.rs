@@ -32,6 +32,17 @@ pub struct Conversions {
     pub objects: u64,
 }
 
+/// An object that stood in the way, for the log.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FailedObject {
+    /// The object, as `namespace/name`: what a client wrote, short and without control characters.
+    pub object: String,
+    /// Its kind, as its definition names it, or `unknown`.
+    pub kind: Arc<str>,
+    /// The field.
+    pub path: String,
+}
+
 /// Something worth counting and logging that did not change the answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Notice {
@@ -52,8 +63,12 @@ pub struct Reply {
     pub uid: String,
     /// Why, where `outcome` is `Deny` or `Fail`: the text the user is shown.
     pub message: Option<String>,
+    /// The first object that could not be converted, or that was denied.
+    pub failed: Option<FailedObject>,
     /// What was converted.
     pub conversions: Vec<Conversions>,
+    /// What could not be converted; where that is not known, kind and versions are called `unknown`.
+    pub failures: Vec<Conversions>,
     /// What else happened.
     pub notices: Vec<Notice>,
     /// What the rules led to.
@@ -70,7 +85,9 @@ impl Reply {
             outcome,
             uid: uid.to_owned(),
             message: None,
+            failed: None,
             conversions: Vec::new(),
+            failures: Vec::new(),
             notices: Vec::new(),
             verdicts: Vec::new(),
             flip: None,

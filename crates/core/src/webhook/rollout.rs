@@ -5,7 +5,8 @@
 //! of the force annotation, if there is one. Another recipe would be another schema version beside this one, never
 //! instead of it: a hash that moves restarts what it belongs to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use sha2::{Digest, Sha256};
 
@@ -37,14 +38,30 @@ impl Preimage {
         members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
     }
 
-    /// The names of members that two preimages do not share.
-    #[must_use]
-    pub fn differing(&self, other: &Self) -> Vec<String> {
-        let members = |preimage: &Self| preimage.members().into_iter().collect::<BTreeMap<_, _>>();
-        let (one, two) = (members(self), members(other));
-        let names: BTreeSet<&String> = one.keys().chain(two.keys()).collect();
-        let differ = |name: &&String| one.get(*name) != two.get(*name);
-        names.into_iter().filter(differ).cloned().collect()
+    /// The names of members that two preimages do not share, sorted.
+    pub(crate) fn differing<'p>(&'p self, other: &'p Self) -> impl Iterator<Item = Cow<'p, str>> {
+        let mut one = Json::each_member(&self.canonical).peekable();
+        let mut two = Json::each_member(&other.canonical).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let order = match (one.peek(), two.peek()) {
+                    (Some((a, _)), Some((b, _))) => a.cmp(b),
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (None, None) => return None,
+                };
+                match order {
+                    Ordering::Less => return one.next().map(|(name, _)| name),
+                    Ordering::Greater => return two.next().map(|(name, _)| name),
+                    Ordering::Equal => {
+                        let ((name, a), (_, b)) = (one.next()?, two.next()?);
+                        if a.text() != b.text() {
+                            return Some(name);
+                        }
+                    }
+                }
+            }
+        })
     }
 }
 
@@ -77,7 +94,7 @@ fn fill(canonical: String, defaults: &[(String, String)]) -> String {
         out.push(':');
         out.push_str(value);
     };
-    for (name, value) in present.members() {
+    for (name, value) in Json::each_member(&canonical) {
         while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &*name) {
             add(default, value);
         }

@@ -12,5 +12,6 @@ mod kept;
 mod kinds;
 mod laws;
 mod registration;
+mod regressions;
 mod schemas;
 mod value;

@@ -1,6 +1,6 @@
 //! Certificates: what is served, and what became of looks at the files.
 
-use prometheus::{Error, Gauge, IntCounterVec};
+use prometheus::{Error, Gauge, GaugeVec, IntCounterVec, Opts};
 
 use super::registry::Register;
 
@@ -9,6 +9,7 @@ use super::registry::Register;
 pub(crate) struct CertificateMetrics {
     reloads: IntCounterVec,
     expiry: Gauge,
+    chain: GaugeVec,
     last_look: Gauge,
 }
 
@@ -24,6 +25,13 @@ impl CertificateMetrics {
                 "certificate_expiry_timestamp_seconds",
                 "When the certificate that is served expires, in seconds since the epoch.",
             ))?,
+            chain: new.add(GaugeVec::new(
+                Opts::new(
+                    "certificate_chain_expiry_timestamp_seconds",
+                    "When each certificate that is shown expires: the leaf at position 0, then what leads to its issuer.",
+                ),
+                &["position", "fingerprint"],
+            ))?,
             last_look: new.add(Gauge::new(
                 "certificate_last_look_timestamp_seconds",
                 "When the certificate files were last looked at, in seconds since the epoch.",
@@ -36,8 +44,15 @@ impl CertificateMetrics {
     }
 
     /// Another certificate is served from now on. The first one of a process is no reload.
-    pub(crate) fn serving(&self, not_after: u64) {
-        set(&self.expiry, not_after);
+    /// `chain` has the fingerprint and the end of each certificate, the leaf first.
+    pub(crate) fn serving(&self, chain: &[(String, u64)]) {
+        self.chain.reset();
+        for (position, (fingerprint, not_after)) in chain.iter().enumerate() {
+            set(&self.chain.with_label_values(&[&position.to_string(), fingerprint]), *not_after);
+            if position == 0 {
+                set(&self.expiry, *not_after);
+            }
+        }
     }
 
     /// The files have been read, whatever was found.

@@ -3,35 +3,51 @@
 use prometheus::{Error, IntCounter, IntCounterVec, IntGauge};
 
 use super::registry::Register;
+use crate::handshake_failure::HandshakeFailure;
 
 /// The metrics of connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionMetrics {
     /// Connections of the webhook listener, handshakes included.
     pub(crate) open: IntGauge,
+    limit: IntGauge,
     evicted: IntCounterVec,
-    /// Handshakes that failed or took too long.
-    pub(crate) handshake_failures: IntCounter,
+    handshake_failures: IntCounterVec,
 }
 
 impl ConnectionMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
         let this = Self {
             open: new.add(IntGauge::new("webhook_connections", "Open connections to the webhook listener."))?,
+            limit: new
+                .add(IntGauge::new("webhook_connections_limit", "The most connections to the webhook listener."))?,
             evicted: new.counters(
                 "connections_evicted_total",
                 "Connections closed to make room for others: idle ones, or such that sent no whole request.",
                 &["listener"],
             )?,
-            handshake_failures: new.add(IntCounter::new(
+            handshake_failures: new.counters(
                 "tls_handshake_failures_total",
-                "TLS handshakes that failed, or did not finish in time.",
-            ))?,
+                "TLS handshakes that failed, by who gave up and why.",
+                &["reason"],
+            )?,
         };
+        for reason in HandshakeFailure::ALL {
+            this.handshake_failures.with_label_values(&[reason.name()]).inc_by(0);
+        }
         for listener in [ADMIN, WEBHOOKS] {
             this.evicted.with_label_values(&[listener]).inc_by(0);
         }
         Ok(this)
+    }
+
+    /// The most there may be.
+    pub(crate) fn limit(&self, connections: usize) {
+        self.limit.set(i64::try_from(connections).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn handshake_failed(&self, reason: HandshakeFailure) {
+        self.handshake_failures.with_label_values(&[reason.name()]).inc();
     }
 
     /// Counts the connections of a listener that had to go.

@@ -1,16 +1,17 @@
 //! Decisions: what became of the reviews.
 
-use pointsman_core::webhook::Reply;
+use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
 use prometheus::{Error, IntCounterVec};
 
 use super::registry::Register;
-use crate::labels::outcome_name;
+use crate::labels::{outcome_name, webhook_name};
 
 /// The metrics of what was decided.
 #[derive(Debug)]
 pub(crate) struct DecisionMetrics {
     outcomes: IntCounterVec,
     conversions: IntCounterVec,
+    failures: IntCounterVec,
     notices: IntCounterVec,
     verdicts: IntCounterVec,
     flips: IntCounterVec,
@@ -25,6 +26,11 @@ impl DecisionMetrics {
                 &["webhook", "outcome"],
             )?,
             conversions: new.counters("conversions_total", "Objects converted.", &["kind", "from", "to"])?,
+            failures: new.counters(
+                "conversion_failures_total",
+                "Objects that could not be converted; unknown where kind or version are not ours.",
+                &["kind", "from", "to"],
+            )?,
             notices: new.counters(
                 "conversion_notices_total",
                 "Events worth knowing that did not change an answer.",
@@ -43,11 +49,29 @@ impl DecisionMetrics {
         })
     }
 
+    /// Counts these from 0: a rate over a counter that appears with its first increment misses that increment.
+    pub(crate) fn expect(&self, conversions: &[Conversions]) {
+        for Conversions { kind, from, to, .. } in conversions {
+            for counters in [&self.conversions, &self.failures] {
+                counters.with_label_values(&[&**kind, &**from, &**to]).inc_by(0);
+            }
+        }
+        self.failures.with_label_values(&["unknown"; 3]).inc_by(0);
+        for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
+            for outcome in [Outcome::Allow, Outcome::Convert, Outcome::Deny, Outcome::Fail, Outcome::Patch] {
+                self.outcomes.with_label_values(&[webhook_name(Some(endpoint)), outcome_name(outcome)]).inc_by(0);
+            }
+        }
+    }
+
     pub(crate) fn decided(&self, webhook: &'static str, reply: &Reply) {
         self.outcomes.with_label_values(&[webhook, outcome_name(reply.outcome)]).inc();
         for done in &reply.conversions {
             // Names from kind definitions, never from the objects.
             self.conversions.with_label_values(&[&*done.kind, &*done.from, &*done.to]).inc_by(done.objects);
+        }
+        for failed in &reply.failures {
+            self.failures.with_label_values(&[&*failed.kind, &*failed.from, &*failed.to]).inc_by(failed.objects);
         }
         for verdict in &reply.verdicts {
             self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();

@@ -11,6 +11,7 @@ use crate::labels::webhook_name;
 pub(crate) struct RequestMetrics {
     answered: IntCounterVec,
     duration: HistogramVec,
+    decision: HistogramVec,
     in_flight: IntGaugeVec,
     panics: IntCounterVec,
 }
@@ -26,6 +27,11 @@ impl RequestMetrics {
             duration: new.histograms(
                 "webhook_request_duration_seconds",
                 "Time from a request's head to its answer, the arrival of its body included.",
+                &["webhook"],
+            )?,
+            decision: new.histograms(
+                "webhook_decision_duration_seconds",
+                "Time from the last byte of a body to the decision: what we take ourselves.",
                 &["webhook"],
             )?,
             in_flight: new.gauges(
@@ -44,6 +50,9 @@ impl RequestMetrics {
             let webhook = webhook_name(Some(endpoint));
             this.in_flight.with_label_values(&[webhook]).set(0);
             this.panics.with_label_values(&[webhook]).inc_by(0);
+            for code in ["200", "500", "503"] {
+                this.answered.with_label_values(&[webhook, code]).inc_by(0);
+            }
         }
         Ok(this)
     }
@@ -58,6 +67,10 @@ impl RequestMetrics {
     pub(crate) fn answered(&self, webhook: &'static str, code: u16, seconds: f64) {
         self.answered.with_label_values(&[webhook, &code.to_string()]).inc();
         self.duration.with_label_values(&[webhook]).observe(seconds);
+    }
+
+    pub(crate) fn decided(&self, webhook: &'static str, seconds: f64) {
+        self.decision.with_label_values(&[webhook]).observe(seconds);
     }
 
     pub(crate) fn panicked(&self, webhook: &'static str) {

@@ -1,5 +1,6 @@
 //! The metrics of one server, together.
 
+use prometheus::process_collector::ProcessCollector;
 use prometheus::{Error, IntCounter, Registry, TextEncoder};
 
 use super::certificates::CertificateMetrics;
@@ -14,6 +15,8 @@ use super::requests::RequestMetrics;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
+    /// Of the process, which has names that Prometheus gives.
+    process: Registry,
     pub(crate) certificates: CertificateMetrics,
     pub(crate) connections: ConnectionMetrics,
     pub(crate) decisions: DecisionMetrics,
@@ -25,7 +28,9 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// `lost_lines` counts what found no room in the queue of log lines, where there is one.
     pub(crate) fn new(lost_lines: Option<IntCounter>) -> Result<Self, Error> {
-        let registry = Registry::new();
+        let registry = Registry::new_custom(Some(PREFIX.to_owned()), None)?;
+        let process = Registry::new();
+        process.register(Box::new(ProcessCollector::for_self()))?;
         let new = Register(&registry);
         let version = new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
         version.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
@@ -37,11 +42,17 @@ impl Metrics {
             memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,
             registry: registry.clone(),
+            process,
         })
     }
 
     /// Everything, in Prometheus' text format.
     pub(crate) fn text(&self) -> Result<String, Error> {
-        TextEncoder::new().encode_to_string(&self.registry.gather())
+        let mut families = self.registry.gather();
+        families.extend(self.process.gather());
+        TextEncoder::new().encode_to_string(&families)
     }
 }
+
+/// What every name begins with.
+const PREFIX: &str = "pointsman";

@@ -58,7 +58,7 @@ async fn silent_clients_end_at_the_handshake_deadline() {
     let read = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 1])).await;
     assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
     assert!(begun.elapsed() >= Duration::from_secs(9), "{:?}", begun.elapsed());
-    assert_eq!(server.metric("tls_handshake_failures_total").await, Some(1.0));
+    assert_eq!(server.metric("tls_handshake_failures_total{reason=\"timeout\"}").await, Some(1.0));
 }
 
 #[tokio::test]

@@ -1,8 +1,12 @@
 //! What a request gets, over HTTP/1.1 (Services) and HTTP/2 (loopback URLs).
 
+use std::fs;
+use std::path::Path;
+
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
-use pointsman_core::webhook::{BadReview, Conversions, Notice, Outcome, Reply};
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{BadReview, Conversions, Metadata, Notice, Outcome, Reply, Webhook};
 use pointsman_server::{BodyLimits, Decide};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -188,13 +192,24 @@ async fn decisions_are_counted() {
         Ok(Reply {
             outcome: Outcome::Convert,
             conversions: vec![Conversions { kind: "Fruit".into(), from: "v1".into(), to: "v2".into(), objects: 3 }],
+            failures: vec![Conversions { kind: "Fruit".into(), from: "v2".into(), to: "v1".into(), objects: 2 }],
             notices: vec![Notice { event: "bruised", object: "ns/apple".to_owned() }],
             ..echo_reply(&body)
         })
     });
-    let server = TestServer::start(decide, |_| {}).await;
+    let pair =
+        |from: &str, to: &str| Conversions { kind: "Fruit".into(), from: from.into(), to: to.into(), objects: 0 };
+    let server =
+        TestServer::start(decide, |options| options.conversions = vec![pair("v1", "v2"), pair("v2", "v1")]).await;
     assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
     for (series, value) in [
+        ("conversion_failures_total{from=\"v1\",kind=\"Fruit\",to=\"v2\"}", 0.0),
+        ("conversion_failures_total{from=\"v2\",kind=\"Fruit\",to=\"v1\"}", 2.0),
+        ("conversion_failures_total{from=\"unknown\",kind=\"unknown\",to=\"unknown\"}", 0.0),
+        ("webhook_decision_duration_seconds_count{webhook=\"convert\"}", 1.0),
+        ("webhook_outcomes_total{outcome=\"fail\",webhook=\"convert\"}", 0.0),
+        ("webhook_requests_total{code=\"503\",webhook=\"validate\"}", 0.0),
+        ("webhook_connections_limit", 2048.0),
         ("webhook_requests_total{code=\"200\",webhook=\"convert\"}", 1.0),
         ("webhook_request_duration_seconds_count{webhook=\"convert\"}", 1.0),
         ("webhook_requests_in_flight{webhook=\"convert\"}", 0.0),
@@ -208,6 +223,13 @@ async fn decisions_are_counted() {
     ] {
         assert_eq!(server.metric(series).await, Some(value), "{series}");
     }
+    let page = server.admin("/metrics").await.text();
+    for name in ["open_fds", "max_fds", "resident_memory_bytes", "cpu_seconds_total", "start_time_seconds"] {
+        assert!(page.contains(&format!("\nprocess_{name} ")), "{name}");
+    }
+    let stray =
+        |line: &&str| !line.starts_with(['#', ' ']) && !line.starts_with("pointsman_") && !line.starts_with("process_");
+    assert_eq!(page.lines().find(stray), None);
 }
 
 #[tokio::test]
@@ -241,4 +263,27 @@ async fn heads_may_be_as_large_in_either_protocol() {
         let refused = client.send(request).await.map_or(true, |answer| answer.status == 431);
         assert!(refused, "200 KB");
     }
+}
+
+/// What was found once at any door, as a body at each endpoint, over a real connection.
+#[tokio::test]
+async fn past_findings_break_no_connection() {
+    let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
+    let decide = Decide::new(move |endpoint, body| webhook.handle(endpoint, &body));
+    let server = TestServer::start(decide, |_| {}).await;
+    let mut client = server.http1().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
+    let mut asked = 0;
+    for door in ["bundle", "definition", "object", "review", "write"] {
+        for file in fs::read_dir(folder.join(door)).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            let _ = pointsman_server::authority_remarks(&bytes);
+            for path in ["/convert", "/mutate", "/validate"] {
+                let answer = client.post(path, bytes.clone()).await.unwrap();
+                assert!(matches!(answer.status, 200 | 400), "{door}: {}", answer.text());
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 50, "{asked}");
 }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod admin;
+mod alerts;
 mod connections;
 mod http;
 mod neighbours;

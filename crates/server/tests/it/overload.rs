@@ -74,7 +74,7 @@ async fn the_budget_always_holds_the_largest_body() {
     // What could never be decided is not read.
     let server = TestServer::start(echo(), |options| options.memory_budget = MIB).await;
     let mut client = server.http1().await;
-    assert_eq!(client.post("/convert", waiting(120)).await.unwrap().status, 200);
+    assert_eq!(client.post("/convert", waiting(110)).await.unwrap().status, 200);
     client.post("/convert", waiting(1024)).await.unwrap().refused(413);
 }
 

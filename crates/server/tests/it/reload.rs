@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pointsman_server::{CertPaths, CertificateError, Options, ServeError, Server, Unfit};
 use rcgen::{BasicConstraints, IsCa, SanType, date_time_ymd};
+use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
 use crate::support::certs::{Authority, Pair};
@@ -56,7 +57,12 @@ async fn certificate_swaps_fail_no_handshake_or_request() {
     }
     // Open before the first swap, in use after the last.
     let mut old = server.http1().await;
-    for _ in 0..50 {
+    let swaps = times("POINTSMAN_SWAPS", 50);
+    for swap in 0..swaps {
+        // In use now and then, so that it is not closed for being idle however long all of it takes.
+        if swap % 50 == 49 {
+            assert_eq!(old.post("/convert", "{}").await.unwrap().status, 200);
+        }
         let pair = server.authority.issue();
         server.volume.swap(&pair);
         serves(&server, &pair).await;
@@ -65,8 +71,73 @@ async fn certificate_swaps_fail_no_handshake_or_request() {
     while let Some(client) = clients.join_next().await {
         client.unwrap();
     }
-    assert_eq!(server.metric(SUCCESSES).await, Some(50.0));
+    println!(
+        "{swaps} swaps, {} handshakes and {} requests, 0 failed",
+        handshakes.load(Ordering::Relaxed),
+        requests.load(Ordering::Relaxed)
+    );
+    assert_eq!(server.metric(SUCCESSES).await, Some(f64::from(swaps)));
     assert_eq!(old.post("/convert", "{}").await.unwrap().status, 200);
+}
+
+/// How often: few times in passing, and as often as somebody says.
+fn times(variable: &str, few: u32) -> u32 {
+    std::env::var(variable).ok().map_or(few, |times| times.parse().unwrap())
+}
+
+/// Changes the issuing authority again and again under calls that trust a bundle. Returns how many calls there were, and
+/// how many failed.
+async fn change_authorities(changes: u32, bundle_first: bool) -> (usize, usize) {
+    let mut server = TestServer::echo().await;
+    // A call holds it from beginning to end: who writes it knows that nobody goes by the old one any more.
+    let bundle = Arc::new(RwLock::new(vec![server.authority.der.clone()]));
+    let [calls, failed] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let mut callers = JoinSet::new();
+    for _ in 0..2 {
+        let (dial, bundle, calls, failed) = (server.dial(), bundle.clone(), calls.clone(), failed.clone());
+        callers.spawn(async move {
+            loop {
+                let trusted = bundle.read().await;
+                let dial = dial.clone().trusting(&trusted);
+                let answer = match dial.connect().await {
+                    Ok(mut client) => client.post("/convert", "{}").await.map_err(std::io::Error::other),
+                    Err(error) => Err(error),
+                };
+                calls.fetch_add(1, Ordering::Relaxed);
+                failed.fetch_add(usize::from(!answer.is_ok_and(|answer| answer.status == 200)), Ordering::Relaxed);
+            }
+        });
+    }
+    for _ in 0..changes {
+        let next = Authority::new();
+        let pair = next.issue();
+        if bundle_first {
+            bundle.write().await.push(next.der.clone());
+        }
+        server.volume.swap(&pair);
+        let dial = server.dial().trusting(&[server.authority.der.clone(), next.der.clone()]);
+        let served = || async { (dial.connect().await.ok()?.served == pair.der).then_some(()) };
+        eventually("the new chain is served", served).await;
+        // A few calls under what is trusted now.
+        let before = calls.load(Ordering::Relaxed);
+        eventually("calls", || async { (calls.load(Ordering::Relaxed) > before + 4).then_some(()) }).await;
+        *bundle.write().await = vec![next.der.clone()];
+        server.authority = next;
+    }
+    callers.shutdown().await;
+    (calls.load(Ordering::Relaxed), failed.load(Ordering::Relaxed))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authorities_change_without_a_failed_call_where_the_bundle_goes_first() {
+    let changes = times("POINTSMAN_AUTHORITY_CHANGES", 5);
+    let (calls, failed) = change_authorities(changes, true).await;
+    println!("{changes} changes of the authority, the bundle first: {failed} of {calls} calls failed");
+    assert_eq!(failed, 0);
+    // The naive order, which shows that these calls can fail.
+    let (calls, failed) = change_authorities(changes, false).await;
+    println!("{changes} changes of the authority, the bundle last: {failed} of {calls} calls failed");
+    assert!(failed > 0);
 }
 
 #[tokio::test]

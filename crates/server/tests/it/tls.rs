@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 use pointsman_server::{CertPaths, CertificateError, Decide, Options, ServeError, Server};
 
 use rcgen::{DistinguishedName, DnType, ExtendedKeyUsagePurpose};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::support::certs::{Authority, Pair};
+use crate::support::client::Dial;
 use crate::support::eventually;
 use crate::support::server::{TestServer, echo};
 use crate::support::volume::Volume;
@@ -153,4 +156,18 @@ async fn every_address_includes_ipv4() {
     server.admin = ([127, 0, 0, 1], server.admin.port()).into();
     assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
     assert_eq!(server.admin("/livez").await.status, 200);
+}
+
+/// A mismatch of authorities is worth an alert, a probe that knocks is none.
+#[tokio::test]
+async fn failed_handshakes_are_counted_by_reason() {
+    let server = TestServer::start(echo(), |_| {}).await;
+    assert!(Dial::new(server.addr, &Authority::new()).handshake().await.is_err());
+    drop(TcpStream::connect(server.addr).await.unwrap());
+    let mut stranger = TcpStream::connect(server.addr).await.unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    for (reason, count) in [("refused_by_client", 1.0), ("closed", 1.0), ("malformed", 1.0), ("timeout", 0.0)] {
+        let series = format!("tls_handshake_failures_total{{reason=\"{reason}\"}}");
+        eventually(&series, || async { (server.metric(&series).await == Some(count)).then_some(()) }).await;
+    }
 }

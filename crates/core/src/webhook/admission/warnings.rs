@@ -3,7 +3,7 @@
 use super::field_path::field_in;
 use super::subject::{Request, Subject};
 use crate::definition::{Path, Rollout, Side};
-use crate::{json::Json, webhook::convert::tree};
+use crate::{apimachinery::excerpt, json::Json, webhook::convert::tree};
 
 /// What an update will roll out, and why. `subject` is the write in the version that is hashed.
 pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Subject<'_, '_>) -> Option<String> {
@@ -15,18 +15,29 @@ pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Su
     }
     let hashed = Path::default().join(&rollout.of);
     let mut fields: Vec<String> = Vec::new();
+    let mut more = 0_usize;
     for name in before.differing(&after) {
+        if fields.len() == NAMED {
+            more += 1;
+            continue;
+        }
         let field = field_in(request.kind, &hashed.join(&name), rollout.at, request.at);
-        let field = field.strip(&hashed).unwrap_or(field).to_string();
+        let field = excerpt(&field.strip(&hashed).unwrap_or(field).to_string());
         if !fields.contains(&field) {
             fields.push(field);
         }
     }
     let force = rollout.force.iter().filter(|_| before.force != after.force);
     fields.extend(force.map(|force| format!("annotation {force}")));
+    if more > 0 {
+        fields.push(format!("and {more} more"));
+    }
     let fields = fields.join(", ");
     Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
 }
+
+/// How many fields a warning names: enough for a person.
+const NAMED: usize = 20;
 
 /// Fields that a manifest still has, but the version of the request has not: the API server drops them.
 pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {

@@ -1,8 +1,10 @@
 //! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
 
-use crate::apimachinery::{Status, excerpt};
+use std::sync::Arc;
+
+use crate::apimachinery::{ObjectName, Status, excerpt};
 use crate::webhook::admission::{self, Settings, Verdict, Write};
-use crate::webhook::reply::{Outcome, Reply};
+use crate::webhook::reply::{FailedObject, Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse};
 use crate::{definition::Kind, webhook::kinds::Kinds};
 
@@ -30,7 +32,12 @@ pub(crate) fn validate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Resul
                 let response = AdmissionResponse::Allowed { warnings, audit };
                 Reply::new(Outcome::Allow, envelope.uid(), response.write(envelope))
             }
-            Some(status) => denied(envelope, status, warnings, audit),
+            Some(status) => {
+                let object = ObjectName::of(write.new.json()).to_string();
+                let path = judgement.errors.first().map(|error| excerpt(&error.path)).unwrap_or_default();
+                let failed = Some(FailedObject { object, kind: Arc::clone(&kind.name), path });
+                Reply { failed, ..denied(envelope, status, warnings, audit) }
+            }
         };
         Reply { verdicts: judgement.verdicts, flip: judgement.flip, ..reply }
     })
@@ -41,7 +48,7 @@ fn answer(
     body: &[u8],
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
 ) -> Result<Reply, BadReview> {
-    match AdmissionRequest::read(parse(body)?) {
+    match AdmissionRequest::read(&parse(body)?) {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))

@@ -1,8 +1,10 @@
 //! Answers a `ConversionReview`: every object converted, or a sentence that names those that cannot be.
 
+use std::sync::Arc;
+
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
-use crate::webhook::reply::{Conversions, Notice, Outcome, Reply};
+use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
 };
@@ -10,7 +12,7 @@ use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    match ConversionRequest::read(parse(body)?) {
+    match ConversionRequest::read(&parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
@@ -19,44 +21,80 @@ pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<
 
 fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) -> Reply {
     let ConversionRequest { envelope, desired, .. } = request;
-    let objects = request.objects();
-    let size = objects.iter().map(|object| object.text().len()).sum();
-    let mut converted = ConvertedObjects::new(envelope, size);
-    let mut failures = Vec::new();
+    let mut converted = Some(ConvertedObjects::new(envelope, request.size()));
+    let mut failures = Failures::default();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
-    for (index, object) in objects.iter().enumerate() {
-        match convert_one(kinds, metadata, object, desired) {
-            Ok(Some((one, counted))) => {
-                converted.push(&one.text);
-                let events = [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
-                for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
-                    notices.push(Notice { event, object: ObjectName::of(object).to_string() });
+    let mut count = 0_usize;
+    for object in request.objects() {
+        match convert_one(kinds, metadata, &object, desired) {
+            Ok(one) => {
+                // There is no answer with some of them: from the first failure on, only failures are looked for.
+                let Some(converted) = &mut converted else {
+                    count += 1;
+                    continue;
+                };
+                match one {
+                    Some((one, counted)) => {
+                        converted.push(&one.text, object.size());
+                        let events =
+                            [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
+                        for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
+                            notices.push(Notice { event, object: ObjectName::of(&object).to_string() });
+                        }
+                        add(&mut conversions, counted);
+                    }
+                    None => converted.push(&object.text(), object.size()),
                 }
-                count(&mut conversions, counted);
             }
-            Ok(None) => converted.push(&object.text()),
-            Err(error) => {
-                failures.push(format!("{} (object {index}): {error}", ObjectName::of(object)));
+            Err(failed) => {
+                converted = None;
+                notices = Vec::new();
+                failures.add(&object, count, *failed);
             }
         }
+        count += 1;
     }
-    if failures.is_empty() {
-        let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
-        return Reply { conversions, notices, ..reply };
-    }
-    let named: Vec<String> = failures.iter().take(NAMED).map(|text| excerpt(text)).collect();
-    let more = match failures.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
+    let Some(converted) = converted else {
+        let message = failures.message(count, desired);
+        let Failures { first, counted, .. } = failures;
+        return Reply { failed: first, failures: counted, ..failure(envelope, message) };
     };
-    let message = format!(
-        "cannot convert {} of {} objects to {desired}: {}{more}",
-        failures.len(),
-        objects.len(),
-        named.join("; ")
-    );
-    failure(envelope, message)
+    let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
+    Reply { conversions, notices, ..reply }
+}
+
+/// The objects that cannot be converted: all are counted, and some are named.
+#[derive(Default)]
+struct Failures {
+    named: Vec<String>,
+    count: usize,
+    first: Option<FailedObject>,
+    counted: Vec<Conversions>,
+}
+
+impl Failures {
+    fn add(&mut self, object: &Json<'_>, index: usize, Failed { of, error }: Failed) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            let name = ObjectName::of(object).to_string();
+            self.named.push(excerpt(&format!("{name} (object {index}): {error}")));
+            if self.first.is_none() {
+                let path = excerpt(error.path());
+                self.first = Some(FailedObject { object: name, kind: Arc::clone(&of.kind), path });
+            }
+        }
+        add(&mut self.counted, of);
+    }
+
+    fn message(&self, of: usize, desired: &str) -> String {
+        let more = match self.count.saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let (desired, named) = (excerpt(desired), self.named.join("; "));
+        format!("cannot convert {} of {of} objects to {desired}: {named}{more}", self.count)
+    }
 }
 
 /// How many failing objects a message names: enough for a person, small enough for a log.
@@ -67,36 +105,49 @@ fn failure(envelope: &Envelope, message: String) -> Reply {
     Reply { message: Some(message), ..Reply::new(Outcome::Fail, envelope.uid(), body) }
 }
 
+/// Why one object could not be converted, and as what it counts.
+struct Failed {
+    of: Conversions,
+    error: ConvertError,
+}
+
 /// Converts one object. Nothing if it is in the desired version already: it stays as it is.
 fn convert_one(
     kinds: &Kinds,
     metadata: Metadata,
     object: &Json<'_>,
     desired: &str,
-) -> Result<Option<(Converted, Conversions)>, ConvertError> {
-    let object = Object::open(object.clone())?;
-    let kind = kinds.of(&object)?;
-    object.version(kind)?;
-    let to = kind
-        .versions
-        .find(|version| version.api_version == desired)
-        .ok_or_else(|| ConvertError::unknown_version("desiredAPIVersion", desired, kind))?;
+) -> Result<Option<(Converted, Conversions)>, Box<Failed>> {
+    let failed = |of, error| Box::new(Failed { of, error });
+    let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
+    let object = Object::open(object.clone()).map_err(unknown)?;
+    let kind = kinds.of(&object).map_err(unknown)?;
+    let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
+    let from = object.version(kind).map_err(|error| failed(of("unknown", "unknown"), error))?;
+    let from = &kind.version_at(from).name;
+    let Some(to) = kind.versions.find(|version| version.api_version == desired) else {
+        let error = ConvertError::unknown_version("desiredAPIVersion", desired, kind);
+        return Err(failed(of(from, "unknown"), error));
+    };
     if object.api_version == desired {
         return Ok(None);
     }
-    let converted = convert::convert(kind, object, to, metadata)?;
-    let counted = Conversions {
-        kind: kind.name.clone(),
-        from: converted.from.clone(),
-        to: kind.version_at(to).name.clone(),
-        objects: 1,
-    };
-    Ok(Some((converted, counted)))
+    let of = of(from, &kind.version_at(to).name);
+    match convert::convert(kind, object, to, metadata) {
+        Ok(converted) => Ok(Some((converted, of))),
+        Err(error) => Err(failed(of, error)),
+    }
 }
 
-/// Objects of one kind that came in one version are counted together: all of them go to the same one.
-fn count(conversions: &mut Vec<Conversions>, one: Conversions) {
-    let same = |counted: &&mut Conversions| counted.kind == one.kind && counted.from == one.from;
+/// One object.
+fn counted(kind: &str, from: &str, to: &str) -> Conversions {
+    Conversions { kind: kind.into(), from: from.into(), to: to.into(), objects: 1 }
+}
+
+/// Objects of one kind that came in one version and go to the same one are counted together.
+fn add(conversions: &mut Vec<Conversions>, one: Conversions) {
+    let same =
+        |counted: &&mut Conversions| (&counted.kind, &counted.from, &counted.to) == (&one.kind, &one.from, &one.to);
     match conversions.iter_mut().find(same) {
         Some(counted) => counted.objects += one.objects,
         None => conversions.push(one),

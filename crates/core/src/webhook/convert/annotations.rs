@@ -1,7 +1,7 @@
 //! An object's annotations, and ours among them.
 
 use super::error::ConvertError;
-use super::kept::{Kept, Was};
+use super::kept::{Kept, LONGEST, Was};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members, unescape};
 
@@ -12,6 +12,8 @@ pub(crate) struct Annotations<'a> {
     members: Members<'a>,
     /// Those that we added, so that they count against the budget.
     added: Vec<String>,
+    /// The bytes of those that were too large to be written at all.
+    unwritten: usize,
 }
 
 /// The mark of an object that was answered without what the version it came from alone can say, because that was too
@@ -28,7 +30,7 @@ enum Shape {
 
 /// What the API server allows for all keys and values of an object's annotations together
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-pub(crate) const BUDGET: usize = 256 * 1024;
+pub(crate) const BUDGET: usize = LONGEST;
 
 impl<'a> Annotations<'a> {
     pub(super) fn take(metadata: &mut Members<'a>) -> Result<Self, ConvertError> {
@@ -45,7 +47,7 @@ impl<'a> Annotations<'a> {
                 }
             },
         };
-        Ok(Self { shape, members, added: Vec::new() })
+        Ok(Self { shape, members, added: Vec::new(), unwritten: 0 })
     }
 
     /// Puts them back, within their budget. Returns whether something had to be left out for it.
@@ -70,7 +72,8 @@ impl<'a> Annotations<'a> {
     }
 
     fn size(&self) -> usize {
-        self.members.iter().map(|(name, value)| name.len() + length(value)).sum()
+        let written: usize = self.members.iter().map(|(name, value)| name.len() + length(value)).sum();
+        written + self.unwritten
     }
 
     /// Takes ours out, and says so as far as there is room for it.
@@ -84,6 +87,7 @@ impl<'a> Annotations<'a> {
             }
         }
         let missing = missing.join(", ");
+        self.unwritten = 0;
         self.members.remove(INCOMPLETE);
         let room = BUDGET.saturating_sub(self.size());
         let fitting = [missing.as_str(), ""].into_iter().find(|text| INCOMPLETE.len() + text.len() <= room);
@@ -136,7 +140,14 @@ impl<'a> Annotations<'a> {
         self.shape = Shape::Present;
         self.added.retain(|added| added != name);
         self.added.push(name.to_owned());
-        self.members.set(name, Json::string(&to_keep.into_text()));
+        let value = to_keep.into_json();
+        let size = value.size();
+        if size > LONGEST {
+            self.unwritten += size;
+            self.members.set(name, Json::string(""));
+        } else {
+            self.members.set(name, Json::string(&value.to_text()));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{definition::Kind, json::Duplicate};
+use crate::{apimachinery::excerpt, definition::Kind, json::Duplicate};
 
 /// Why an object cannot be converted: the field, and what is wrong with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -97,14 +97,14 @@ impl ConvertError {
     }
 
     pub(super) fn named_twice(path: &str, duplicate: Duplicate) -> Self {
-        Self::NamedTwice { path: path.to_owned(), name: duplicate.0 }
+        Self::NamedTwice { path: path.to_owned(), name: excerpt(&duplicate.0) }
     }
 
     /// A version that a kind does not have, named at `path`.
     pub(crate) fn unknown_version(path: &'static str, version: &str, kind: &Kind) -> Self {
         Self::UnknownVersion {
             path,
-            version: version.to_owned(),
+            version: excerpt(version),
             kind: kind.kind.clone(),
             known: kind.versions.iter().map(|version| version.api_version.clone()).collect(),
         }

@@ -44,7 +44,6 @@ impl<'a> Object<'a> {
 
     /// The text, and whether something was too large to be in it.
     pub(super) fn write(self, metadata: Metadata) -> (String, bool) {
-        let mut out = String::with_capacity(1024);
         let text = |text: &str| Json::string(text);
         let mut head = Members::default();
         head.set("apiVersion", text(&self.api_version));
@@ -57,13 +56,15 @@ impl<'a> Object<'a> {
         }
         let is_incomplete = self.annotations.put(&mut answered);
         head.set("metadata", Json::Object(answered));
-        Json::Object(head).write(&mut out);
-        let mut rest = String::new();
-        self.root.write(&mut rest);
-        if rest.len() > 2 {
-            out.pop();
-            out.push(',');
-            out.push_str(rest.get(1..).unwrap_or_default());
+        let head = Json::Object(head);
+        let mut out = String::with_capacity(head.size() + self.root.size());
+        head.write(&mut out);
+        // The members of the rest, behind those of the head: `{…}{…}` becomes `{…,…}`.
+        let end = out.len();
+        self.root.write(&mut out);
+        match out.len() - end {
+            2 => out.truncate(end),
+            _ => out.replace_range(end - 1..=end, ","),
         }
         (out, is_incomplete)
     }

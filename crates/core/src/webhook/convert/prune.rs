@@ -59,7 +59,7 @@ fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<St
         kept.fields.take_from(&mut was.fields, &place.id);
     }
     (kept.rollout, kept.annotations) = (was.rollout, was.annotations);
-    let text = |kept: Kept<'_>| (!kept.is_empty()).then(|| kept.into_text());
+    let text = |kept: Kept<'_>| (!kept.is_empty()).then(|| kept.into_json().to_text());
     let now = text(kept);
     (text(Kept::parse(before)?) != now).then_some(now)
 }

@@ -2,28 +2,35 @@
 //!
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types.go` and `pkg/apiserver/conversion/webhook_converter.go`.
 
+use std::borrow::Cow;
+
 use super::envelope::{self, Envelope, Review, Unread};
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, unescape};
 
 /// Objects, and the version they are wanted in.
 pub(crate) struct ConversionRequest<'j> {
     pub(crate) envelope: Envelope,
     /// `group/version`.
-    pub(crate) desired: String,
-    objects: Json<'j>,
+    pub(crate) desired: Cow<'j, str>,
+    /// The text of a list.
+    objects: &'j str,
 }
 
 impl<'j> ConversionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: &Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
-        let Some(desired) = request.get("desiredAPIVersion").and_then(Json::as_str) else {
-            let problem = "request.desiredAPIVersion: must be a string".to_owned();
-            return Err(Unread::Problem(envelope, problem));
+        let desired = match request.take("desiredAPIVersion") {
+            Some(Json::Text(Cow::Borrowed(text))) if text.starts_with('"') => unescape(text),
+            _ => {
+                let problem = "request.desiredAPIVersion: must be a string".to_owned();
+                return Err(Unread::Problem(envelope, problem));
+            }
         };
-        let desired = desired.into_owned();
         match request.take("objects") {
-            Some(objects) if objects.is_array() => Ok(Self { envelope, desired, objects }),
+            Some(Json::Text(Cow::Borrowed(objects))) if objects.starts_with('[') => {
+                Ok(Self { envelope, desired, objects })
+            }
             Some(other) => {
                 let problem = format!("request.objects: must be a list, not {}", other.type_name());
                 Err(Unread::Problem(envelope, problem))
@@ -32,9 +39,14 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// The objects, unread.
-    pub(crate) fn objects(&self) -> Vec<Json<'_>> {
-        self.objects.elements()
+    /// The objects, unread, one after the other: there may be millions.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Json<'j>> {
+        Json::each_element(self.objects)
+    }
+
+    /// The bytes of all objects together, and of what stands between them.
+    pub(crate) fn size(&self) -> usize {
+        self.objects.len()
     }
 }
 
@@ -43,6 +55,9 @@ impl<'j> ConversionRequest<'j> {
 pub(crate) struct ConvertedObjects {
     body: String,
     is_empty: bool,
+    /// The bytes of all objects that were asked about, and of those that were answered so far.
+    asked: usize,
+    answered: usize,
 }
 
 impl ConvertedObjects {
@@ -50,24 +65,35 @@ impl ConvertedObjects {
     pub(crate) fn new(envelope: &Envelope, size: usize) -> Self {
         let mut body = envelope.open(size);
         body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
-        Self { body, is_empty: true }
+        Self { body, is_empty: true, asked: size, answered: 0 }
     }
 
-    /// Adds an object's text.
-    pub(crate) fn push(&mut self, object: &str) {
+    /// Adds the text of an object that had so many bytes when it was sent.
+    pub(crate) fn push(&mut self, object: &str, sent: usize) {
         if !self.is_empty {
             self.body.push(',');
         }
         self.is_empty = false;
+        self.answered += sent + 1;
+        let length = self.body.len() + object.len() + CLOSING.len();
+        if length > self.body.capacity() {
+            // What the others will need if they grow as these did, and no more: while it moves there is all of it twice.
+            let whole = length as u128 * self.asked as u128 / self.answered.max(1) as u128;
+            let whole = usize::try_from(whole).unwrap_or(length).clamp(length + length / 8, length.saturating_mul(4));
+            self.body.reserve_exact(whole - self.body.len());
+        }
         self.body.push_str(object);
     }
 
     /// The answer, whole.
     pub(crate) fn finish(mut self) -> Vec<u8> {
-        self.body.push_str("]}}");
+        self.body.push_str(CLOSING);
         self.body.into_bytes()
     }
 }
+
+/// What closes the list, the response and the review.
+const CLOSING: &str = "]}}";
 
 /// The answer that says why nothing was converted. Of all it could hold, the API server reads only the message.
 pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::body::BadReview;
+use crate::apimachinery::excerpt;
 use crate::json::{Json, Members};
 
 /// The two reviews that an API server sends.
@@ -76,12 +77,22 @@ pub(crate) enum Unread {
     Problem(Envelope, String),
 }
 
-/// The members of a review or a request, split once. Of one that is named twice the first counts.
+/// The members of a review or a request that somebody reads, split once; there may be millions of others. Of one that is
+/// named twice the first counts.
 pub(super) struct Fields<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
 
 impl<'j> Fields<'j> {
-    pub(super) fn of(json: Json<'j>) -> Self {
-        Self(json.into_members())
+    pub(super) fn of(json: &Json<'j>) -> Self {
+        let Json::Text(Cow::Borrowed(text)) = json else {
+            return Self(Vec::new());
+        };
+        let mut fields: Vec<(Cow<'j, str>, Json<'j>)> = Vec::new();
+        for (name, value) in Json::each_member(text) {
+            if READ.contains(&&*name) && !fields.iter().any(|(known, _)| *known == name) {
+                fields.push((name, value));
+            }
+        }
+        Self(fields)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Json<'j>> {
@@ -99,23 +110,43 @@ impl<'j> Fields<'j> {
     }
 }
 
+/// What is read of a review, a request and the kind in it.
+const READ: [&str; 12] = [
+    "apiVersion",
+    "desiredAPIVersion",
+    "group",
+    "kind",
+    "object",
+    "objects",
+    "oldObject",
+    "operation",
+    "request",
+    "subResource",
+    "uid",
+    "version",
+];
+
+/// The longest uid that is repeated, in bytes. The API server's are UUIDs.
+const LONGEST_UID: usize = 256;
+
 /// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
 /// is not the review that is asked for.
-pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'_>), Unread> {
+pub(super) fn read<'j>(review: Review, json: &Json<'j>) -> Result<(Envelope, Fields<'j>), Unread> {
     let (group, takes) = (review.group(), review.kind());
     let mut fields = Fields::of(json);
     let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
     let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     let is_known = matches!(version, Some("v1" | "v1beta1"));
     let problem = if kind != takes {
-        Some(format!("kind is {kind:?}, this path takes {takes}"))
+        Some(format!("kind is {:?}, this path takes {takes}", excerpt(&kind)))
     } else if !is_known {
-        Some(format!("apiVersion is {api_version:?}, this path takes {group}/v1 and {group}/v1beta1"))
+        let found = excerpt(&api_version);
+        Some(format!("apiVersion is {found:?}, this path takes {group}/v1 and {group}/v1beta1"))
     } else {
         None
     };
     let no_review = |reason: String| Unread::Bad(BadReview::NoReview { reason });
-    let Some(request) = fields.take("request").filter(Json::is_object).map(Fields::of) else {
+    let Some(request) = fields.take("request").filter(Json::is_object).as_ref().map(Fields::of) else {
         let reason = problem.unwrap_or_else(|| "the review has no request".to_owned());
         return Err(no_review(reason));
     };
@@ -123,6 +154,9 @@ pub(super) fn read(review: Review, json: Json<'_>) -> Result<(Envelope, Fields<'
     if uid.is_empty() {
         let reason = problem.unwrap_or_else(|| "the review's request has no uid".to_owned());
         return Err(no_review(reason));
+    }
+    if uid.len() > LONGEST_UID {
+        return Err(no_review(format!("the request's uid has {} bytes, more than {LONGEST_UID}", uid.len())));
     }
     let api_version = if is_known { api_version } else { format!("{group}/v1") };
     let envelope = Envelope { review, api_version, uid };

@@ -29,7 +29,7 @@ use super::certs::{Authority, Pair};
 #[derive(Clone)]
 pub(crate) struct Dial {
     addr: SocketAddr,
-    trust: CertificateDer<'static>,
+    trust: Vec<CertificateDer<'static>>,
     alpn: Vec<&'static str>,
     pair: Option<Pair>,
     versions: Vec<&'static SupportedProtocolVersion>,
@@ -39,7 +39,7 @@ pub(crate) struct Dial {
 impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
-        Self { addr, trust: authority.der.clone(), alpn: vec!["http/1.1"], pair: None, versions, window: None }
+        Self { addr, trust: vec![authority.der.clone()], alpn: vec!["http/1.1"], pair: None, versions, window: None }
     }
 
     pub(crate) fn http2(mut self) -> Self {
@@ -50,6 +50,12 @@ impl Dial {
     /// With so many bytes of an answer that the server may send before it is asked for more, in HTTP/2.
     pub(crate) fn window(mut self, bytes: u32) -> Self {
         self.window = Some(bytes);
+        self
+    }
+
+    /// With these authorities instead of the one: a `caBundle`.
+    pub(crate) fn trusting(mut self, bundle: &[CertificateDer<'static>]) -> Self {
+        self.trust = bundle.to_vec();
         self
     }
 
@@ -72,7 +78,9 @@ impl Dial {
     /// A handshake and no more.
     pub(crate) async fn handshake(&self) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
-        roots.add(self.trust.clone()).unwrap();
+        for authority in &self.trust {
+            roots.add(authority.clone()).unwrap();
+        }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&self.versions)

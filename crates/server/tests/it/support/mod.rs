@@ -1,9 +1,11 @@
 //! What the tests share. Nothing here sleeps to be sure: see [`eventually`].
 
+pub(crate) mod attack;
 pub(crate) mod certs;
 pub(crate) mod client;
 pub(crate) mod gate;
 pub(crate) mod server;
+pub(crate) mod victim;
 pub(crate) mod volume;
 
 use std::time::{Duration, Instant};

@@ -74,11 +74,11 @@ impl TestServer {
         get(self.admin, path).await.unwrap()
     }
 
-    /// The value of a series, spelled as in `/metrics`; `None` where there is no such series.
+    /// The value of a series of ours, spelled as in `/metrics` behind our prefix; `None` where there is no such series.
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
         let text = self.admin("/metrics").await.text();
         text.lines()
-            .filter_map(|line| line.rsplit_once(' '))
+            .filter_map(|line| line.strip_prefix("pointsman_")?.rsplit_once(' '))
             .find(|(name, _)| *name == series)
             .map(|(_, value)| value.parse().unwrap())
     }
@@ -95,6 +95,8 @@ pub(crate) fn echo_reply(body: &[u8]) -> Reply {
         outcome: Outcome::Allow,
         uid: "uid".to_owned(),
         message: None,
+        failed: None,
+        failures: Vec::new(),
         conversions: Vec::new(),
         notices: Vec::new(),
         verdicts: Vec::new(),

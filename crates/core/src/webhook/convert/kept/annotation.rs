@@ -21,6 +21,9 @@ pub(crate) struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// Reads an annotation. `None` if this is not the form that we write: then it is somebody else's.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let mut json = Json::parse(text).ok()?;
         let members = std::mem::take(json.open().ok()??);
         if members.is_empty() {
@@ -44,7 +47,8 @@ impl<'a> Kept<'a> {
         self.fields.is_empty() && self.rollout.is_empty() && !self.sparse
     }
 
-    pub(crate) fn into_text(self) -> String {
+    /// The value of the annotation, as JSON.
+    pub(crate) fn into_json(self) -> Json<'a> {
         let mut written = Members::default();
         if !self.fields.is_empty() {
             written.set("fields", self.fields.into_json());
@@ -58,6 +62,10 @@ impl<'a> Kept<'a> {
         if self.sparse {
             written.set("sparse", Json::owned("true".to_owned()));
         }
-        Json::Object(written).to_text()
+        Json::Object(written)
     }
 }
+
+/// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+pub(crate) const LONGEST: usize = 256 * 1024;

@@ -16,7 +16,7 @@ mod notes;
 mod values;
 mod was;
 
-pub(super) use annotation::Kept;
+pub(super) use annotation::{Kept, LONGEST};
 pub(super) use fields::Fields;
 pub(super) use items::{Item, Items};
 pub(super) use values::{identical, same};

@@ -1,0 +1,44 @@
+//! What a decision costs in memory, counted at the allocator: no more than the server has put aside for it,
+//! whatever is in the body.
+//!
+//! A binary of its own, with one test, because the allocator counts all that happens in the process.
+
+// Here clippy's allowances for tests hold in helpers, too.
+#![cfg(test)]
+
+mod bodies;
+
+use peak_alloc::PeakAlloc;
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Metadata, Webhook, weight};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+#[test]
+fn a_decision_takes_no_more_than_its_weight() {
+    let mut kinds = Kind::embedded().unwrap();
+    kinds.extend(["mailboxes", "proxies"].map(load));
+    let webhook = Webhook::new(kinds, Metadata::Identity).unwrap();
+    let mut over = Vec::new();
+    for (name, endpoint, body) in bodies::all() {
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        let reply = webhook.handle(endpoint, body.as_bytes());
+        let held = (MEMORY.peak_usage() - before) as u64;
+        drop(reply);
+        let weight = weight(endpoint, body.as_bytes());
+        println!("{:3} % of {weight:9}: {name}, {} bytes", held * 100 / weight, body.len());
+        if held > weight {
+            over.push(format!("{name}: {held} of {weight}"));
+        }
+    }
+    assert!(over.is_empty(), "{over:#?}");
+}
+
+fn load(name: &str) -> Kind {
+    let read =
+        |file: &str| std::fs::read_to_string(format!("{}/../../tests/data/kinds/{file}", env!("CARGO_MANIFEST_DIR")));
+    let file = format!("{name}.yaml");
+    Kind::load(&file, &read(&file).unwrap(), &mut |file| read(file)).unwrap()
+}

