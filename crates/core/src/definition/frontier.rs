@@ -70,6 +70,8 @@ pub(crate) struct Held {
     pub(crate) id: String,
     /// Whether a version does not go without the object: it stays when it is emptied.
     pub(crate) stays: Sides<bool>,
+    /// Whether only this version has it made by the API server, as an empty object.
+    pub(crate) fills: Sides<bool>,
 }
 
 /// A place where the versions part.
@@ -99,6 +101,18 @@ pub(crate) enum Part {
 impl Default for Branch {
     fn default() -> Self {
         Self::Holder(Holder::default())
+    }
+}
+
+impl Frontier {
+    /// Marks a holder and all that it is in.
+    pub(crate) fn mark(&self, mut holder: Option<usize>, marks: &mut [bool]) {
+        while let Some(index) = holder {
+            if let Some(mark) = marks.get_mut(index) {
+                *mark = true;
+            }
+            holder = self.holders.get(index).and_then(|held| held.within);
+        }
     }
 }
 
@@ -189,7 +203,12 @@ impl Frontier {
             return Branch::Cut(self.cuts.len() - 1);
         }
         let index = self.holders.len();
-        self.holders.push(Held { within: holder, id: path.to_string(), stays: required });
+        let empty = |schema: Option<&Schema>| schema.is_some_and(Schema::is_made_empty);
+        let fills = match (empty(schemas.older), empty(schemas.newer)) {
+            (older, newer) if older != newer => Sides { older, newer },
+            _ => Sides::default(),
+        };
+        self.holders.push(Held { within: holder, id: path.to_string(), stays: required, fills });
         let mut names: BTreeMap<&str, Sides<Vec<Way<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for (rest, slot) in ways.of(side) {

@@ -99,6 +99,11 @@ impl Schema {
         Some(Json::owned(normal(&value.to_string())))
     }
 
+    /// Whether the default is an empty object.
+    pub(super) fn is_made_empty(&self) -> bool {
+        matches!(&self.default, Some(Value::Object(members)) if members.is_empty())
+    }
+
     /// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.
     fn fill_inside(&self, value: &mut Value) {
         match value {

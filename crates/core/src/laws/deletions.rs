@@ -67,9 +67,19 @@ fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment])
 /// A path of a change with `/` behind every name, to be compared with the way to a value.
 fn slashed(path: &str) -> String {
     // An operation on an item itself has no name behind the item's dot.
-    let path = path.trim_end_matches('.');
-    let plain = path.replace("[\"", ".").replace("\"]", "").replace('[', ".").replace(']', "");
-    format!("{}/", plain.replace('.', "/"))
+    let (mut rest, mut slashed) = (path.trim_end_matches('.'), String::new());
+    while !rest.is_empty() {
+        let end = match rest.strip_prefix("[\"") {
+            Some(quoted) => quoted.find("\"]").map_or(rest.len(), |end| end + 4),
+            None => rest.get(1..).and_then(|rest| rest.find(['.', '['])).map_or(rest.len(), |end| end + 1),
+        };
+        let (name, more) = rest.split_at(end);
+        let quoted = name.strip_prefix("[\"").and_then(|name| name.strip_suffix("\"]"));
+        slashed.push_str(quoted.unwrap_or_else(|| name.trim_matches(['.', '[', ']'])));
+        slashed.push('/');
+        rest = more;
+    }
+    slashed
 }
 
 /// Somebody removes items, or brings them into another order.

@@ -159,7 +159,8 @@ impl Level {
         for side in [Side::Older, Side::Newer] {
             let mut places = operations.iter().flat_map(|operation| operation.places.of(side));
             let cuts = frontier.cuts.iter().any(|cut| cut.fills.of(side).is_some());
-            let fills = cuts || places.any(|place| place.fill.is_some());
+            let holders = frontier.holders.iter().any(|holder| *holder.fills.of(side));
+            let fills = cuts || holders || places.any(|place| place.fill.is_some());
             let inside = frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
             *frontier.fills.of_mut(side) = fills;
             *frontier.fills_inside.of_mut(side) = fills && inside;

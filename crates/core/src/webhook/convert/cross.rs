@@ -4,7 +4,7 @@
 //! that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be kept.
 
 use super::cut::split;
-use super::kept::{Fields, Was};
+use super::kept::{Fields, Was, identical};
 use super::pieces::{Pieces, Presence};
 use crate::definition::frontier::{Cut, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side};
@@ -75,8 +75,7 @@ impl Crossing<'_> {
             kept.value(&places.first()?.id, places.len(), from.of(frontier, self.to.other(), index))?;
         let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
-            // What a version requires and has a default for is filled in, however it is kept.
-            let Some(value) = value else { return !(place.required && place.fill.is_some()) };
+            let Some(value) = value else { return true };
             let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
             // The items of a list are converted one by one, and none is kept with the list.
             (operation.items().is_none() || value.is_null())
@@ -135,7 +134,7 @@ impl Crossing<'_> {
                             && !self.stay
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
-                            && returning.get_or_insert_with(|| self.returning(pieces)).get(index) == Some(&true);
+                            && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
                         if goes { Presence::Absent } else { Presence::Object }
                     }
                 },
@@ -152,27 +151,42 @@ impl Crossing<'_> {
         }
     }
 
-    /// Into which holders the way home puts something, and so makes them again.
-    fn returning(self, pieces: &Pieces<'_>) -> Vec<bool> {
+    /// Which holders the way home makes again, and puts back into them all that was there.
+    fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> Vec<bool> {
         let (frontier, home) = (&self.level.frontier, self.to.other());
-        let mut returning = vec![false; frontier.holders.len()];
+        let count = frontier.holders.len();
+        let (mut returns, mut keeps) = (vec![false; count], vec![false; count]);
         for (index, operation) in self.level.operations.iter().enumerate() {
             let back = mapped(operation, home, pieces.of(frontier, self.to, index));
+            let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
             let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
-            for (slot, _) in back.iter().enumerate().filter(|(_, value)| value.is_some()) {
-                let mut holder = frontier.held_by.of(home).get(first + slot).copied().flatten();
-                while let Some(index) = holder {
-                    returning.iter_mut().skip(index).take(1).for_each(|mark| *mark = true);
-                    holder = frontier.holders.get(index).and_then(|held| held.within);
+            for (slot, value) in back.iter().enumerate() {
+                let holder = frontier.held_by.of(home).get(first + slot).copied().flatten();
+                if value.is_some() {
+                    frontier.mark(holder, &mut returns);
+                }
+                if !alike {
+                    frontier.mark(holder, &mut keeps);
                 }
             }
         }
-        returning
+        for (cut, _) in frontier.cuts.iter().zip(&from.rests).filter(|(_, rest)| rest.is_some()) {
+            frontier.mark(cut.holder, &mut keeps);
+        }
+        returns.into_iter().zip(keeps).map(|(returns, keeps)| returns && !keeps).collect()
     }
 
     /// Fills what readers of a complete object expect, in objects that are there.
     fn fill(self, from: &Pieces<'_>, kept: &Fields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
+        for (index, holder) in frontier.holders.iter().enumerate().filter(|(_, holder)| *holder.fills.of(self.to)) {
+            let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
+            if absent && kept.was(&holder.id).is_none()
+                && let Some(place) = pieces.holders.get_mut(index)
+            {
+                *place = Presence::Object;
+            }
+        }
         for (index, cut) in frontier.cuts.iter().enumerate() {
             self.fill_object(index, cut, kept, pieces);
         }
@@ -185,11 +199,13 @@ impl Crossing<'_> {
             let early = read.any(|(place, slot)| {
                 place.schema.default.is_some() && held_here.get(slot) == Some(&true) && !from.has(slot)
             });
-            if *given_back || early {
+            if early {
                 continue;
             }
             for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
-                if held_there.get(slot) == Some(&true)
+                // What a version requires in an object that is there is filled in, even if it is kept that it was missing.
+                if (place.required || !given_back)
+                    && held_there.get(slot) == Some(&true)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
                     value.clone_from(&place.fill);

@@ -29,7 +29,7 @@ use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use crate::definition::frontier::{Branch, Part};
-use crate::definition::{Level, Path, Place, Side};
+use crate::definition::{Level, Place, Required, Side};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required` are
@@ -40,7 +40,7 @@ pub(super) fn convert<'a>(
     context: &mut Context<'_, '_>,
     kept: &Fields<'_>,
     prefix: &str,
-    required: Option<&[Path]>,
+    required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
     let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
@@ -81,28 +81,32 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Whether the object will be complete in the version that is written.
-    fn is_complete(&self, root: &mut Json<'_>, required: &[Path]) -> bool {
+    fn is_complete(&self, root: &mut Json<'_>, required: &[Required]) -> bool {
         let frontier = &self.crossing.level.frontier;
         let pieces = &self.crossed.pieces;
-        required.iter().all(|path| {
+        required.iter().all(|Required { path, nullable }| {
             let mut branch = &frontier.root;
             let mut names = path.names();
             loop {
                 match branch {
-                    Branch::Holder(holder) if pieces.holder(holder.index) != Presence::Object => return false,
+                    Branch::Holder(holder) if pieces.holder(holder.index) != Presence::Object => {
+                        return *nullable && names.is_empty() && pieces.holder(holder.index) == Presence::Null;
+                    }
                     Branch::Holder(holder) => match names.split_first() {
                         None => return true,
                         Some((name, rest)) => match holder.branch(name) {
                             Some((_, next)) => (branch, names) = (next, rest),
                             None => {
                                 let value = tree::get(root, "", path).ok().flatten();
-                                return value.is_some_and(|value| !value.is_null());
+                                return value.is_some_and(|value| *nullable || !value.is_null());
                             }
                         },
                     },
                     Branch::Cut(index) => {
                         let part = frontier.cuts.get(*index).map(|cut| cut.parts.of(self.crossing.to));
-                        return part.is_some_and(|part| is_there(part, pieces.rest(*index), pieces, names));
+                        return part.is_some_and(|part| {
+                            is_there(part, pieces.rest(*index), pieces, (names, *nullable))
+                        });
                     }
                 }
             }
@@ -302,26 +306,26 @@ fn same_one(one: &Option<Json<'_>>, two: &Option<Json<'_>>) -> bool {
     identical(std::slice::from_ref(one), std::slice::from_ref(two))
 }
 
-/// Whether there is something, and not null, at the end of a path through a cut.
-fn is_there(part: &Part, rest: Option<&Json<'_>>, pieces: &Pieces<'_>, names: &[Box<str>]) -> bool {
+/// Whether there is something at the end of a path through a cut. Null may do.
+fn is_there(part: &Part, rest: Option<&Json<'_>>, pieces: &Pieces<'_>, (names, null): (&[Box<str>], bool)) -> bool {
     match (part, names.split_first()) {
-        (Part::Slot(slot), _) => reaches(pieces.slots.get(*slot).and_then(Option::as_ref), names),
+        (Part::Slot(slot), _) => reaches(pieces.slots.get(*slot).and_then(Option::as_ref), names, null),
         (Part::Object(parts), Some((name, inner))) => {
             let below = rest.and_then(|rest| rest.get(name));
             match parts.iter().find(|(other, _)| other == name) {
-                Some((_, part)) => is_there(part, below.as_ref(), pieces, inner),
-                None => reaches(below.as_ref(), inner),
+                Some((_, part)) => is_there(part, below.as_ref(), pieces, (inner, null)),
+                None => reaches(below.as_ref(), inner, null),
             }
         }
-        (Part::Object(_), None) => reaches(rest, names) || part.any(&mut |slot| pieces.has(slot)),
-        (Part::Unknown, _) => reaches(rest, names),
+        (Part::Object(_), None) => reaches(rest, names, null) || part.any(&mut |slot| pieces.has(slot)),
+        (Part::Unknown, _) => reaches(rest, names, null),
     }
 }
 
-fn reaches(value: Option<&Json<'_>>, names: &[Box<str>]) -> bool {
-    let Some(value) = value.filter(|value| !value.is_null()) else { return false };
+fn reaches(value: Option<&Json<'_>>, names: &[Box<str>], null: bool) -> bool {
+    let Some(value) = value else { return false };
     match names.split_first() {
-        None => true,
-        Some((name, rest)) => reaches(value.get(name).as_ref(), rest),
+        None => null || !value.is_null(),
+        Some((name, rest)) => reaches(value.get(name).as_ref(), rest, null),
     }
 }

@@ -7,7 +7,7 @@ use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Path, Side, Step};
+use crate::definition::{Kind, Required, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
@@ -76,9 +76,9 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
 }
 
 /// Whether the object has what its kind requires. The API server sends others too, during server-side apply.
-fn is_complete(root: &mut Json<'_>, required: &[Path]) -> bool {
-    required.iter().all(|path| {
+fn is_complete(root: &mut Json<'_>, required: &[Required]) -> bool {
+    required.iter().all(|Required { path, nullable }| {
         let value = tree::get(root, "", path).ok().flatten();
-        value.is_some_and(|value| !value.is_null())
+        value.is_some_and(|value| *nullable || !value.is_null())
     })
 }

@@ -69,9 +69,11 @@ fn numbers_come_out_as_they_went_in() {
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
             // What no API server can decode may stand in an annotation, and is not believed there.
-            let hidden = number == "1E400" && !without_ours(&there).to_text().contains(number);
-            let expected = object.field(&at).filter(|_| !hidden);
-            assert_eq!(home.field(&at), expected, "{}\n{}", object.to_text(), there.to_text());
+            if number == "1E400" && !without_ours(&there).to_text().contains(number) {
+                assert_ne!(home.field(&at), object.field(&at), "{}", there.to_text());
+                continue;
+            }
+            assert_eq!(home.field(&at), object.field(&at), "{}\n{}", object.to_text(), there.to_text());
         }
     }
 }
