@@ -70,7 +70,7 @@ pub(crate) struct Held {
     pub(crate) id: String,
     /// Whether a version does not go without the object: it stays when it is emptied.
     pub(crate) stays: Sides<bool>,
-    /// Whether only this version has it made by the API server, as an empty object.
+    /// Whether the API server makes it in a version, as an empty object.
     pub(crate) fills: Sides<bool>,
 }
 
@@ -204,11 +204,9 @@ impl Frontier {
         }
         let index = self.holders.len();
         let empty = |schema: Option<&Schema>| schema.is_some_and(Schema::is_made_empty);
-        let fills = match (empty(schemas.older), empty(schemas.newer)) {
-            (older, newer) if older != newer => Sides { older, newer },
-            _ => Sides::default(),
-        };
-        self.holders.push(Held { within: holder, id: path.to_string(), stays: required, fills });
+        let fills = Sides { older: empty(schemas.older), newer: empty(schemas.newer) };
+        let stays = Sides { older: required.older || fills.older, newer: required.newer || fills.newer };
+        self.holders.push(Held { within: holder, id: path.to_string(), stays, fills });
         let mut names: BTreeMap<&str, Sides<Vec<Way<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for (rest, slot) in ways.of(side) {

@@ -94,9 +94,13 @@ impl Schema {
 
     /// What the API server fills in where nothing is, with all that it fills in inside of that.
     pub(super) fn default_value(&self) -> Option<Json<'static>> {
-        let mut value = self.default.clone()?;
+        self.default.clone().map(|value| self.filled(value))
+    }
+
+    /// A value with all that the API server fills in inside of it.
+    pub(super) fn filled(&self, mut value: Value) -> Json<'static> {
         self.fill_inside(&mut value);
-        Some(Json::owned(normal(&value.to_string())))
+        Json::owned(normal(&value.to_string()))
     }
 
     /// Whether the default is an empty object.

@@ -8,7 +8,7 @@ use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
 use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
-use crate::json::{Json, normal};
+use crate::json::Json;
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ impl OneSidedSpec {
             compiler.problem(format!("{name}: the {other} version has {} too", place.path));
         }
         if let Some(value) = value {
-            let value = Json::owned(normal(&value.to_string()));
+            let value = place.schema.filled(value.clone());
             if !place.schema.admits(&value) {
                 let value = value.to_text();
                 compiler.problem(format!("{name}: {} cannot be {value}", place.path));

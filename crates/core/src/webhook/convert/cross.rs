@@ -18,7 +18,7 @@ pub(super) struct Crossing<'c> {
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
-    /// Whether objects that are emptied stay, all of them.
+    /// Whether objects that are emptied stay, all of them, and those that are empty here.
     pub(super) stay: bool,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
@@ -71,14 +71,15 @@ impl Crossing<'_> {
     ) -> Option<Fragment<'a>> {
         let frontier = &self.level.frontier;
         let places = operation.places.of(self.to);
-        let values =
-            kept.value(&places.first()?.id, places.len(), from.of(frontier, self.to.other(), index))?;
+        let read = from.of(frontier, self.to.other(), index);
+        let values = kept.value(&places.first()?.id, places.len(), read)?;
+        let unread = read.iter().all(Option::is_none);
         let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
             let Some(value) = value else { return true };
             let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
-            // The items of a list are converted one by one, and none is kept with the list.
-            (operation.items().is_none() || value.is_null())
+            // The items of a list are converted one by one, and none is kept with a list that is here.
+            (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(holder)
                 && place.schema.has_types_of(value)
         };
@@ -95,7 +96,9 @@ impl Crossing<'_> {
             let Some((rest, seen)) = kept.rest(&cut.id) else { continue };
             let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
             let gone = seen && !part.any(&mut |slot| pieces.has(slot));
-            if typed && !gone && from.is_held(cut.holder)
+            if typed
+                && !gone
+                && from.is_held(cut.holder)
                 && let Some(place) = pieces.rests.get_mut(index)
             {
                 *place = Some(rest);
@@ -125,7 +128,7 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.was(&holder.id) {
+                Presence::Object => match kept.was(&holder.id).filter(|_| was_cut || !self.stay) {
                     Some(Was::Absent) => Presence::Absent,
                     Some(Was::Null) => Presence::Null,
                     Some(Was::Empty) => Presence::Object,
@@ -181,7 +184,8 @@ impl Crossing<'_> {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         for (index, holder) in frontier.holders.iter().enumerate().filter(|(_, holder)| *holder.fills.of(self.to)) {
             let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
-            if absent && kept.was(&holder.id).is_none()
+            if absent
+                && kept.was(&holder.id).is_none()
                 && let Some(place) = pieces.holders.get_mut(index)
             {
                 *place = Presence::Object;

@@ -104,9 +104,8 @@ impl<'a> Conversion<'_, 'a> {
                     },
                     Branch::Cut(index) => {
                         let part = frontier.cuts.get(*index).map(|cut| cut.parts.of(self.crossing.to));
-                        return part.is_some_and(|part| {
-                            is_there(part, pieces.rest(*index), pieces, (names, *nullable))
-                        });
+                        return part
+                            .is_some_and(|part| is_there(part, pieces.rest(*index), pieces, (names, *nullable)));
                     }
                 }
             }
@@ -125,8 +124,8 @@ impl<'a> Conversion<'_, 'a> {
             }
         }
         self.to_keep = Fields::default();
-        for _ in 0..4 {
-            match self.keep_differences(&back, context) {
+        for round in 0..4 {
+            match self.keep_differences(&back, context, round) {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
@@ -141,7 +140,7 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Keeps what is not on the way home as it was.
-    fn keep_differences(&mut self, back: &Pieces<'a>, context: &Context<'_, '_>) -> Home {
+    fn keep_differences(&mut self, back: &Pieces<'a>, context: &Context<'_, '_>, round: usize) -> Home {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
@@ -189,7 +188,7 @@ impl<'a> Conversion<'_, 'a> {
             return if alike || sure && adds { Home::Told } else { Home::Unsure };
         }
         // With the values that were there most objects are what they were. What the others were has to be said.
-        if alike {
+        if alike || round > 0 {
             self.keep_holders(back);
         }
         Home::Unsure
@@ -199,11 +198,14 @@ impl<'a> Conversion<'_, 'a> {
         for (index, holder) in self.crossing.level.frontier.holders.iter().enumerate() {
             let was = self.from.holder(index);
             if was != back.holder(index) {
-                self.to_keep.note_was(&holder.id, match was {
-                    Presence::Absent => Was::Absent,
-                    Presence::Null => Was::Null,
-                    Presence::Object => Was::Empty,
-                });
+                self.to_keep.note_was(
+                    &holder.id,
+                    match was {
+                        Presence::Absent => Was::Absent,
+                        Presence::Null => Was::Null,
+                        Presence::Object => Was::Empty,
+                    },
+                );
             }
         }
     }
@@ -244,12 +246,7 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Converts lists and maps, item by item.
-    fn items(
-        &mut self,
-        context: &mut Context<'_, '_>,
-        kept: &Fields<'_>,
-        prefix: &str,
-    ) -> Result<(), ConvertError> {
+    fn items(&mut self, context: &mut Context<'_, '_>, kept: &Fields<'_>, prefix: &str) -> Result<(), ConvertError> {
         let Crossing { level, to, .. } = self.crossing;
         for (index, operation) in level.operations.iter().enumerate() {
             let Some(inside) = operation.items() else { continue };
