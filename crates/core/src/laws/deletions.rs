@@ -28,7 +28,7 @@ pub(super) fn a_removed_holder_stays_away(
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
     holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way)));
     let Some(holder) = random.pick(&holders) else { return Ok(false) };
-    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) {
+    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) || is_moved(&changes, holder) {
         return Ok(false);
     }
     let mut without = there.clone();
@@ -49,6 +49,15 @@ pub(super) fn a_removed_holder_stays_away(
         Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
         None => Ok(true),
     }
+}
+
+/// Whether an operation made the object there out of one at another place: then it is not the object of that name at home.
+fn is_moved(changes: &[Change], holder: &[Segment]) -> bool {
+    let holder = format!("{}/", shown(holder));
+    changes.iter().any(|change| {
+        let is_elsewhere = |path: &str| change.before.iter().all(|(before, _)| slashed(before) != slashed(path));
+        change.after.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_elsewhere(path))
+    })
 }
 
 /// Whether an operation moved the field out of the holder: then its guard is there, and not what was removed.

@@ -18,6 +18,8 @@ pub(super) struct Crossing<'c> {
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
+    /// Whether the API server reads what is written.
+    pub(super) ends: bool,
     /// Whether objects that are emptied stay, all of them, and those that are empty here.
     pub(super) stay: bool,
     /// Which holders have something in them that no operation is about.
@@ -32,9 +34,9 @@ pub(super) struct Crossed<'a> {
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there.
-    pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, stay: false, ..self }
+    /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
+    pub(super) fn back(self, complete: bool, ends: bool) -> Self {
+        Self { to: self.to.other(), complete, ends, stay: false, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -207,8 +209,10 @@ impl Crossing<'_> {
                 continue;
             }
             for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
-                // What a version requires in an object that is there is filled in, even if it is kept that it was missing.
-                if (place.required || !given_back)
+                // What the API server fills in, or requires, in an object that is there is filled in, even if it is kept
+                // that it was missing.
+                let wanted = !given_back || self.ends && (place.required || place.fills_default());
+                if wanted
                     && held_there.get(slot) == Some(&true)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {

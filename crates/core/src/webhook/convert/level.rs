@@ -44,7 +44,8 @@ pub(super) fn convert<'a>(
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
     let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
-    let crossing = Crossing { level, to, complete: context.complete, stay: false, others: &others };
+    let crossing =
+        Crossing { level, to, complete: context.complete, ends: context.ends.ends, stay: false, others: &others };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
@@ -114,10 +115,11 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
-        let home = self.crossing.back(context.complete_at_home);
+        let home = self.crossing.back(context.complete_at_home, context.ends.starts);
         let mut back = home.run(&self.crossed.pieces, &Fields::default()).pieces;
         if context.complete_at_home && !context.complete {
-            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &Fields::default()).pieces;
+            let sparse =
+                self.crossing.back(false, context.ends.starts).run(&self.crossed.pieces, &Fields::default()).pieces;
             if !self.is_alike(&back, &sparse) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
@@ -129,7 +131,11 @@ impl<'a> Conversion<'_, 'a> {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
-            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep).pieces;
+            back = self
+                .crossing
+                .back(context.complete_at_home, context.ends.starts)
+                .run(&self.crossed.pieces, &self.to_keep)
+                .pieces;
         }
         false
     }
@@ -152,14 +158,14 @@ impl<'a> Conversion<'_, 'a> {
                 Some(_) => kinds(was).eq(kinds(now)),
                 None => identical(now, was),
             };
-            if is_same || context.complete && self.is_unsaid(index, places, now) {
+            if is_same || context.complete && context.ends.starts && self.is_unsaid(index, places, now) {
                 continue;
             }
             alike = false;
             adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
             self.to_keep.keep(id, &was, &became);
-            let home = self.crossing.back(context.complete_at_home);
+            let home = self.crossing.back(context.complete_at_home, context.ends.starts);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
         // Values that come back where there were none, into objects that are there, change nothing else.

@@ -2,7 +2,7 @@
 
 use super::annotations::Annotations;
 use super::change::Trace;
-use super::context::Context;
+use super::context::{Context, Ends};
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
@@ -16,7 +16,7 @@ use crate::webhook::rollout;
 pub(super) fn convert<'a>(
     kind: &Kind,
     step: &Step,
-    to: Side,
+    (to, ends): (Side, Ends),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
@@ -33,7 +33,7 @@ pub(super) fn convert<'a>(
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let mut context = Context { to, complete, complete_at_home: complete, invents: false, trace };
+    let mut context = Context { to, ends, complete, complete_at_home: complete, invents: false, trace };
     let required = Some(step.complete.of(to).as_slice());
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
