@@ -69,7 +69,8 @@ fn numbers_come_out_as_they_went_in() {
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
             // What no API server can decode may stand in an annotation, and is not believed there.
-            if number == "1E400" && !without_ours(&there).to_text().contains(number) {
+            let carried = without_ours(&there).to_text().contains(&format!("\":{number}"));
+            if number == "1E400" && !carried {
                 assert_ne!(home.field(&at), object.field(&at), "{}", there.to_text());
                 continue;
             }
