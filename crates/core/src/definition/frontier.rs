@@ -15,18 +15,23 @@ use std::collections::BTreeMap;
 use super::path::Path;
 use super::schema::Schema;
 use super::side::{Side, Sides};
+use crate::json::Json;
 
 /// The frontier of one level of operations.
 #[derive(Debug, Default)]
 pub(crate) struct Frontier {
     pub(crate) root: Branch,
     pub(crate) cuts: Vec<Cut>,
-    /// The holder that each holder is in.
-    pub(crate) holders: Vec<Option<usize>>,
+    /// All objects that both versions have and that operations reach into, each behind the one it is in.
+    pub(crate) holders: Vec<Held>,
     /// The first slot of each operation, and one past the last: the places of a side, one after the other.
     pub(crate) slots: Sides<Vec<usize>>,
     /// The holder that the cut of each slot is in.
     pub(crate) held_by: Sides<Vec<Option<usize>>>,
+    /// Whether something of a side may be filled in.
+    pub(crate) fills: Sides<bool>,
+    /// The same, of an object that one version alone has.
+    pub(crate) fills_inside: Sides<bool>,
 }
 
 /// What the operations of a level are about.
@@ -47,17 +52,26 @@ pub(crate) enum Branch {
     Holder(Holder),
 }
 
-/// An object that both versions have and that operations reach into.
+/// An object that both versions have and that operations reach into, on the way from the root.
 #[derive(Debug, Default)]
 pub(crate) struct Holder {
     pub(crate) index: usize,
     pub(crate) path: Path,
+    /// Sorted by name.
+    pub(crate) branches: Vec<(Box<str>, Branch)>,
+}
+
+/// What is known of a holder beside its place.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The holder that it is in.
+    pub(crate) within: Option<usize>,
     /// The path as it is written in kept fields.
     pub(crate) id: String,
     /// Whether a version does not go without the object: it stays when it is emptied.
     pub(crate) stays: Sides<bool>,
-    /// Sorted by name.
-    pub(crate) branches: Vec<(Box<str>, Branch)>,
+    /// Whether the API server makes it in a version, as an empty object.
+    pub(crate) fills: Sides<bool>,
 }
 
 /// A place where the versions part.
@@ -69,6 +83,8 @@ pub(crate) struct Cut {
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
     pub(crate) schemas: Sides<Option<Schema>>,
+    /// What the API server fills in for an object that one version alone has.
+    pub(crate) fills: Sides<Option<Json<'static>>>,
 }
 
 /// What a version has at a cut, or at a place below one.
@@ -95,7 +111,7 @@ impl Frontier {
             if let Some(mark) = marks.get_mut(index) {
                 *mark = true;
             }
-            holder = self.holders.get(index).copied().flatten();
+            holder = self.holders.get(index).and_then(|held| held.within);
         }
     }
 }
@@ -139,11 +155,9 @@ impl Frontier {
         }
         let schemas = Sides { older: Some(older), newer: Some(newer) };
         frontier.root = frontier.branch(Path::default(), (None, Sides::default()), &schemas, &ways);
-        if let (Root::Object, Branch::Holder(holder)) = (root, &mut frontier.root) {
-            for (_, branch) in &mut holder.branches {
-                if let Branch::Holder(holder) = branch {
-                    holder.stays = Sides { older: true, newer: true };
-                }
+        if root == Root::Object {
+            for held in frontier.holders.iter_mut().filter(|held| held.within == Some(0)) {
+                held.stays = Sides { older: true, newer: true };
             }
         }
         for side in [Side::Older, Side::Newer] {
@@ -174,16 +188,25 @@ impl Frontier {
         let mut all = ways.older.iter().chain(&ways.newer);
         if all.any(|(rest, _)| rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
             let part = |ways: &[Way<'_>]| if ways.is_empty() { Part::Unknown } else { part(ways) };
+            let parts = Sides { older: part(&ways.older), newer: part(&ways.newer) };
+            let fill = |side| {
+                let schema = schemas.of(side).filter(|_| matches!(parts.of(side), Part::Object(_)));
+                schema.and_then(Schema::default_value)
+            };
             self.cuts.push(Cut {
                 id: path.to_string(),
                 holder,
-                parts: Sides { older: part(&ways.older), newer: part(&ways.newer) },
+                fills: Sides { older: fill(Side::Older), newer: fill(Side::Newer) },
+                parts,
                 schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },
             });
             return Branch::Cut(self.cuts.len() - 1);
         }
         let index = self.holders.len();
-        self.holders.push(holder);
+        let empty = |schema: Option<&Schema>| schema.is_some_and(Schema::is_made_empty);
+        let fills = Sides { older: empty(schemas.older), newer: empty(schemas.newer) };
+        let stays = Sides { older: required.older || fills.older, newer: required.newer || fills.newer };
+        self.holders.push(Held { within: holder, id: path.to_string(), stays, fills });
         let mut names: BTreeMap<&str, Sides<Vec<Way<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for (rest, slot) in ways.of(side) {
@@ -204,8 +227,7 @@ impl Frontier {
                 (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &ways))
             })
             .collect();
-        let id = path.to_string();
-        Branch::Holder(Holder { index, id, path, stays: required, branches })
+        Branch::Holder(Holder { index, path, branches })
     }
 }
 

@@ -38,5 +38,5 @@ pub(crate) use place::Place;
 pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
-pub(crate) use step::{KEPT, Step};
+pub(crate) use step::{KEPT, Required, Step};
 pub(crate) use version::VersionIndex;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
-use crate::json::{Canonical, Json, normal};
+use crate::json::{Canonical, Json, go_number, normal};
 
 /// One place of a schema.
 #[derive(Clone, Debug, Default)]
@@ -106,9 +106,18 @@ impl Schema {
 
     /// What the API server fills in where nothing is, with all that it fills in inside of that.
     pub(super) fn default_value(&self) -> Option<Json<'static>> {
-        let mut value = self.default.clone()?;
+        self.default.clone().map(|value| self.filled(value))
+    }
+
+    /// A value with all that the API server fills in inside of it.
+    pub(super) fn filled(&self, mut value: Value) -> Json<'static> {
         self.fill_inside(&mut value);
-        Some(Json::owned(normal(&value.to_string())))
+        Json::owned(normal(&value.to_string()))
+    }
+
+    /// Whether the default is an empty object.
+    pub(super) fn is_made_empty(&self) -> bool {
+        matches!(&self.default, Some(Value::Object(members)) if members.is_empty())
     }
 
     /// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.
@@ -178,8 +187,7 @@ impl Schema {
     /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API server.
     pub(crate) fn admits(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
-            // The API server drops a null where the field has a default, and fills that in.
-            return self.nullable || self.default.is_some() || self.kind.is_none();
+            return self.can_be_null();
         }
         self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
     }
@@ -194,6 +202,12 @@ impl Schema {
         kept && self.admits(value)
     }
 
+    /// Whether null may stand here.
+    fn can_be_null(&self) -> bool {
+        // The API server drops a null where the field has a default, and fills that in.
+        self.nullable || self.default.is_some() || self.kind.is_none()
+    }
+
     fn is_type_of(&self, value: &Json<'_>) -> bool {
         let actual = value.type_name();
         match self.kind.as_deref() {
@@ -204,19 +218,23 @@ impl Schema {
         }
     }
 
-    /// Whether a value has the JSON types that this version says, here and inside. Null has every type.
+    /// Whether a value has the JSON types that this version says, here and inside, and the API server can decode it. Null
+    /// has every type but in a list, where the API server does not take it away.
     pub(crate) fn has_types_of(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
             return true;
         }
-        let item = |item: &Json<'_>| self.each.as_ref().is_none_or(|each| each.has_types_of(item));
+        let nothing = Self::default();
+        let each = self.each.as_deref().unwrap_or(&nothing);
+        let item = |item: &Json<'_>| (!item.is_null() || each.can_be_null()) && each.has_types_of(item);
         self.is_type_of(value)
             && match value.type_name() {
                 "array" => value.elements().iter().all(item),
                 "object" => value
                     .members()
                     .iter()
-                    .all(|(name, member)| self.member(name).is_none_or(|schema| schema.has_types_of(member))),
+                    .all(|(name, member)| self.member(name).unwrap_or(&nothing).has_types_of(member)),
+                "number" => value.scalar().is_some_and(|number| go_number(number).is_some()),
                 _ => true,
             }
     }

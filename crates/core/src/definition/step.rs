@@ -44,12 +44,20 @@ pub(crate) struct Step {
     pub(crate) kept: Sides<String>,
     pub(crate) level: Level,
     /// Fields that a complete object of a version has: `spec`, and what the version requires in it.
-    pub(crate) complete: Sides<Vec<Path>>,
+    pub(crate) complete: Sides<Vec<Required>>,
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<RolloutStatus>,
     /// The line of the definition that says so.
     status_line: u64,
+}
+
+/// A field that a complete object has.
+#[derive(Debug)]
+pub(crate) struct Required {
+    pub(crate) path: Path,
+    /// Null will do.
+    pub(crate) nullable: bool,
 }
 
 /// What happens between two neighbouring versions, for people.
@@ -118,13 +126,14 @@ impl Step {
 }
 
 /// The fields by which a version tells a complete object: `spec`, and what it requires in it, apart from what the rollout's
-/// status takes care of.
-fn complete(schema: &Schema, handled: &[Path]) -> Vec<Path> {
+/// status takes care of. Null is there where the version lets it stand.
+fn complete(schema: &Schema, handled: &[Path]) -> Vec<Required> {
     let spec = Path::default().join("spec");
     let Some(inner) = schema.at(&spec) else { return Vec::new() };
     let fields = inner.required.iter().map(|name| spec.join(name));
     let fields = fields.filter(|path| !handled.contains(path));
-    std::iter::once(spec.clone()).chain(fields).collect()
+    let all = std::iter::once(spec.clone()).chain(fields);
+    all.map(|path| Required { nullable: schema.at(&path).is_some_and(|schema| schema.nullable), path }).collect()
 }
 
 /// Top-level fields that are objects in both versions.

@@ -29,7 +29,7 @@ pub(super) fn a_removed_holder_stays_away(
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
     holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way)));
     let Some(holder) = random.pick(&holders) else { return Ok(false) };
-    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) {
+    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) || is_moved(&changes, holder) {
         return Ok(false);
     }
     let mut without = there.clone();
@@ -52,6 +52,15 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
+/// Whether an operation made the object there out of one at another place: then it is not the object of that name at home.
+fn is_moved(changes: &[Change], holder: &[Segment]) -> bool {
+    let holder = format!("{}/", shown(holder));
+    changes.iter().any(|change| {
+        let is_elsewhere = |path: &str| change.before.iter().all(|(before, _)| slashed(before) != slashed(path));
+        change.after.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_elsewhere(path))
+    })
+}
+
 /// Whether an operation moved the field out of the holder: then its guard is there, and not what was removed.
 fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment]) -> bool {
     let (holder, way) = (format!("{}/", shown(holder)), format!("{}/", shown(way)));
@@ -68,9 +77,19 @@ fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment])
 /// A path of a change with `/` behind every name, to be compared with the way to a value.
 fn slashed(path: &str) -> String {
     // An operation on an item itself has no name behind the item's dot.
-    let path = path.trim_end_matches('.');
-    let plain = path.replace("[\"", ".").replace("\"]", "").replace('[', ".").replace(']', "");
-    format!("{}/", plain.replace('.', "/"))
+    let (mut rest, mut slashed) = (path.trim_end_matches('.'), String::new());
+    while !rest.is_empty() {
+        let end = match rest.strip_prefix("[\"") {
+            Some(quoted) => quoted.find("\"]").map_or(rest.len(), |end| end + 4),
+            None => rest.get(1..).and_then(|rest| rest.find(['.', '['])).map_or(rest.len(), |end| end + 1),
+        };
+        let (name, more) = rest.split_at(end);
+        let quoted = name.strip_prefix("[\"").and_then(|name| name.strip_suffix("\"]"));
+        slashed.push_str(quoted.unwrap_or_else(|| name.trim_matches(['.', '[', ']'])));
+        slashed.push('/');
+        rest = more;
+    }
+    slashed
 }
 
 /// Somebody removes items, or brings them into another order.

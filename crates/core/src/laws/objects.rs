@@ -9,7 +9,7 @@ use super::focus::Focus;
 use super::generate::{Fullness, Words, anything, focused};
 use super::random::Random;
 use super::rollouts::rollouts;
-use super::schema::{relaxed, required, schema_at};
+use super::schema::{flag, property, relaxed, required, schema_at};
 use super::value::{Segment, Value};
 use crate::definition::Kind;
 use crate::webhook::Webhook;
@@ -248,8 +248,9 @@ impl<'k> Source<'k> {
     fn has_required(&self, object: &Value) -> bool {
         let spec = self.schema.pointer("/properties/spec");
         let has = |name: &str| {
+            let nullable = spec.and_then(|spec| property(spec, name)).is_some_and(|field| flag(field, "nullable"));
             let value = object.get("spec").and_then(|spec| spec.get(name));
-            value.is_some_and(|value| *value != Value::Null)
+            value.is_some_and(|value| nullable || *value != Value::Null)
         };
         object.get("spec").is_some_and(Value::is_object) && spec.into_iter().flat_map(required).all(has)
     }

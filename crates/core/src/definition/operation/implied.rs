@@ -2,7 +2,9 @@
 //!
 //! If the older version has `mode` with a default and the newer one has it without, the API server shows readers of the
 //! older version a value that nobody wrote, and a writer of that version brings it home. Filled in by an operation, it is
-//! known for what it is, and goes again on the way home.
+//! known for what it is, and goes again on the way home. So it is with a null that only one of them lets stand.
+
+use std::collections::HashMap;
 
 use super::mapping::Operation;
 use super::same::Same;
@@ -11,38 +13,59 @@ use crate::definition::place::Place;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::Sides;
 
-/// Fields that both versions have, that no operation names, and that the API server fills in differently. In an object
-/// that operations may make that goes for every field with a default.
+/// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a null
+/// away from in one version only. In an object that operations may make that goes for every field with a default.
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
-    let named: Vec<&Path> = operations.iter().flat_map(Operation::all_places).map(|place| &place.path).collect();
+    let mut named = Named::default();
+    operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));
     let mut found = Vec::new();
-    differing(older, newer, &Path::default(), &named, &mut found);
+    differing(Sides { older, newer }, &Path::default(), &named, &mut found);
     found.into_iter().map(|places| Operation::between("required", places, Same)).collect()
 }
 
-fn differing(older: &Schema, newer: &Schema, path: &Path, named: &[&Path], found: &mut Vec<Sides<Place>>) {
+/// The fields that operations name, by the names on the way to them.
+#[derive(Default)]
+struct Named<'p> {
+    here: bool,
+    inside: HashMap<&'p str, Self>,
+}
+
+impl<'p> Named<'p> {
+    fn add(&mut self, names: &'p [Box<str>]) {
+        match names.split_first() {
+            None => self.here = true,
+            Some((name, rest)) => self.inside.entry(name).or_default().add(rest),
+        }
+    }
+}
+
+/// `named` is what operations name in the object at `path`.
+fn differing(schemas: Sides<&Schema>, path: &Path, named: &Named<'_>, found: &mut Vec<Sides<Place>>) {
+    let nothing = Named::default();
     // `spec` is there wherever anything is filled in; other objects may be made for what is moved into them.
-    let made = path.len() > 1 && named.iter().any(|named| named.starts_with(path));
+    let spec = matches!(path.names(), [name] if **name == *"spec");
+    let made = !path.is_empty() && !spec && !named.inside.is_empty();
+    let Sides { older, newer } = schemas;
     for (name, one, two) in properties(older, newer) {
         let (Some(one), Some(two)) = (one, two) else {
             continue;
         };
-        let path = path.join(name);
-        if named.iter().any(|named| path.starts_with(named)) {
+        let inner = named.inside.get(name).unwrap_or(&nothing);
+        if inner.here {
             continue;
         }
-        let reached = named.iter().any(|named| named.starts_with(&path));
+        let path = path.join(name);
         let place = |holder: &Schema, schema: &Schema| Place {
             required: holder.required.contains(name),
             ..Place::new(path.clone(), schema.clone())
         };
-        let places = Sides { older: place(older, one), newer: place(newer, two) };
-        let fill = |place: &Place| place.fill.as_ref().map(|fill| fill.to_text());
-        let differs = fill(&places.older) != fill(&places.newer);
-        if !reached && (differs || (made && places.older.fill.is_some())) {
-            found.push(places);
+        let fill = |schema: &Schema| schema.default_value().map(|fill| fill.to_text());
+        let (one_fill, two_fill) = (fill(one), fill(two));
+        let differs = one_fill != two_fill || one.nullable != two.nullable;
+        if inner.inside.is_empty() && (differs || (made && one_fill.is_some())) {
+            found.push(Sides { older: place(older, one), newer: place(newer, two) });
         } else {
-            differing(one, two, &path, named, found);
+            differing(Sides { older: one, newer: two }, &path, inner, found);
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::definition::frontier::{Frontier, Root};
+use crate::definition::frontier::{Frontier, Part, Root};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
@@ -21,6 +21,7 @@ pub(crate) type Fragment<'a> = Vec<Option<Json<'a>>>;
 /// What an operation makes of values, in both directions.
 pub(super) trait Mapping: fmt::Debug + Send + Sync {
     /// Maps the values of one side to the other side's places. `to` is the side that is written, `places` are its places.
+    /// It is not asked what becomes of nothing: that is nothing.
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a>;
 
     /// What the comparison of the schemas is left with at the first place of each side, which messages call `at`.
@@ -168,7 +169,17 @@ impl Level {
             places.map(|places| places.iter().map(|place| &place.path).collect()).collect()
         };
         let places = Sides { older: places(Side::Older), newer: places(Side::Newer) };
-        Self { frontier: Frontier::new(&places, older, newer, root), operations }
+        let mut frontier = Frontier::new(&places, older, newer, root);
+        for side in [Side::Older, Side::Newer] {
+            let mut places = operations.iter().flat_map(|operation| operation.places.of(side));
+            let cuts = frontier.cuts.iter().any(|cut| cut.fills.of(side).is_some());
+            let holders = frontier.holders.iter().any(|holder| *holder.fills.of(side));
+            let fills = cuts || holders || places.any(|place| place.fill.is_some());
+            let inside = frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
+            *frontier.fills.of_mut(side) = fills;
+            *frontier.fills_inside.of_mut(side) = fills && inside;
+        }
+        Self { operations, frontier }
     }
 
     /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out: the

@@ -9,7 +9,7 @@ use super::mapping::{Fragment, Mapping, Operation};
 use super::same::Same;
 use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
-use crate::json::{Json, normal};
+use crate::json::Json;
 
 /// A field that one version has and the other has not.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,7 +44,7 @@ impl OneSidedSpec {
         };
         let mut place = compiler.place(side, path)?;
         if let Some(value) = value {
-            let value = Json::owned(normal(&value.to_string()));
+            let value = place.schema.filled(value.clone());
             if !place.schema.takes(&value) {
                 let value = value.to_text();
                 compiler.problem(format!("{name}: {} cannot be {value}", place.path));
@@ -59,14 +59,14 @@ impl FilledSpec {
     /// The operation `fill`: a field that both versions have, and that one requires and the other need not have.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let mut places = compiler.places(&self.field, &self.field)?;
-        let value = Json::owned(normal(&self.value.to_string()));
         for side in [Side::Older, Side::Newer] {
             let place = places.of_mut(side);
             if place.required && place.fill.is_none() {
+                let value = place.schema.filled(self.value.clone());
                 if !place.schema.takes(&value) {
                     compiler.problem(format!("fill: {} cannot be {}", place.path, value.to_text()));
                 }
-                place.fill = Some(value.clone());
+                place.fill = Some(value);
             }
         }
         if places.older.required == places.newer.required {

@@ -3,10 +3,20 @@
 use super::change::Trace;
 use crate::definition::Side;
 
+/// Where a step stands on the way between two versions. What is between others no API server fills anything in.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    /// The way starts with it: what it reads is an object as the API server sent it.
+    pub(super) starts: bool,
+    /// The way ends with it: what it writes is read by the API server.
+    pub(super) ends: bool,
+}
+
 /// One conversion of one object.
 pub(super) struct Context<'c, 't> {
     /// The side that is written.
     pub(super) to: Side,
+    pub(super) ends: Ends,
     /// Whether the object is complete, so that fields are filled as its readers expect.
     pub(super) complete: bool,
     /// Whether it is complete on the way home too, so that what is filled in there need not be kept.

@@ -1,7 +1,7 @@
 //! Cutting an object along the frontier of a step, and taking the values at the cuts apart.
 //!
 //! Nothing here knows what operations do. [`take`] leaves holes where values were, so that what comes back stands where it
-//! stood; [`Found::split`] takes a cut value apart into the operations' slots and a remainder.
+//! stood.
 //!
 //! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from `spec: {owner: {name: bob, team: x}, size: 3}`:
 //!
@@ -12,31 +12,40 @@
 
 use super::error::ConvertError;
 use super::paths::join;
+use super::pieces::{Pieces, Presence, Slots, is_natural};
+use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder, Part};
 use crate::json::{Duplicate, Json};
 
-/// What is at the slots of one side; `None` is absence.
-pub(super) type Slots<'a> = Vec<Option<Json<'a>>>;
-
-/// An object with its cut values taken out.
+/// What [`take`] takes out of an object.
 pub(super) struct Taken<'a> {
-    /// One for each cut of the frontier.
-    pub(super) values: Slots<'a>,
-    /// Which holders were objects.
-    holders: Vec<bool>,
+    pub(super) pieces: Pieces<'a>,
+    /// Which holders have something in them that no operation is about. It stays there.
+    pub(super) others: Vec<bool>,
 }
 
-impl Taken<'_> {
-    pub(super) fn is_object(&self, holder: usize) -> bool {
-        self.holders.get(holder).copied().unwrap_or_default()
-    }
-}
-
-/// Takes the values at the cuts out of an object.
-pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<Taken<'a>, ConvertError> {
-    let mut taken =
-        Taken { values: frontier.cuts.iter().map(|_| None).collect(), holders: vec![false; frontier.holders.len()] };
+/// Takes what operations are about out of an object of a side.
+pub(super) fn take<'a>(
+    frontier: &Frontier,
+    side: Side,
+    root: &mut Json<'a>,
+    prefix: &str,
+) -> Result<Taken<'a>, ConvertError> {
+    let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
+    let holders = frontier.holders.len();
+    let mut taken = Taken { pieces: Pieces::new(slots, frontier.cuts.len(), holders), others: vec![false; holders] };
     take_branch(&frontier.root, root, &mut taken, prefix)?;
+    for (index, cut) in frontier.cuts.iter().enumerate() {
+        let Pieces { slots, rests, .. } = &mut taken.pieces;
+        let Some(place) = rests.get_mut(index) else { continue };
+        let at = || match cut.id.as_str() {
+            "." => prefix.to_owned(),
+            id => join(prefix, id),
+        };
+        let part = cut.parts.of(side);
+        let rest = split(part, place.take(), slots, &at)?;
+        *place = rest.filter(|rest| !is_natural(part, Some(rest), slots));
+    }
     Ok(taken)
 }
 
@@ -48,7 +57,7 @@ fn take_branch<'a>(
 ) -> Result<(), ConvertError> {
     let holder = match branch {
         Branch::Cut(cut) => {
-            if let Some(value) = taken.values.get_mut(*cut) {
+            if let Some(value) = taken.pieces.rests.get_mut(*cut) {
                 *value = Some(std::mem::replace(json, Json::HOLE));
             }
             return Ok(());
@@ -56,30 +65,28 @@ fn take_branch<'a>(
         Branch::Holder(holder) => holder,
     };
     let null = json.is_null();
-    let is_object = match json.open() {
+    let mut others = false;
+    let presence = match json.open() {
         Ok(Some(members)) => {
             for (name, member) in members.iter_mut() {
-                if let Some((_, branch)) = holder.branch(name) {
-                    take_branch(branch, member, taken, prefix)?;
+                match holder.branch(name) {
+                    Some((_, branch)) => take_branch(branch, member, taken, prefix)?,
+                    None => others = true,
                 }
             }
-            true
+            Presence::Object
         }
-        Ok(None) if null => false,
-        Ok(None) => return Err(must_be_an_object(prefix, holder, json)),
+        Ok(None) if null => Presence::Null,
+        Ok(None) => return Err(not_an_object(&place(prefix, holder), json)),
         Err(twice) => {
             return Err(ConvertError::named_twice(&place(prefix, holder), twice));
         }
     };
-    if let Some(slot) = taken.holders.get_mut(holder.index) {
-        *slot = is_object;
+    let Taken { pieces, others: all } = taken;
+    if let (Some(slot), Some(any)) = (pieces.holders.get_mut(holder.index), all.get_mut(holder.index)) {
+        (*slot, *any) = (presence, others);
     }
     Ok(())
-}
-
-/// A holder is something else than an object.
-pub(super) fn must_be_an_object(prefix: &str, holder: &Holder, json: &Json<'_>) -> ConvertError {
-    not_an_object(&place(prefix, holder), json)
 }
 
 fn not_an_object(path: &str, json: &Json<'_>) -> ConvertError {
@@ -94,88 +101,36 @@ fn place(prefix: &str, holder: &Holder) -> String {
     }
 }
 
-/// What was at the slots of one side.
-pub(super) struct Found<'a> {
-    pub(super) values: Slots<'a>,
-    /// Whether the object that a slot is in was there.
-    pub(super) held: Vec<bool>,
-}
-
-impl<'a> Found<'a> {
-    pub(super) fn new(slots: usize) -> Self {
-        Self { values: vec![None; slots], held: vec![false; slots] }
-    }
-
-    /// Takes a cut value apart: what is at slots goes there, the remainder is returned. `at` names the cut in messages.
-    pub(super) fn split(
-        &mut self,
-        part: &Part,
-        value: Option<Json<'a>>,
-        held: bool,
-        at: &dyn Fn() -> String,
-    ) -> Result<Option<Json<'a>>, ConvertError> {
-        match part {
-            Part::Unknown => Ok(value),
-            Part::Slot(slot) => {
-                if let Some(place) = self.values.get_mut(*slot) {
-                    *place = value;
-                }
-                if let Some(place) = self.held.get_mut(*slot) {
-                    *place = held;
-                }
-                Ok(None)
-            }
-            Part::Object(parts) => {
-                let Some(mut value) = value else { return Ok(None) };
-                let opened = value.open();
-                let twice = |twice: Duplicate| ConvertError::named_twice(&at(), twice);
-                let Some(members) = opened.map_err(twice)? else {
-                    return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(&at(), &value)) };
-                };
-                for (name, part) in parts {
-                    let inner = members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
-                    if let Some(rest) = self.split(part, inner, true, &|| join(&at(), name))? {
-                        members.set(name, rest);
-                    }
-                }
-                members.close_holes();
-                Ok(Some(value))
-            }
-        }
-    }
-}
-
-/// Whether a remainder is what an object with these slots filled would have left by itself: the objects on the way to
-/// them, and nothing else. Such a remainder is not worth keeping.
-pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &Slots<'_>) -> bool {
-    let Part::Object(parts) = part else { return rest.is_none() };
-    let present = part.any(&mut |slot| is_some(slots, slot));
-    let Some(rest) = rest else { return !present };
-    if !present || !rest.is_object() {
-        return false;
-    }
-    let members = rest.members();
-    let expected =
-        parts.iter().filter(|(_, part)| matches!(part, Part::Object(_)) && part.any(&mut |slot| is_some(slots, slot)));
-    members.len() == expected.clone().count()
-        && expected.into_iter().all(|(name, part)| {
-            let inner = members.iter().find(|(other, _)| **other == **name);
-            inner.is_some_and(|(_, inner)| is_natural(part, Some(inner), slots))
-        })
-}
-
-pub(super) fn is_some(slots: &Slots<'_>, slot: usize) -> bool {
-    slots.get(slot).is_some_and(Option::is_some)
-}
-
-/// Finds the slots whose object is there when only some slots are filled.
-pub(super) fn held(part: &Part, there: bool, filled: &mut dyn FnMut(usize) -> bool, found: &mut dyn FnMut(usize)) {
+/// Takes a cut value apart: what is at slots goes there, the remainder is returned. `at` names the cut in messages.
+pub(super) fn split<'a>(
+    part: &Part,
+    value: Option<Json<'a>>,
+    slots: &mut Slots<'a>,
+    at: &dyn Fn() -> String,
+) -> Result<Option<Json<'a>>, ConvertError> {
     match part {
-        Part::Object(parts) => {
-            let there = there || part.any(filled);
-            parts.iter().for_each(|(_, part)| held(part, there, filled, found));
+        Part::Unknown => Ok(value),
+        Part::Slot(slot) => {
+            if let Some(place) = slots.get_mut(*slot) {
+                *place = value;
+            }
+            Ok(None)
         }
-        Part::Slot(slot) if there => found(*slot),
-        Part::Slot(_) | Part::Unknown => {}
+        Part::Object(parts) => {
+            let Some(mut value) = value else { return Ok(None) };
+            let opened = value.open();
+            let twice = |twice: Duplicate| ConvertError::named_twice(&at(), twice);
+            let Some(members) = opened.map_err(twice)? else {
+                return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(&at(), &value)) };
+            };
+            for (name, part) in parts {
+                let inner = members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
+                if let Some(rest) = split(part, inner, slots, &|| join(&at(), name))? {
+                    members.set(name, rest);
+                }
+            }
+            members.close_holes();
+            Ok(Some(value))
+        }
     }
 }

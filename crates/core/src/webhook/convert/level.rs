@@ -19,33 +19,18 @@
 
 use super::change::Change;
 use super::context::Context;
-use super::cut::{Found, Slots, Taken, held, is_natural, is_some, take};
+use super::cross::{Crossed, Crossing};
+use super::cut::{Taken, take};
 use super::error::ConvertError;
-use super::holders::{Marks, put};
+use super::holders::put;
 use super::items::convert_items;
-use super::joined::{fill, join as join_parts};
-use super::kept::{Fields, identical, same};
+use super::kept::{Fields, Was, identical, same};
 use super::paths::join;
+use super::pieces::{Pieces, Presence};
 use super::tree;
-use crate::definition::frontier::{Branch, Frontier, Part};
-use crate::definition::{Fragment, Level, Path, Place, Schema, Side};
+use crate::definition::frontier::{Branch, Part};
+use crate::definition::{Level, Place, Required, Side};
 use crate::json::Json;
-
-/// The operations of one level under way.
-struct Conversion<'l, 'a> {
-    level: &'l Level,
-    to: Side,
-    found: Found<'a>,
-    /// What the operations make of it.
-    made: Slots<'a>,
-    /// Which operations were given back what was kept.
-    given_back: Vec<bool>,
-    /// Whether the object that a slot is in will be there on the side that is written, before anything is filled in.
-    held_there: Vec<bool>,
-    /// Remainders, one for each cut.
-    rests: Slots<'a>,
-    marks: Marks,
-}
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required` are
 /// the fields by which the version that is written tells a complete object.
@@ -55,390 +40,251 @@ pub(super) fn convert<'a>(
     context: &mut Context<'_, '_>,
     kept: &Fields<'_>,
     prefix: &str,
-    required: Option<&[Path]>,
+    required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
-    let (to, from) = (context.to, context.to.other());
-    let frontier = &level.frontier;
-    let mut taken = take(frontier, root, prefix)?;
-    let slots = |side: Side| frontier.slots.of(side).last().copied().unwrap_or_default();
-    let mut conversion = Conversion {
-        level,
-        to,
-        found: Found::new(slots(from)),
-        made: vec![None; slots(to)],
-        given_back: vec![false; level.operations.len()],
-        held_there: vec![false; slots(to)],
-        rests: Vec::with_capacity(frontier.cuts.len()),
-        marks: Marks::new(frontier.holders.len()),
-    };
-    for (cut, value) in frontier.cuts.iter().zip(std::mem::take(&mut taken.values)) {
-        let held = cut.holder.is_none_or(|holder| taken.is_object(holder));
-        if value.is_some() {
-            frontier.mark(cut.holder, &mut conversion.marks.cut);
-        }
-        let at = || match cut.id.as_str() {
-            "." => prefix.to_owned(),
-            id => join(prefix, id),
-        };
-        conversion.rests.push(conversion.found.split(cut.parts.of(from), value, held, &at)?);
-    }
-    conversion.map(&taken, kept);
-    let mut to_keep = Fields::default();
-    conversion.keep_rests(&mut to_keep);
-    let mut values = conversion.give_rests_back(&taken, kept);
-    conversion.find_held(&taken, &values);
-    if context.complete {
-        conversion.fill(&values);
-    }
+    let to = context.to;
+    let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
+    let crossing =
+        Crossing { level, to, complete: context.complete, ends: context.ends.ends, stay: false, others: &others };
+    let crossed = crossing.run(&from, kept);
+    let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
-        context.complete_at_home = conversion.is_complete(root, &taken, &values, required);
+        context.complete_at_home = conversion.is_complete(root, required);
     }
-    conversion.keep(context, &mut to_keep, prefix);
-    conversion.items(context, kept, &mut to_keep, prefix)?;
-    for (cut, value) in frontier.cuts.iter().zip(&mut values) {
-        *value = join_parts(cut.parts.of(to), value.take(), &mut conversion.made);
+    if !conversion.keep(context) {
+        // An object that goes on the way would take with it what is kept for the inside of it.
+        conversion.crossing.stay = true;
+        conversion.crossed = conversion.crossing.run(&conversion.from, kept);
+        conversion.keep(context);
     }
-    put((frontier, to), root, (&mut values, &conversion.marks), kept, &mut to_keep, prefix)?;
+    conversion.tell(context, prefix);
+    conversion.items(context, kept, prefix)?;
+    let Conversion { crossed, to_keep, .. } = conversion;
+    put(&level.frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }
 
+/// The operations of one level under way.
+struct Conversion<'l, 'a> {
+    crossing: Crossing<'l>,
+    from: Pieces<'a>,
+    crossed: Crossed<'a>,
+    to_keep: Fields<'a>,
+}
+
 impl<'a> Conversion<'_, 'a> {
-    /// The values of an operation on the side that was read.
     fn read(&self, index: usize) -> &[Option<Json<'a>>] {
-        range(&self.level.frontier, self.to.other(), index, &self.found.values)
+        self.from.of(&self.crossing.level.frontier, self.crossing.to.other(), index)
     }
 
-    /// The values of an operation on the side that is written.
     fn written(&self, index: usize) -> &[Option<Json<'a>>] {
-        range(&self.level.frontier, self.to, index, &self.made)
-    }
-
-    fn first(&self, side: Side, index: usize) -> usize {
-        self.level.frontier.slots.of(side).get(index).copied().unwrap_or_default()
-    }
-
-    /// Maps the values of all operations but those on lists and maps, or gives back what was kept.
-    fn map(&mut self, taken: &Taken<'_>, kept: &Fields<'_>) {
-        for (index, operation) in self.level.operations.iter().enumerate() {
-            if operation.items().is_some() {
-                // As it is for now: its items are converted last.
-                let there = operation.places.of(self.to).first();
-                let filled = there.and_then(|place| kept.value(&place.id, 1, self.read(index)));
-                let value = match filled.as_deref() {
-                    Some([None]) => None,
-                    _ => self.read(index).first().cloned().flatten(),
-                };
-                let first = self.first(self.to, index);
-                if let Some(place) = self.made.get_mut(first) {
-                    *place = value;
-                }
-                continue;
-            }
-            let places = operation.places.of(self.to);
-            let kept = places
-                .first()
-                .and_then(|place| kept.value(&place.id, places.len(), self.read(index)))
-                .filter(|values| self.may_return(index, places, values, taken));
-            let given_back = kept.is_some();
-            if let Some(kept) = &kept
-                && !identical(kept, &operation.map(self.to, self.read(index)))
-            {
-                self.mark_given(index);
-            }
-            let values: Fragment<'a> = match kept {
-                Some(values) => values,
-                None => operation.map(self.to, self.read(index)),
-            };
-            if let Some(place) = self.given_back.get_mut(index) {
-                *place = given_back;
-            }
-            let first = self.first(self.to, index);
-            for (slot, value) in values.into_iter().enumerate() {
-                if let Some(place) = self.made.get_mut(first + slot) {
-                    *place = value;
-                }
-            }
-        }
-    }
-
-    /// What is put at the places of an operation is not what mapping alone would make.
-    fn mark_given(&mut self, index: usize) {
-        let frontier = &self.level.frontier;
-        let slots = self.first(self.to, index)..self.first(self.to, index + 1);
-        for slot in slots {
-            let holder = frontier.held_by.of(self.to).get(slot).copied().flatten();
-            frontier.mark(holder, &mut self.marks.given);
-        }
-    }
-
-    /// Whether kept values may come back: each in an object that is still there, and of its field's JSON type. Bounds and
-    /// enums are the API server's to check; they change while objects are stored.
-    fn may_return(&self, index: usize, places: &[Place], values: &Fragment<'_>, taken: &Taken<'_>) -> bool {
-        let first = self.first(self.to, index);
-        let mut values = values.iter().zip(places).enumerate();
-        values.all(|(slot, (value, place))| {
-            // What a version requires and has a default for is filled in, however it is kept.
-            let Some(value) = value else { return !(place.required && place.fill.is_some()) };
-            let holders = self.level.frontier.held_by.of(self.to);
-            let holder = holders.get(first + slot).copied().flatten();
-            let held = holder.is_none_or(|holder| taken.is_object(holder));
-            held && place.schema.has_types_of(value)
-        })
-    }
-
-    /// Keeps what is left of objects that only the version that was read has.
-    fn keep_rests(&mut self, to_keep: &mut Fields<'a>) {
-        for (cut, rest) in self.level.frontier.cuts.iter().zip(&self.rests) {
-            let part = cut.parts.of(self.to.other());
-            if let Some(rest) = rest
-                && !is_natural(part, Some(rest), &self.found.values)
-            {
-                let seen = part.any(&mut |slot| is_some(&self.found.values, slot));
-                to_keep.keep_rest(&cut.id, rest.clone(), seen);
-                self.level.frontier.mark(cut.holder, &mut self.marks.keeps);
-            }
-        }
-    }
-
-    /// What was left of objects that only the version that is written has.
-    fn give_rests_back(&mut self, taken: &Taken<'_>, kept: &Fields<'_>) -> Slots<'a> {
-        let cuts = self.level.frontier.cuts.iter();
-        cuts.map(|cut| {
-            let part = cut.parts.of(self.to);
-            if matches!(part, Part::Slot(_)) {
-                return None;
-            }
-            let (rest, seen) = kept.rest(&cut.id)?;
-            let typed = |schema: &Schema| schema.has_types_of(&rest);
-            let held = cut.holder.is_none_or(|holder| taken.is_object(holder))
-                && cut.schemas.of(self.to).as_ref().is_none_or(typed);
-            let gone = seen && !part.any(&mut |slot| is_some(&self.made, slot));
-            if held && !gone {
-                self.level.frontier.mark(cut.holder, &mut self.marks.given);
-            }
-            (held && !gone).then_some(rest)
-        })
-        .collect()
-    }
-
-    /// Finds which objects will be there on the side that is written.
-    fn find_held(&mut self, taken: &Taken<'_>, rests: &Slots<'_>) {
-        let frontier = &self.level.frontier;
-        let mut holders: Vec<bool> = (0..frontier.holders.len()).map(|holder| taken.is_object(holder)).collect();
-        for (cut, rest) in frontier.cuts.iter().zip(rests) {
-            let part = cut.parts.of(self.to);
-            if rest.is_some() || part.any(&mut |slot| is_some(&self.made, slot)) {
-                frontier.mark(cut.holder, &mut holders);
-            }
-        }
-        for (cut, rest) in frontier.cuts.iter().zip(rests) {
-            let part = cut.parts.of(self.to);
-            let outside = cut.holder.is_none_or(|holder| holders.get(holder).copied().unwrap_or_default());
-            let there = match part {
-                Part::Slot(_) => outside,
-                _ => rest.as_ref().is_some_and(Json::is_object),
-            };
-            held(part, there, &mut |slot| is_some(&self.made, slot), &mut |slot| {
-                if let Some(held) = self.held_there.get_mut(slot) {
-                    *held = true;
-                }
-            });
-        }
-    }
-
-    /// Whether the API server fills in what an operation leaves out on the side that is written.
-    fn is_filled_there(&self, index: usize) -> bool {
-        let Some(operation) = self.level.operations.get(index) else { return false };
-        let places = operation.places.of(self.to).iter();
-        places.zip(self.first(self.to, index)..).any(|(place, slot)| {
-            place.schema.default.is_some() && self.held_there.get(slot).copied().unwrap_or_default()
-        })
-    }
-
-    /// Fills what readers of a complete object expect, in objects that are there.
-    fn fill(&mut self, rests: &Slots<'_>) {
-        let frontier = &self.level.frontier;
-        let mut fills: Slots<'a> = Vec::with_capacity(self.made.len());
-        let operations = self.level.operations.iter().zip(&self.given_back);
-        for (index, (operation, given_back)) in operations.enumerate() {
-            // What has a default in the version that was read was filled in there, if its object was there. Where it is
-            // absent all the same somebody looks before that, and it says nothing.
-            let first = self.first(self.to.other(), index);
-            let mut read = operation.places.of(self.to.other()).iter().enumerate();
-            let early = read.any(|(slot, place)| {
-                place.schema.default.is_some() && self.found.held.get(first + slot).copied().unwrap_or_default()
-            });
-            for place in operation.places.of(self.to) {
-                fills.push(place.fill.clone().filter(|_| !given_back && !early));
-            }
-        }
-        for (cut, rest) in frontier.cuts.iter().zip(rests) {
-            let part = cut.parts.of(self.to);
-            let outside = match part {
-                Part::Slot(slot) => self.held_there.get(*slot).copied().unwrap_or_default(),
-                _ => false,
-            };
-            fill(part, rest.as_ref(), outside, &mut self.made, &|slot| fills.get(slot).cloned().flatten());
-        }
+        self.crossed.pieces.of(&self.crossing.level.frontier, self.crossing.to, index)
     }
 
     /// Whether the object will be complete in the version that is written.
-    fn is_complete(&self, root: &mut Json<'a>, taken: &Taken<'_>, rests: &Slots<'_>, required: &[Path]) -> bool {
-        let frontier = &self.level.frontier;
-        required.iter().all(|path| {
+    fn is_complete(&self, root: &mut Json<'_>, required: &[Required]) -> bool {
+        let frontier = &self.crossing.level.frontier;
+        let pieces = &self.crossed.pieces;
+        required.iter().all(|Required { path, nullable }| {
             let mut branch = &frontier.root;
-            for name in path.names() {
-                let Branch::Holder(holder) = branch else { break };
-                match holder.branch(name) {
-                    Some((_, next)) => branch = next,
-                    None => {
-                        let value = tree::get(root, "", path).ok().flatten();
-                        return value.is_some_and(|value| !value.is_null());
+            let mut names = path.names();
+            loop {
+                match branch {
+                    Branch::Holder(holder) if pieces.holder(holder.index) != Presence::Object => {
+                        return *nullable && names.is_empty() && pieces.holder(holder.index) == Presence::Null;
+                    }
+                    Branch::Holder(holder) => match names.split_first() {
+                        None => return true,
+                        Some((name, rest)) => match holder.branch(name) {
+                            Some((_, next)) => (branch, names) = (next, rest),
+                            None => {
+                                let value = tree::get(root, "", path).ok().flatten();
+                                return value.is_some_and(|value| *nullable || !value.is_null());
+                            }
+                        },
+                    },
+                    Branch::Cut(index) => {
+                        let part = frontier.cuts.get(*index).map(|cut| cut.parts.of(self.crossing.to));
+                        return part
+                            .is_some_and(|part| is_there(part, pieces.rest(*index), pieces, (names, *nullable)));
                     }
                 }
-            }
-            match branch {
-                Branch::Holder(holder) => taken.is_object(holder.index),
-                Branch::Cut(index) => frontier.cuts.get(*index).is_some_and(|cut| {
-                    let filled =
-                        |slot: usize| self.made.get(slot).and_then(Option::as_ref).is_some_and(|v| !v.is_null());
-                    cut.parts.of(self.to).any(&mut |slot| filled(slot))
-                        || rests.get(*index).is_some_and(Option::is_some)
-                }),
             }
         })
     }
 
-    /// Keeps what mapping back would not give, and tells what changed.
-    fn keep(&mut self, context: &mut Context<'_, '_>, to_keep: &mut Fields<'a>, prefix: &str) {
-        let from = self.to.other();
-        let back = self.mapped_back(context);
-        let mut keeps_in = std::mem::take(&mut self.marks.keeps);
-        for (index, (operation, back)) in self.level.operations.iter().zip(back).enumerate() {
-            let (was, became) = (self.read(index), self.written(index));
-            let Some(place) = operation.places.of(from).first() else {
-                self.tell(context, index, false, prefix);
-                continue;
+    /// Keeps what the way home would not give by itself. Whether it gives all of it then.
+    fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
+        let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+        let mut back = home.run(&self.crossed.pieces, &Fields::default()).pieces;
+        if context.complete_at_home && !context.complete {
+            let sparse =
+                self.crossing.back(false, context.ends.starts).run(&self.crossed.pieces, &Fields::default()).pieces;
+            if !self.is_alike(&back, &sparse) {
+                (context.invents, context.complete_at_home) = (true, false);
+                back = sparse;
+            }
+        }
+        self.to_keep = Fields::default();
+        for round in 0..4 {
+            match self.keep_differences(&back, context, round) {
+                Home::Told => return true,
+                Home::Unsure => {}
+            }
+            back = self
+                .crossing
+                .back(context.complete_at_home, context.ends.starts)
+                .run(&self.crossed.pieces, &self.to_keep)
+                .pieces;
+        }
+        false
+    }
+
+    /// Whether two objects of the side that was read are the same.
+    fn is_alike(&self, one: &Pieces<'_>, two: &Pieces<'_>) -> bool {
+        same(&one.slots, &two.slots) && same(&one.rests, &two.rests) && one.holders == two.holders
+    }
+
+    /// Keeps what is not on the way home as it was.
+    fn keep_differences(&mut self, back: &Pieces<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+        let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
+        let (mut alike, mut adds) = (true, true);
+        for (index, operation) in self.crossing.level.operations.iter().enumerate() {
+            let places = operation.places.of(side);
+            let Some(place) = places.first() else { continue };
+            let (was, now) = (self.read(index), back.of(frontier, side, index));
+            let is_same = match operation.items() {
+                // Items are compared one by one.
+                Some(_) => kinds(was).eq(kinds(now)),
+                None => identical(now, was),
             };
-            if operation.items().is_some() {
-                // What was filled in is nobody's list; others are converted item by item.
-                if let ([None], [Some(filled)]) = (was, became) {
-                    to_keep.keep(&place.id, &[None], &[Some(filled.clone())]);
-                }
+            if is_same || context.complete && context.ends.starts && self.is_unsaid(index, places, now) {
                 continue;
             }
-            let keeps = !identical(&back, was);
-            if keeps {
-                to_keep.keep(&place.id, was, became);
-                let slots = self.first(from, index)..self.first(from, index + 1);
-                for holder in self.level.frontier.held_by.of(from).get(slots).into_iter().flatten() {
-                    self.level.frontier.mark(*holder, &mut keeps_in);
-                }
-            }
-            self.tell(context, index, keeps, prefix);
+            alike = false;
+            adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
+            let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
+            self.to_keep.keep(id, &was, &became);
+            let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+            adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
-        self.marks.keeps = keeps_in;
-    }
-
-    /// Tells what an operation did.
-    fn tell(&self, context: &mut Context<'_, '_>, index: usize, kept: bool, prefix: &str) {
-        let Some(operation) = self.level.operations.get(index) else { return };
-        let (was, became) = (self.read(index), self.written(index));
-        let given_back = self.given_back.get(index).copied().unwrap_or_default();
-        let path = |side: Side| operation.places.of(side).first().map(|place| &place.path);
-        context.trace.record(|| {
-            let change = Change::of(operation, self.to, was, became, prefix)?;
-            let told = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
-            told.then_some(Change { kept, given_back, ..change })
-        });
-    }
-
-    /// What each operation gives on the way home, if nothing is kept, with what is filled in there.
-    fn mapped_back(&mut self, context: &mut Context<'_, '_>) -> Vec<Fragment<'a>> {
-        let (from, frontier) = (self.to.other(), &self.level.frontier);
-        let operations = self.level.operations.iter().enumerate();
-        let mut back: Vec<Fragment<'a>> =
-            operations.map(|(index, operation)| operation.map(from, self.written(index))).collect();
-        let returns: Vec<bool> = back.iter().flatten().map(Option::is_some).collect();
-        for (holder, returns) in frontier.held_by.of(from).iter().zip(&returns) {
-            if *returns {
-                frontier.mark(*holder, &mut self.marks.returns);
+        // Values that come back where there were none, into objects that are there, change nothing else.
+        let sure = adds && !*frontier.fills_inside.of(side);
+        for (index, cut) in frontier.cuts.iter().enumerate() {
+            let (was, now) = (self.from.rest(index), back.rest(index));
+            let is_same = match (was, now) {
+                (None, None) => true,
+                (Some(was), Some(now)) => same_one(&Some(was.view()), &Some(now.view())),
+                _ => false,
+            };
+            if is_same {
+                continue;
+            }
+            alike = false;
+            adds = false;
+            match was {
+                Some(rest) => {
+                    let seen = cut.parts.of(side).any(&mut |slot| self.from.has(slot));
+                    self.to_keep.keep_rest(&cut.id, rest.clone(), seen);
+                }
+                None => self.to_keep.keep(&cut.id, &[None], &[None]),
             }
         }
-        let mut there = vec![false; returns.len()];
-        for (cut, rest) in frontier.cuts.iter().zip(&self.rests) {
-            let part = cut.parts.of(from);
-            let kept =
-                rest.as_ref().is_some_and(|rest| rest.is_object() && !is_natural(part, Some(rest), &self.found.values));
-            let is_slot = matches!(part, Part::Slot(_));
-            let mut filled = |slot: usize| returns.get(slot).copied().unwrap_or_default();
-            held(part, kept || is_slot, &mut filled, &mut |slot| {
-                if let Some(there) = there.get_mut(slot) {
-                    *there = self.found.held.get(slot).copied().unwrap_or_default();
-                }
+        if back.holders == self.from.holders {
+            return if alike || sure && adds { Home::Told } else { Home::Unsure };
+        }
+        // With the values that were there most objects are what they were. What the others were has to be said.
+        if alike || round > 0 {
+            self.keep_holders(back);
+        }
+        Home::Unsure
+    }
+
+    fn keep_holders(&mut self, back: &Pieces<'_>) {
+        for (index, holder) in self.crossing.level.frontier.holders.iter().enumerate() {
+            let was = self.from.holder(index);
+            if was != back.holder(index) {
+                self.to_keep.note_was(
+                    &holder.id,
+                    match was {
+                        Presence::Absent => Was::Absent,
+                        Presence::Null => Was::Null,
+                        Presence::Object => Was::Empty,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Whether values are other ones only because defaults were not filled in yet. A complete object has them, in objects
+    /// that are there: where one is missing somebody looks before that, and it says nothing.
+    fn is_unsaid(&self, operation: usize, places: &[Place], back: &[Option<Json<'_>>]) -> bool {
+        let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
+        let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
+        let held = self.from.held(frontier, side);
+        let values = self.read(operation).iter().zip(back);
+        values.zip(places).zip(first..).all(|(((was, now), place), slot)| {
+            let fills = place.required || place.fills_default();
+            same_one(was, now) || was.is_none() && now.is_some() && fills && held.get(slot) == Some(&true)
+        })
+    }
+
+    /// Tells what the operations did.
+    fn tell(&self, context: &mut Context<'_, '_>, prefix: &str) {
+        if !context.trace.is_on() {
+            return;
+        }
+        let to = self.crossing.to;
+        let operations = self.crossing.level.operations.iter().zip(&self.crossed.given_back);
+        for (index, (operation, given_back)) in operations.enumerate() {
+            let (was, became) = (self.read(index), self.written(index));
+            let path = |side: Side| operation.places.of(side).first().map(|place| &place.path);
+            let kept = operation.places.of(to.other()).first().is_some_and(|place| self.to_keep.has(&place.id));
+            if operation.items().is_some() {
+                continue;
+            }
+            context.trace.record(|| {
+                let change = Change::of(operation, to, was, became, prefix)?;
+                let told = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
+                told.then_some(Change { kept, given_back: *given_back, ..change })
             });
         }
-        let mut slot = 0;
-        for (index, (operation, back)) in self.level.operations.iter().zip(&mut back).enumerate() {
-            let filled_there = self.is_filled_there(index);
-            for (place, value) in operation.places.of(from).iter().zip(back) {
-                let was = self.found.values.get(slot).is_some_and(Option::is_some);
-                let there = there.get(slot).copied().unwrap_or_default();
-                slot += 1;
-                if value.is_some() || !there || !context.complete_at_home || filled_there {
-                    continue;
-                }
-                context.invents |= !context.complete && !was && place.fill.is_some();
-                // A complete object has its defaults: one that is missing was not filled in yet, which says nothing.
-                if was || !(place.required || place.fills_default()) {
-                    value.clone_from(&place.fill);
-                }
-            }
-        }
-        back
     }
 
     /// Converts lists and maps, item by item.
-    fn items(
-        &mut self,
-        context: &mut Context<'_, '_>,
-        kept: &Fields<'_>,
-        to_keep: &mut Fields<'a>,
-        prefix: &str,
-    ) -> Result<(), ConvertError> {
-        let from = self.to.other();
-        for (index, operation) in self.level.operations.iter().enumerate() {
+    fn items(&mut self, context: &mut Context<'_, '_>, kept: &Fields<'_>, prefix: &str) -> Result<(), ConvertError> {
+        let Crossing { level, to, .. } = self.crossing;
+        for (index, operation) in level.operations.iter().enumerate() {
             let Some(inside) = operation.items() else { continue };
-            if self.found.values.get(self.first(from, index)).is_none_or(Option::is_none) {
+            // What was filled in is nobody's list.
+            if !matches!(self.read(index), [Some(_)]) {
                 continue;
             }
-            let (Some(here), Some(there)) = (operation.places.of(from).first(), operation.places.of(self.to).first())
-            else {
-                continue;
-            };
-            let first = self.first(self.to, index);
-            let Some(mut value) = self.made.get_mut(first).and_then(Option::take) else {
+            let places = operation.places.of(to.other()).first().zip(operation.places.of(to).first());
+            let Some((here, there)) = places else { continue };
+            let slot = level.frontier.slots.of(to).get(index).copied().unwrap_or_default();
+            let Some(mut value) = self.crossed.pieces.slots.get_mut(slot).and_then(Option::take) else {
                 continue;
             };
             let at = join(prefix, &here.id);
             let entries = kept.items(&there.id);
             let item = there.schema.each.as_deref();
             let is_item = |value: &Json<'_>| item.is_none_or(|item| item.has_types_of(value));
-            let to = (self.to, &inside.keys, &is_item as &dyn Fn(&Json<'_>) -> bool);
-            let items = convert_items(&mut value, to, entries, &at, &mut |item, kept, at| {
+            let target = (to, &inside.keys, &is_item as &dyn Fn(&Json<'_>) -> bool);
+            let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
                 convert(item, &inside.level, context, kept, at, None)
             })?;
             let keeps = items.is_some();
             if let Some(items) = items {
-                to_keep.keep_items(&here.id, items);
+                self.to_keep.keep_items(&here.id, items);
             }
             let moved = here.path != there.path;
             context.trace.record(|| {
                 let values = [Some(value.clone())];
-                let change = Change::of(operation, self.to, &values, &values, prefix)?;
+                let change = Change::of(operation, to, &values, &values, prefix)?;
                 (moved || keeps).then_some(Change { kept: keeps, ..change })
             });
-            if let Some(place) = self.made.get_mut(first) {
+            if let Some(place) = self.crossed.pieces.slots.get_mut(slot) {
                 *place = Some(value);
             }
         }
@@ -446,10 +292,43 @@ impl<'a> Conversion<'_, 'a> {
     }
 }
 
-fn range<'r, 'a>(frontier: &Frontier, side: Side, index: usize, slots: &'r Slots<'a>) -> &'r [Option<Json<'a>>] {
-    let bounds = frontier.slots.of(side).get(index..index + 2);
-    match bounds {
-        Some([first, end]) => slots.get(*first..*end).unwrap_or_default(),
-        _ => &[],
+/// What is known of the way home, with what is kept.
+enum Home {
+    /// It gives what was there.
+    Told,
+    /// It may give something else: it has to be tried.
+    Unsure,
+}
+
+/// What is at places where lists or maps may be.
+fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = Option<bool>> + 'v {
+    values.iter().map(|value| value.as_ref().map(Json::is_null))
+}
+
+fn same_one(one: &Option<Json<'_>>, two: &Option<Json<'_>>) -> bool {
+    identical(std::slice::from_ref(one), std::slice::from_ref(two))
+}
+
+/// Whether there is something at the end of a path through a cut. Null may do.
+fn is_there(part: &Part, rest: Option<&Json<'_>>, pieces: &Pieces<'_>, (names, null): (&[Box<str>], bool)) -> bool {
+    match (part, names.split_first()) {
+        (Part::Slot(slot), _) => reaches(pieces.slots.get(*slot).and_then(Option::as_ref), names, null),
+        (Part::Object(parts), Some((name, inner))) => {
+            let below = rest.and_then(|rest| rest.get(name));
+            match parts.iter().find(|(other, _)| other == name) {
+                Some((_, part)) => is_there(part, below.as_ref(), pieces, (inner, null)),
+                None => reaches(below.as_ref(), inner, null),
+            }
+        }
+        (Part::Object(_), None) => reaches(rest, names, null) || part.any(&mut |slot| pieces.has(slot)),
+        (Part::Unknown, _) => reaches(rest, names, null),
+    }
+}
+
+fn reaches(value: Option<&Json<'_>>, names: &[Box<str>], null: bool) -> bool {
+    let Some(value) = value else { return false };
+    match names.split_first() {
+        None => null || !value.is_null(),
+        Some((name, rest)) => reaches(value.get(name).as_ref(), rest, null),
     }
 }

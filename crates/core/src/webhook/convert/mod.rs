@@ -1,14 +1,15 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 //!
-//! [`object`] walks the steps between the versions; [`step`] does one of them: [`level`] runs the operations on what is [cut]
-//! out along the frontier between the two versions, [joined] and put back into its [holders], item by item in lists and maps
-//! ([`items`]); [`status`] says the rollout in that version's words; and what does not fit is put into an annotation
+//! [`object`] walks the steps between the versions; [`step`] does one of them: [`level`] takes the [pieces] that operations are about
+//! out of an object ([`cut`]), lets them [cross] over, and puts them back into their [holders], item by item in lists and
+//! maps ([`items`]); [`status`] says the rollout in that version's words; and what does not fit is put into an annotation
 //! ([`annotations`]), whose format is [`kept`].
 
 mod annotations;
 mod change;
 mod context;
 mod converted;
+mod cross;
 mod cut;
 mod error;
 mod holders;
@@ -18,6 +19,7 @@ mod kept;
 mod level;
 mod object;
 mod paths;
+mod pieces;
 mod prune;
 mod status;
 mod step;

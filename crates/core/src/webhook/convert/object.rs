@@ -2,6 +2,7 @@
 
 use super::annotations::Annotations;
 use super::change::Trace;
+use super::context::Ends;
 use super::error::ConvertError;
 use super::step;
 use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
@@ -102,14 +103,23 @@ impl<'a> Object<'a> {
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
         let mut staged = false;
-        for (side, step) in kind.steps_between(from, to) {
-            staged |= self.step(kind, step, side, trace)?;
+        let mut steps = kind.steps_between(from, to).peekable();
+        let mut starts = true;
+        while let Some((side, step)) = steps.next() {
+            staged |= self.step(kind, step, (side, Ends { starts, ends: steps.peek().is_none() }), trace)?;
+            starts = false;
         }
         Ok(staged)
     }
 
-    fn step(&mut self, kind: &Kind, step: &Step, to: Side, trace: &mut Trace<'_>) -> Result<bool, ConvertError> {
-        let staged = step::convert(kind, step, to, &mut self.root, &mut self.annotations, trace)?;
+    fn step(
+        &mut self,
+        kind: &Kind,
+        step: &Step,
+        (to, ends): (Side, Ends),
+        trace: &mut Trace<'_>,
+    ) -> Result<bool, ConvertError> {
+        let staged = step::convert(kind, step, (to, ends), &mut self.root, &mut self.annotations, trace)?;
         self.api_version = format!("{}/{}", kind.group, step.versions.of(to));
         Ok(staged)
     }

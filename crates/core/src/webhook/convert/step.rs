@@ -2,12 +2,12 @@
 
 use super::annotations::Annotations;
 use super::change::Trace;
-use super::context::Context;
+use super::context::{Context, Ends};
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Path, Side, Step};
+use crate::definition::{Kind, Required, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
@@ -16,7 +16,7 @@ use crate::webhook::rollout;
 pub(super) fn convert<'a>(
     kind: &Kind,
     step: &Step,
-    to: Side,
+    (to, ends): (Side, Ends),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
@@ -33,7 +33,7 @@ pub(super) fn convert<'a>(
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let mut context = Context { to, complete, complete_at_home: complete, invents: false, trace };
+    let mut context = Context { to, ends, complete, complete_at_home: complete, invents: false, trace };
     let required = Some(step.complete.of(to).as_slice());
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
@@ -76,9 +76,9 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
 }
 
 /// Whether the object has what its kind requires. The API server sends others too, during server-side apply.
-fn is_complete(root: &mut Json<'_>, required: &[Path]) -> bool {
-    required.iter().all(|path| {
+fn is_complete(root: &mut Json<'_>, required: &[Required]) -> bool {
+    required.iter().all(|Required { path, nullable }| {
         let value = tree::get(root, "", path).ok().flatten();
-        value.is_some_and(|value| !value.is_null())
+        value.is_some_and(|value| *nullable || !value.is_null())
     })
 }

@@ -1,7 +1,7 @@
 //! Law 7: the same input gives the same bytes, and numbers come out as they went in.
 
 use super::objects::complete;
-use super::{convert, on_every_trip};
+use super::{convert, on_every_trip, without_ours};
 use crate::kinds::WEBHOOK;
 use crate::value::{Value, Written, text};
 use pointsman_core::laws::Random;
@@ -68,6 +68,12 @@ fn numbers_come_out_as_they_went_in() {
             let there = convert(&object, to).unwrap();
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
+            // What no API server can decode may stand in an annotation, and is not believed there.
+            let carried = without_ours(&there).to_text().contains(&format!("\":{number}"));
+            if number == "1E400" && !carried {
+                assert_ne!(home.field(&at), object.field(&at), "{}", there.to_text());
+                continue;
+            }
             assert_eq!(home.field(&at), object.field(&at), "{}\n{}", object.to_text(), there.to_text());
         }
     }

@@ -38,10 +38,6 @@ impl<'a> Fields<'a> {
         self.0.contains_key(id)
     }
 
-    pub(crate) fn forget(&mut self, id: &str) {
-        self.0.remove(id);
-    }
-
     /// Takes what other entries hold of a place in the place of what these do.
     pub(crate) fn take_from(&mut self, others: &mut Self, id: &str) {
         self.0.remove(id);

@@ -1,0 +1,256 @@
+//! What an object becomes on the other side of a step, piece by piece.
+//!
+//! Nothing here reads or writes an object. So the same is asked three times over: what becomes of it; what would become of
+//! that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be kept.
+
+use super::cut::split;
+use super::kept::{Fields, Was, identical};
+use super::pieces::{Pieces, Presence};
+use crate::definition::frontier::{Cut, Part};
+use crate::definition::{Fragment, Level, Operation, Place, Side};
+use crate::json::Json;
+
+/// A way across a step.
+#[derive(Clone, Copy)]
+pub(super) struct Crossing<'c> {
+    pub(super) level: &'c Level,
+    /// The side that is written.
+    pub(super) to: Side,
+    /// Whether the object is complete, so that what its readers expect is filled in.
+    pub(super) complete: bool,
+    /// Whether the API server reads what is written.
+    pub(super) ends: bool,
+    /// Whether objects that are emptied stay, all of them, and those that are empty here.
+    pub(super) stay: bool,
+    /// Which holders have something in them that no operation is about.
+    pub(super) others: &'c [bool],
+}
+
+/// What came of it.
+pub(super) struct Crossed<'a> {
+    pub(super) pieces: Pieces<'a>,
+    /// Which operations were given back what was kept.
+    pub(super) given_back: Vec<bool>,
+}
+
+impl Crossing<'_> {
+    /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
+    pub(super) fn back(self, complete: bool, ends: bool) -> Self {
+        Self { to: self.to.other(), complete, ends, stay: false, ..self }
+    }
+
+    /// What becomes of an object. `kept` is what the other side left here.
+    pub(super) fn run<'a>(self, from: &Pieces<'a>, kept: &Fields<'_>) -> Crossed<'a> {
+        let frontier = &self.level.frontier;
+        let slots = frontier.slots.of(self.to).last().copied().unwrap_or_default();
+        let mut pieces = Pieces::new(0, frontier.cuts.len(), frontier.holders.len());
+        pieces.slots.reserve(slots);
+        let mut given_back = Vec::with_capacity(self.level.operations.len());
+        for (index, operation) in self.level.operations.iter().enumerate() {
+            let read = from.of(frontier, self.to.other(), index);
+            let returned = self.returned(index, operation, from, kept);
+            given_back.push(returned.is_some());
+            pieces.slots.extend(returned.unwrap_or_else(|| mapped(operation, self.to, read)));
+        }
+        if !kept.is_empty() {
+            self.give_rests_back(from, kept, &mut pieces);
+        }
+        self.settle_holders(from, kept, &mut pieces);
+        if self.complete && *frontier.fills.of(self.to) {
+            self.fill(from, kept, &given_back, &mut pieces);
+        }
+        Crossed { pieces, given_back }
+    }
+
+    /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of its
+    /// field's JSON type. Bounds and enums are the API server's to check; they change while objects are stored.
+    pub(super) fn returned<'a>(
+        self,
+        index: usize,
+        operation: &Operation,
+        from: &Pieces<'a>,
+        kept: &Fields<'_>,
+    ) -> Option<Fragment<'a>> {
+        let frontier = &self.level.frontier;
+        let places = operation.places.of(self.to);
+        let read = from.of(frontier, self.to.other(), index);
+        let values = kept.value(&places.first()?.id, places.len(), read)?;
+        let unread = read.iter().all(Option::is_none);
+        let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
+        let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
+            let Some(value) = value else { return true };
+            let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
+            // The items of a list are converted one by one, and none is kept with a list that is here.
+            (operation.items().is_none() || value.is_null() || unread)
+                && from.is_held(holder)
+                && place.schema.has_types_of(value)
+        };
+        values.iter().zip(places).enumerate().all(fits).then_some(values)
+    }
+
+    /// What was left of objects that only the version that is written has.
+    fn give_rests_back(self, from: &Pieces<'_>, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+        for (index, cut) in self.level.frontier.cuts.iter().enumerate() {
+            let part = cut.parts.of(self.to);
+            if matches!(part, Part::Slot(_)) {
+                continue;
+            }
+            let Some((rest, seen)) = kept.rest(&cut.id) else { continue };
+            let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
+            let gone = seen && !part.any(&mut |slot| pieces.has(slot));
+            if typed
+                && !gone
+                && from.is_held(cut.holder)
+                && let Some(place) = pieces.rests.get_mut(index)
+            {
+                *place = Some(rest);
+            }
+        }
+    }
+
+    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
+    /// that is emptied goes where the way home makes it again.
+    fn settle_holders(self, from: &Pieces<'_>, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+        let frontier = &self.level.frontier;
+        let count = frontier.holders.len();
+        let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
+        for (index, cut) in frontier.cuts.iter().enumerate() {
+            let Some(holder) = cut.holder else { continue };
+            let (now, before) =
+                (pieces.has_cut(index, cut.parts.of(self.to)), from.has_cut(index, cut.parts.of(self.to.other())));
+            if let (Some(filled), Some(cut_out)) = (filled.get_mut(holder), cut_out.get_mut(holder)) {
+                *filled |= now;
+                *cut_out |= before;
+            }
+        }
+        let mut returning = None;
+        for (index, holder) in frontier.holders.iter().enumerate().rev() {
+            let is_filled = filled.get(index) == Some(&true);
+            let was_cut = cut_out.get(index) == Some(&true);
+            let before = from.holder(index);
+            let now = match before {
+                _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
+                Presence::Object => match kept.was(&holder.id).filter(|_| was_cut || !self.stay) {
+                    Some(Was::Absent) => Presence::Absent,
+                    Some(Was::Null) => Presence::Null,
+                    Some(Was::Empty) => Presence::Object,
+                    None => {
+                        let goes = was_cut
+                            && !self.stay
+                            && holder.within.is_some()
+                            && !holder.stays.of(self.to)
+                            && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
+                        if goes { Presence::Absent } else { Presence::Object }
+                    }
+                },
+                other => other,
+            };
+            if let Some(place) = pieces.holders.get_mut(index) {
+                *place = now;
+            }
+            let Some(within) = holder.within else { continue };
+            if let (Some(filled), Some(cut_out)) = (filled.get_mut(within), cut_out.get_mut(within)) {
+                *filled |= now != Presence::Absent;
+                *cut_out |= was_cut;
+            }
+        }
+    }
+
+    /// Which holders the way home makes again, and puts back into them all that was there.
+    fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> Vec<bool> {
+        let (frontier, home) = (&self.level.frontier, self.to.other());
+        let count = frontier.holders.len();
+        let (mut returns, mut keeps) = (vec![false; count], vec![false; count]);
+        for (index, operation) in self.level.operations.iter().enumerate() {
+            let back = mapped(operation, home, pieces.of(frontier, self.to, index));
+            let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
+            let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
+            for (slot, value) in back.iter().enumerate() {
+                let holder = frontier.held_by.of(home).get(first + slot).copied().flatten();
+                if value.is_some() {
+                    frontier.mark(holder, &mut returns);
+                }
+                if !alike {
+                    frontier.mark(holder, &mut keeps);
+                }
+            }
+        }
+        for (cut, _) in frontier.cuts.iter().zip(&from.rests).filter(|(_, rest)| rest.is_some()) {
+            frontier.mark(cut.holder, &mut keeps);
+        }
+        returns.into_iter().zip(keeps).map(|(returns, keeps)| returns && !keeps).collect()
+    }
+
+    /// Fills what readers of a complete object expect, in objects that are there.
+    fn fill(self, from: &Pieces<'_>, kept: &Fields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
+        let (frontier, home) = (&self.level.frontier, self.to.other());
+        for (index, holder) in frontier.holders.iter().enumerate().filter(|(_, holder)| *holder.fills.of(self.to)) {
+            let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
+            if absent
+                && kept.was(&holder.id).is_none()
+                && let Some(place) = pieces.holders.get_mut(index)
+            {
+                *place = Presence::Object;
+            }
+        }
+        for (index, cut) in frontier.cuts.iter().enumerate() {
+            self.fill_object(index, cut, kept, pieces);
+        }
+        let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
+        for (index, (operation, given_back)) in self.level.operations.iter().zip(given_back).enumerate() {
+            // What has a default in the version that was read was filled in there, if its object was there. Where it is
+            // absent all the same somebody looks before that, and it says nothing.
+            let firsts = |side: Side| frontier.slots.of(side).get(index).copied().unwrap_or_default();
+            let mut read = operation.places.of(home).iter().zip(firsts(home)..);
+            let early = read.any(|(place, slot)| {
+                place.schema.default.is_some() && held_here.get(slot) == Some(&true) && !from.has(slot)
+            });
+            if early {
+                continue;
+            }
+            for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
+                // What the API server fills in, or requires, in an object that is there is filled in, even if it is kept
+                // that it was missing.
+                let wanted = !given_back || self.ends && (place.required || place.fills_default());
+                if wanted
+                    && held_there.get(slot) == Some(&true)
+                    && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
+                {
+                    value.clone_from(&place.fill);
+                }
+            }
+        }
+    }
+
+    /// Fills an object in that only the version that is written has, if that has a default for it.
+    fn fill_object(self, index: usize, cut: &Cut, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+        let part = cut.parts.of(self.to);
+        let Some(default) = cut.fills.of(self.to) else { return };
+        if pieces.has_cut(index, part) || !pieces.is_held(cut.holder) || kept.has(&cut.id) {
+            return;
+        }
+        if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
+            && !super::pieces::is_natural(part, Some(&rest), &pieces.slots)
+            && let Some(place) = pieces.rests.get_mut(index)
+        {
+            *place = Some(rest);
+        }
+    }
+}
+
+/// What an operation makes of values, as the API server leaves it: a null stays only where there is room for one.
+fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
+    let places = operation.places.of(to);
+    // Of nothing there comes nothing, whatever the operation is.
+    if read.iter().all(Option::is_none) {
+        return vec![None; places.len()];
+    }
+    let mut values = operation.map(to, read);
+    values.resize(places.len(), None);
+    for (value, place) in values.iter_mut().zip(places) {
+        if !place.schema.nullable && value.as_ref().is_some_and(Json::is_null) {
+            *value = None;
+        }
+    }
+    values
+}

@@ -1,0 +1,114 @@
+//! What an object of one side of a step consists of, as far as the step's operations are about it.
+
+use crate::definition::Side;
+use crate::definition::frontier::{Frontier, Part};
+use crate::json::Json;
+
+/// What is at the places of the operations of one side; `None` is absence.
+pub(super) type Slots<'a> = Vec<Option<Json<'a>>>;
+
+/// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about stays
+/// where it is.
+pub(super) struct Pieces<'a> {
+    /// One for each place of each operation.
+    pub(super) slots: Slots<'a>,
+    /// One for each cut: what no operation names in the value there, if that does not follow from the slots.
+    pub(super) rests: Slots<'a>,
+    /// One for each holder.
+    pub(super) holders: Vec<Presence>,
+}
+
+/// What is where an object may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Presence {
+    Absent,
+    Null,
+    Object,
+}
+
+impl<'a> Pieces<'a> {
+    pub(super) fn new(slots: usize, cuts: usize, holders: usize) -> Self {
+        Self { slots: vec![None; slots], rests: vec![None; cuts], holders: vec![Presence::Absent; holders] }
+    }
+
+    pub(super) fn holder(&self, holder: usize) -> Presence {
+        self.holders.get(holder).copied().unwrap_or(Presence::Absent)
+    }
+
+    /// Whether a cut in this holder is in an object. There is no holder where the root is cut.
+    pub(super) fn is_held(&self, holder: Option<usize>) -> bool {
+        holder.is_none_or(|holder| self.holder(holder) == Presence::Object)
+    }
+
+    pub(super) fn rest(&self, cut: usize) -> Option<&Json<'a>> {
+        self.rests.get(cut)?.as_ref()
+    }
+
+    pub(super) fn has(&self, slot: usize) -> bool {
+        is_some(&self.slots, slot)
+    }
+
+    /// The values of an operation.
+    pub(super) fn of(&self, frontier: &Frontier, side: Side, operation: usize) -> &[Option<Json<'a>>] {
+        match frontier.slots.of(side).get(operation..operation + 2) {
+            Some([first, end]) => self.slots.get(*first..*end).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// Whether there is something at a cut.
+    pub(super) fn has_cut(&self, cut: usize, part: &Part) -> bool {
+        self.rest(cut).is_some() || part.any(&mut |slot| self.has(slot))
+    }
+
+    /// Which slots are in an object that is there.
+    pub(super) fn held(&self, frontier: &Frontier, side: Side) -> Vec<bool> {
+        let mut held = vec![false; self.slots.len()];
+        for (index, cut) in frontier.cuts.iter().enumerate() {
+            self.find_held(cut.parts.of(side), self.rest(index), self.is_held(cut.holder), &mut held);
+        }
+        held
+    }
+
+    /// `there`: the object that holds the part is there.
+    fn find_held(&self, part: &Part, rest: Option<&Json<'_>>, there: bool, held: &mut [bool]) {
+        match part {
+            Part::Unknown => {}
+            Part::Slot(slot) => {
+                if let Some(place) = held.get_mut(*slot) {
+                    *place = there;
+                }
+            }
+            Part::Object(parts) => {
+                let there = rest.is_some_and(Json::is_object) || part.any(&mut |slot| self.has(slot));
+                for (name, part) in parts {
+                    let inner = rest.and_then(|rest| rest.get(name));
+                    self.find_held(part, inner.as_ref(), there, held);
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn is_some(slots: &Slots<'_>, slot: usize) -> bool {
+    slots.get(slot).is_some_and(Option::is_some)
+}
+
+/// Whether a remainder is what an object with these slots filled would have left by itself: the objects on the way to
+/// them, and nothing else.
+pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &Slots<'_>) -> bool {
+    let Part::Object(parts) = part else { return rest.is_none() };
+    let present = part.any(&mut |slot| is_some(slots, slot));
+    let Some(rest) = rest else { return !present };
+    if !present || !rest.is_object() {
+        return false;
+    }
+    let members = rest.members();
+    let expected =
+        parts.iter().filter(|(_, part)| matches!(part, Part::Object(_)) && part.any(&mut |slot| is_some(slots, slot)));
+    members.len() == expected.clone().count()
+        && expected.into_iter().all(|(name, part)| {
+            let inner = members.iter().find(|(other, _)| **other == **name);
+            inner.is_some_and(|(_, inner)| is_natural(part, Some(inner), slots))
+        })
+}
