@@ -28,10 +28,7 @@ fn fails(args: &[&str], code: i32) -> String {
 #[test]
 fn missing_certificate_names_the_flags() {
     let error = fails(&["serve"], 2);
-    assert_eq!(
-        error,
-        "pointsman: no certificate to serve: set --tls-cert-file and --tls-private-key-file, or try --dev\n"
-    );
+    assert_eq!(error, "error: no certificate to serve: set --tls-cert-file and --tls-private-key-file, or try --dev\n");
     assert_eq!(fails(&["serve", "--tls-cert-file", "tls.crt"], 2), error);
 }
 
@@ -40,7 +37,7 @@ fn missing_files_are_named_with_their_flag() {
     let error = fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
         error,
-        "pointsman: check --tls-cert-file and --tls-private-key-file: failed to load the certificate to serve: \
+        "error: check --tls-cert-file and --tls-private-key-file: failed to load the certificate to serve: \
          failed to read gone.crt: No such file or directory (os error 2)\n"
     );
 }
@@ -93,12 +90,12 @@ fn address_in_use_is_named() {
 fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
     for filter in ["trce", "info,trce", "3x", "pointsman_server=trce"] {
         let error = fails(&["serve", "--log-level", filter], 2);
-        assert!(error.starts_with("pointsman: --log-level: "), "{error}");
+        assert!(error.starts_with("error: --log-level: "), "{error}");
         assert!(error.contains("off, error, warn, info, debug or trace"), "{filter}: {error}");
     }
     assert_eq!(
         fails(&["serve", "--log-level", "trce"], 2),
-        "pointsman: --log-level: \"trce\" is no level: use off, error, warn, info, debug or trace, or MODULE=LEVEL\n"
+        "error: --log-level: \"trce\" is no level: use off, error, warn, info, debug or trace, or MODULE=LEVEL\n"
     );
     for filter in ["off", "WARN", "info,pointsman_server=trace", "pointsman_server[span]=debug"] {
         let error = fails(&["serve", "--log-level", filter], 2);
@@ -257,7 +254,7 @@ fn the_second_signal_aborts() {
     dev.signal();
     let (code, rest) = dev.ended();
     assert_eq!(code, Some(1), "{rest}");
-    assert!(rest.contains("pointsman: aborted by a second signal"), "{rest}");
+    assert!(rest.contains("error: aborted by a second signal"), "{rest}");
 }
 
 /// More connections than file descriptors, on both ports: some are kept back, so that others get through and files can

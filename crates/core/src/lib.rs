@@ -13,3 +13,5 @@ pub mod laws;
 pub mod registration;
 mod upgrade;
 pub mod webhook;
+
+pub use apimachinery::{QuantityError, parse_duration, parse_size};

@@ -21,10 +21,10 @@ use super::lifecycle::{Lifecycle, Phase};
 use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
-use super::quantity::parse_duration;
 use super::refusal::Refusal;
 use super::requests::{Requests, UnderWay};
 use super::serving::Serving;
+use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Endpoint, Reply};
 
 /// What all requests share.

@@ -46,6 +46,18 @@ pub enum ServeError {
         /// Which one.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The threads that serve cannot be started.
+    #[error("failed to start the runtime")]
+    Runtime {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The signals that end a process cannot be caught.
+    #[error("failed to catch signals")]
+    Signals {
+        /// What the system said.
+        source: io::Error,
+    },
     /// The thread that reads the certificates cannot be started.
     #[error("failed to start a thread")]
     Thread {

@@ -107,7 +107,7 @@ fn each_variant_is_a_crd_with_the_same_schema() {
     assert_eq!(plain["spec"].get("conversion"), None);
     keeps_the_rest(&plain);
     let open = pointsman(&SERVICE);
-    assert!(open.stderr.starts_with("note: neither --ca-file nor --cert-manager"), "{}", open.stderr);
+    assert!(open.stderr.starts_with("warning: neither --ca-file nor --cert-manager"), "{}", open.stderr);
 }
 
 /// A certificate that signed itself, and its key.
@@ -200,7 +200,7 @@ fn wrong_flags_say_what_is_right() {
     let error = pointsman(&["crd"]).refusal(2);
     assert_eq!(
         error,
-        "pointsman: Materialize has v1alpha1 and v1alpha2: say where the API server finds the webhook that converts \
+        "error: Materialize has v1alpha1 and v1alpha2: say where the API server finds the webhook that converts \
          them, with --service NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion\n"
     );
     for (args, part) in [
@@ -228,4 +228,19 @@ fn a_directory_of_kinds_prints_its_own_crds_only() {
     // Asked for by its name, a kind that is built in is printed as ever.
     let args = ["crd", "--no-conversion", "--kinds", "tests/data/kinds", "--kind", "materialize"];
     assert!(pointsman(&args).data().contains("  name: materializes.materialize.cloud\n"));
+}
+
+#[test]
+fn a_version_is_served_or_not_as_asked() {
+    let served = |versions: &str| {
+        let args = ["crd", "--kind", "materialize", "--no-conversion", "-o", "json", "--served", versions];
+        let crd: Value = serde_json::from_str(&pointsman(&args).stdout).unwrap();
+        let versions = crd["spec"]["versions"].as_array().unwrap().clone();
+        let served = versions.iter().filter(|version| version["served"] == true);
+        served.map(|version| version["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(served("v1alpha1,v1alpha2").len(), 2);
+    assert_eq!(served("v1alpha2"), ["v1alpha2"]);
+    let unknown = pointsman(&["crd", "--kind", "materialize", "--no-conversion", "--served", "v9"]).refusal(2);
+    assert_eq!(unknown, "error: --served v9: Materialize has v1alpha1, v1alpha2\n");
 }

@@ -70,7 +70,7 @@ fn hash_diff_errors_have_their_own_exit_code() {
     assert!(two.contains("README.md"), "{two}");
     let both = format!("{}---\n{}", read(OLDER), read(NEWER));
     let answer = with_stdin(&["hash", "diff", OLDER, "-"], both.as_bytes()).refusal(2);
-    assert_eq!(answer, "pointsman: stdin: one object can be compared, not 2\n");
+    assert_eq!(answer, "error: stdin: one object can be compared, not 2\n");
 }
 
 #[test]

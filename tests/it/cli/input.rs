@@ -16,7 +16,7 @@ fn input_without_objects_is_refused_by_place() {
     refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
     refused(b"null\n", "error: stdin: no object in it");
     refused(b"hello\n", "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind");
-    refused(b"a: \xff\n", "pointsman: stdin:1: not UTF-8: save the file as UTF-8 text");
+    refused(b"a: \xff\n", "error: stdin:1: not UTF-8: save the file as UTF-8 text");
     refused(b"a: 1\n---\n# two\nb: [\n", "error: stdin:4: document 2: unclosed bracket '['");
     refused(
         b"{\"a\": 1} {\"b\": ",
@@ -66,13 +66,13 @@ fn every_refused_object_is_named() {
 #[test]
 fn missing_input_files_are_named() {
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "gone.yaml"]).refusal(1);
-    assert_eq!(answer, "pointsman: failed to read gone.yaml: No such file or directory (os error 2)\n");
+    assert_eq!(answer, "error: failed to read gone.yaml: No such file or directory (os error 2)\n");
     let empty = TempDir::new().unwrap();
     let path = empty.path().to_str().unwrap();
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", path]).refusal(1);
-    assert_eq!(answer, format!("pointsman: {path}: no .yaml, .yml or .json file in this directory\n"));
+    assert_eq!(answer, format!("error: {path}: no .yaml, .yml or .json file in this directory\n"));
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "-", "-f", "-"]).refusal(2);
-    assert_eq!(answer, "pointsman: -f -: stdin can be read once only\n");
+    assert_eq!(answer, "error: -f -: stdin can be read once only\n");
 }
 
 #[test]

@@ -139,3 +139,29 @@ fn unusable_kinds_directories_are_refused() {
     let error = pointsman(&["kinds", "--kinds", crowded.path().to_str().unwrap()]).refusal(1);
     assert!(error.contains("materialize.yaml: a definition stands alone in its file"), "{error}");
 }
+
+#[test]
+fn kinds_that_are_built_in_can_be_left_out() {
+    let own = ["--kinds", "tests/data/kinds", "--no-built-in"];
+    let listed = pointsman(&[&["kinds"][..], &own].concat());
+    assert!(listed.stdout.contains("Widget") && !listed.stdout.contains("built in"), "{}", listed.stdout);
+    let object = read("manifests/examples/v1alpha2.yaml");
+    let answer = with_stdin(&[&["hash"][..], &own].concat(), object.as_bytes()).refusal(1);
+    assert!(answer.contains("no definition of materialize.cloud/v1alpha2 Materialize; known are"), "{answer}");
+    assert_eq!(pointsman(&["kinds", "--no-built-in"]).code, 2);
+}
+
+#[test]
+fn kinds_are_named_as_kubectl_names_them() {
+    for name in
+        ["materialize", "Materializes", "materializes.materialize.cloud", "materialize.v1alpha1.materialize.cloud"]
+    {
+        let answer = pointsman(&["kinds", "show", name]);
+        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{name}");
+    }
+    let answer = pointsman(&["kinds", "show", "materialise"]).refusal(2);
+    assert!(
+        answer.starts_with("error: no kind \"materialise\", did you mean \"materialize\"?; known are "),
+        "{answer}"
+    );
+}

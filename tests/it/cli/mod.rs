@@ -8,6 +8,7 @@ mod input;
 mod kinds;
 mod terminal;
 mod trial;
+mod validate;
 
 use std::io::Write;
 use std::path::Path;

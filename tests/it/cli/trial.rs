@@ -123,7 +123,7 @@ fn results_are_written_for_ci_systems() {
     // Nothing is left beside it.
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     let error = check(&[WIDGETS, "--try", "0", "--junit", "gone/junit.xml"]).refusal(1);
-    assert!(error.starts_with("pointsman: failed to write gone/junit.xml: "), "{error}");
+    assert!(error.starts_with("error: failed to write gone/junit.xml: "), "{error}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources of the three packages, from the bottom up.
-pub(super) const PACKAGES: [&str; 3] = ["crates/core/src", "crates/server/src", "src"];
+/// The sources of the four packages, from the bottom up.
+pub(super) const PACKAGES: [&str; 4] = ["crates/core/src", "crates/server/src", "crates/cli/src", "src"];
 
 /// Folders that are no part of the project.
 const OUTSIDE: [&str; 7] = [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];

@@ -1,29 +1,70 @@
 //! Durations as Go's `time.ParseDuration` takes them: for us, and for the API server's regular expressions.
 
+use std::time::Duration;
+
+use super::quantity::QuantityError;
+
 /// The same as [`is_duration`], for CEL's `matches`.
 pub(crate) const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// `1h30m`, `1.5s`, `-1ms`, `0`.
 pub(crate) fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
+    read(text.strip_prefix(['-', '+']).unwrap_or(text), |_| ())
+}
+
+/// Parses a duration in Go's spelling (`1m30s`, `500ms`, `0`), which flags and the `?timeout=` of an API server use.
+/// Negative durations do not exist here.
+///
+/// # Errors
+/// [`QuantityError::Duration`].
+pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
+    let mut total = Some(Duration::ZERO);
+    let is_duration = read(text, |seconds| {
+        let part = Duration::try_from_secs_f64(seconds).ok();
+        total = total.and_then(|total| total.checked_add(part?));
+    });
+    total.filter(|_| is_duration).ok_or(QuantityError::Duration)
+}
+
+/// Whether a text is a duration without a sign. Its parts are handed on as seconds.
+fn read(text: &str, mut part: impl FnMut(f64)) -> bool {
+    let mut rest = text;
     while !rest.is_empty() {
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-        let (digits, unit) = rest.split_at(number);
-        if !digits.contains(|c: char| c.is_ascii_digit()) || digits.matches('.').count() > 1 {
-            return false;
-        }
-        let Some(tail) =
-            ["ns", "us", "µs", "μs", "ms", "s", "m", "h"].iter().find_map(|known| unit.strip_prefix(known))
-        else {
-            return false;
+        let (number, tail) = rest.split_at(number);
+        let unit = UNITS.iter().find_map(|(unit, seconds)| Some((tail.strip_prefix(unit)?, seconds)));
+        let (Ok(number), Some((tail, seconds))) = (number.parse::<f64>(), unit) else {
+            return text == "0";
         };
+        part(number * seconds);
         rest = tail;
     }
-    true
+    !text.is_empty()
+}
+
+/// Units and their lengths in seconds; the longer before those that they begin with.
+const UNITS: [(&str, f64); 8] =
+    [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_as_go_writes_them() {
+        for (text, millis) in
+            [("0", 0), ("30s", 30_000), ("1m30s", 90_000), ("1.5s", 1_500), ("250ms", 250), ("1h0m0.5s", 3_600_500)]
+        {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert!(is_duration(text) && is_duration(&format!("-{text}")), "{text}");
+        }
+        for text in ["", "30", "s", "1x", "1s2", "1s0", "00", ".s", "1..2s", "--1s"] {
+            assert_eq!(parse_duration(text), Err(QuantityError::Duration), "{text}");
+            assert!(!is_duration(text), "{text}");
+        }
+        for text in ["-1s", "99999999999999999999h"] {
+            assert_eq!(parse_duration(text), Err(QuantityError::Duration), "{text}");
+            assert!(is_duration(text), "{text}");
+        }
+    }
 }

@@ -1,0 +1,79 @@
+//! The flags. What they do is in `commands`.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::commands::{AuthorityRemarks, completion, convert, crd, hash, kinds, mutate, serve, validate, webhooks};
+use crate::{ended::ended, logging::LogArgs};
+
+/// Keeps Kubernetes objects on the right track while their API and their controller change.
+#[derive(Debug, Parser)]
+#[command(name = "pointsman", version, propagate_version = true)]
+struct Cli {
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the completion script of a shell.
+    Completion(completion::CompletionArgs),
+    /// Convert objects to another version, offline, as the webhook does.
+    Convert(convert::ConvertArgs),
+    /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
+    Crd(crd::CrdArgs),
+    /// Print the rollout hash of objects, and what it is made of.
+    Hash(hash::HashArgs),
+    /// List, check and show the definitions of kinds.
+    Kinds(kinds::KindsCommandArgs),
+    /// Print what /mutate would change in objects, offline.
+    Mutate(mutate::MutateArgs),
+    /// Serve the webhooks: /convert, /mutate and /validate.
+    Serve(Box<serve::ServeArgs>),
+    /// Judge objects as /validate would, offline.
+    Validate(validate::ValidateArgs),
+    /// Print the webhook configurations of a controller version, and the policy that guards the version label.
+    Webhooks(Box<webhooks::WebhooksArgs>),
+}
+
+/// What is left to do after the command line was read.
+#[derive(Debug)]
+pub enum Asked {
+    /// Nothing: a command ran, and said where it failed.
+    Done(ExitCode),
+    /// Serve. Nothing is logged yet: see [`LogArgs::start`].
+    Serve(LogArgs, Box<serve::ServeArgs>),
+}
+
+/// Reads the flags of this process and does what they ask for. Where they are wrong or ask for help, clap ends the
+/// process, with 2 or with 0. `remarks` is for commands that are given authorities to trust.
+#[must_use]
+pub fn run(remarks: AuthorityRemarks) -> Asked {
+    let Cli { log, command } = Cli::parse();
+    if let Command::Serve(args) = command {
+        return Asked::Serve(log, args);
+    }
+    let result = log.start(Box::new(|| Box::new(io::stderr()))).and_then(|()| command.run(remarks));
+    Asked::Done(ended(result, &mut io::stderr()))
+}
+
+impl Command {
+    fn run(self, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Completion(args) => completion::run(&args, Cli::command()),
+            Self::Convert(args) => convert::run(&args),
+            Self::Crd(args) => crd::run(&args, remarks),
+            Self::Hash(args) => hash::run(&args),
+            Self::Kinds(args) => kinds::run(&args),
+            Self::Mutate(args) => mutate::run(&args),
+            // The binary's.
+            Self::Serve(_) => Ok(ExitCode::SUCCESS),
+            Self::Validate(args) => validate::run(&args),
+            Self::Webhooks(args) => webhooks::run(&args, remarks),
+        }
+    }
+}

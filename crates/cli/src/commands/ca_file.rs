@@ -1,0 +1,36 @@
+//! `--ca-file`: authorities for an API server to trust.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use pointsman_core::registration::{CaBundle, NamespacedName, Trust};
+
+use super::output::warn;
+
+/// What is odd about the certificates in a PEM text. Whoever serves certificates knows that, and hands it in.
+pub type AuthorityRemarks = fn(&[u8]) -> anyhow::Result<Vec<String>>;
+
+/// Whose certificates the API server is to trust, as the flags say it. What is odd about them is said on stderr.
+pub(super) fn trust(
+    ca_file: Option<&Path>,
+    cert_manager: Option<&NamespacedName>,
+    remarks: AuthorityRemarks,
+) -> anyhow::Result<Trust> {
+    let Some(file) = ca_file else {
+        let certificate = cert_manager.cloned().map(Trust::CertManager);
+        return Ok(certificate.unwrap_or(Trust::SystemRoots));
+    };
+    let pem = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    let bundle = CaBundle::from_pem(&pem).with_context(|| file.display().to_string())?;
+    for remark in remarks(&pem).with_context(|| file.display().to_string())? {
+        warn(&format!("{}: {remark}", file.display()));
+    }
+    if String::from_utf8_lossy(&pem).contains("PRIVATE KEY--") {
+        warn(&format!(
+            "{} holds a private key as well: it is left out, but nobody who prints this needs to read it",
+            file.display()
+        ));
+    }
+    Ok(Trust::CaBundle(bundle))
+}

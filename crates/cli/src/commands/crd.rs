@@ -1,0 +1,196 @@
+//! `pointsman crd`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{
+    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, incomplete,
+};
+
+use super::ca_file::{AuthorityRemarks, trust};
+use super::kinds_dir::{KindsArgs, Known};
+use super::output::{self, warn};
+use super::{format::Format, json::Json, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CrdArgs {
+    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
+    /// --kinds only those that are defined there.
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
+    /// Version to store, instead of the one that the CRD of the definition names.
+    #[arg(long, value_name = "VERSION")]
+    storage: Option<String>,
+    /// Versions to serve; the others are still converted, and offered to nobody.
+    #[arg(long, value_name = "VERSION,…", value_delimiter = ',')]
+    served: Vec<String>,
+    /// Service of the webhook. The port is 443 if none is given.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", help_heading = "Conversion")]
+    service: Option<Service>,
+    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
+    #[arg(long, value_name = "URL", conflicts_with = "service", help_heading = "Conversion")]
+    url: Option<Url>,
+    /// Authorities that the API server is to trust, PEM.
+    #[arg(long, value_name = "FILE", help_heading = "Conversion")]
+    ca_file: Option<PathBuf>,
+    /// Certificate whose authority cert-manager is to write into the CRD.
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", help_heading = "Conversion")]
+    cert_manager: Option<NamespacedName>,
+    /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
+    #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
+    no_conversion: bool,
+    /// Leave the admission rules out that a schema can say (x-kubernetes-validations). With them the API server holds
+    /// these rules itself, in every controller version and while no server is up.
+    #[arg(long)]
+    no_rules: bool,
+    /// Leave the policy out that refuses to store an object without what was too large to come along when it was read.
+    #[arg(long, help_heading = "Conversion")]
+    no_policy: bool,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Prints CRDs, ready to be applied.
+pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let chosen: Vec<&Known> = match &args.kind {
+        Some(name) => vec![find(&all, name)?],
+        None => {
+            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            let meant = |known: &&Known| known.file.is_some() || args.kinds.directories.is_empty();
+            all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
+        }
+    };
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        let message = format!("no kind has versions to convert between: choose with --kind {}", names.join("|"));
+        return Err(Usage(message).into());
+    }
+    for (flag, given) in [("--storage", args.storage.is_some()), ("--served", !args.served.is_empty())] {
+        if given && chosen.len() > 1 {
+            let names: Vec<&str> = chosen.iter().map(|known| known.kind.name()).collect();
+            return Err(Usage(format!("{flag} is about one kind: choose with --kind {}", names.join("|"))).into());
+        }
+    }
+    let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
+    let trusts_the_public = trust == Trust::SystemRoots;
+    let service = args.service.clone().map(Address::Service);
+    let address = service.or_else(|| args.url.clone().map(Address::Url));
+    let options = CrdOptions {
+        conversion: address.map(|address| ClientConfig { address, trust }),
+        rules: if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included },
+        storage: args.storage.clone(),
+    };
+    let mut values = Vec::new();
+    for known in chosen {
+        values.extend(documents(&known.kind, &options, args)?);
+    }
+    let text = args.output.write_all(values);
+    if options.conversion.is_some() && trusts_the_public {
+        warn("neither --ca-file nor --cert-manager: the API server will trust public authorities only");
+    }
+    output::data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there is something to convert. A definition without conversion need not have the whole schema, so that its
+/// CRD is printed only where somebody asks for it by name: applied, it would stand in the way of the real one.
+fn converts(kind: &Kind) -> bool {
+    kind.versions().count() > 1
+}
+
+/// A kind by any of its names.
+pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
+    let lower = name.to_lowercase();
+    let found = all.iter().find(|known| names(&known.kind).contains(&lower));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        let every = all.iter().flat_map(|known| names(&known.kind));
+        let near = every.map(|other| (strsim::osa_distance(&lower, &other), other)).min();
+        let meant = near.filter(|(distance, _)| *distance <= 2 && *distance < lower.len());
+        let hint = meant.map(|(_, name)| format!(", did you mean {name:?}?")).unwrap_or_default();
+        Usage(format!("no kind {name:?}{hint}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
+    })
+}
+
+/// What a kind is called: as kubectl takes it, alone, with the group, and with a version and the group.
+fn names(kind: &Kind) -> Vec<String> {
+    let crd = kind.crd().pointer("/spec/names");
+    let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(serde_json::Value::as_array);
+    let short = listed("shortNames").into_iter().flatten().filter_map(serde_json::Value::as_str);
+    let singular = crd.and_then(|names| names.get("singular")).and_then(serde_json::Value::as_str);
+    let mut bare = vec![kind.kind().to_lowercase(), kind.plural().to_owned()];
+    bare.extend(singular.into_iter().chain(short).map(str::to_owned));
+    let mut names = vec![kind.name().to_owned()];
+    for name in bare {
+        names.push(format!("{name}.{}", kind.group()));
+        names.extend(kind.versions().map(|version| format!("{name}.{version}.{}", kind.group())));
+        names.push(name);
+    }
+    names
+}
+
+/// The policy first: it is in force before the CRD stores another version.
+fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<Json>> {
+    let mut crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
+    if options.conversion.is_none() && converts(kind) && !args.no_conversion {
+        let versions: Vec<&str> = kind.versions().collect();
+        return Err(Usage(format!(
+            "{} has {}: say where the API server finds the webhook that converts them, with --service \
+             NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion",
+            kind.kind(),
+            versions.join(" and "),
+        ))
+        .into());
+    }
+    if !args.served.is_empty() {
+        serve_only(&mut crd, kind, &args.served)?;
+    }
+    let stored = options.storage.as_deref().unwrap_or_else(|| kind.storage());
+    let guarded = options.conversion.is_some() && converts(kind) && !args.no_policy;
+    let policy = guarded.then(|| incomplete(kind, stored));
+    policy.into_iter().flatten().chain([crd]).map(|document| Json::from_json(&document.to_string())).collect()
+}
+
+/// Says of each version whether it is served.
+fn serve_only(crd: &mut serde_json::Value, kind: &Kind, served: &[String]) -> Result<(), Usage> {
+    if let Some(unknown) = served.iter().find(|version| !kind.versions().any(|known| known == *version)) {
+        let versions: Vec<&str> = kind.versions().collect();
+        return Err(Usage(format!("--served {unknown}: {} has {}", kind.kind(), versions.join(", "))));
+    }
+    let versions = crd.pointer_mut("/spec/versions").and_then(serde_json::Value::as_array_mut);
+    for version in versions.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+        let named = |name: &String| version.get("name").and_then(serde_json::Value::as_str) == Some(name);
+        let is_served = served.iter().any(named);
+        version.insert("served".to_owned(), is_served.into());
+    }
+    Ok(())
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  For a cluster where cert-manager looks after the certificate:
+    pointsman crd --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
+
+  The same with an authority of your own, straight into the cluster:
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt |
+      kubectl apply -f -
+
+  Store the older version, so that the older controller can come back:
+    pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt \\
+      --storage v1alpha1
+
+  Just the schemas, for a test or an editor:
+    pointsman crd --no-conversion -o json
+
+Exit codes:
+  0  printed
+  1  a file could not be read
+  2  the flags are wrong";

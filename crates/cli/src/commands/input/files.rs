@@ -1,0 +1,101 @@
+//! The flag that names files.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+
+use super::documents::{Document, documents};
+use super::object::Object;
+use super::source::{Source, in_directory, read};
+use crate::commands::output::{complain, talk};
+use crate::commands::usage::Usage;
+
+/// Where objects come from.
+#[derive(Args, Debug)]
+pub(crate) struct FileArgs {
+    /// File or directory with objects in YAML or JSON; - is stdin. Of a directory, its .yaml, .yml and .json files
+    /// are read. May be given several times. Without it, stdin is read.
+    #[arg(short, long = "filename", alias = "file", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Read the directories in a directory, too.
+    #[arg(short = 'R', long)]
+    pub(crate) recursive: bool,
+}
+
+/// A document, and what was decided about each of its objects.
+pub(crate) struct Decided<T> {
+    pub(crate) document: Document,
+    pub(crate) results: Vec<T>,
+}
+
+impl FileArgs {
+    /// Reads all of them. `example` is a command line that shows a person at a terminal how it is meant.
+    pub(crate) fn read(&self, example: &str) -> anyhow::Result<Vec<Source>> {
+        let stdin = Path::new("-");
+        let files = match self.files.as_slice() {
+            [] if io::stdin().is_terminal() => {
+                return Err(Usage(format!(
+                    "nothing to read: name a file with -f, or pipe objects in, such as\n  {example}"
+                ))
+                .into());
+            }
+            [] => vec![stdin.to_path_buf()],
+            files => files.to_vec(),
+        };
+        if files.iter().filter(|file| *file == stdin).count() > 1 {
+            return Err(Usage("-f -: stdin can be read once only".to_owned()).into());
+        }
+        let mut sources = Vec::new();
+        for file in files {
+            if file.is_dir() {
+                for file in in_directory(&file, self.recursive)? {
+                    sources.push(read(&file)?);
+                }
+            } else {
+                sources.push(read(&file)?);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Decides about each object. All or nothing: `None` where one was refused, which is on stderr by then.
+    pub(crate) fn decide<T>(
+        &self,
+        example: &str,
+        decide: impl Fn(&Object) -> Result<T, String>,
+    ) -> anyhow::Result<Option<Vec<Decided<T>>>> {
+        let (mut decided, mut refused, mut all, mut empty) = (Vec::new(), 0, 0, false);
+        let mut refuse = |message: &String| {
+            refused += 1;
+            complain(message);
+        };
+        for source in self.read(example)? {
+            let documents = match documents(&source) {
+                Ok(documents) => documents,
+                Err(messages) => {
+                    all += messages.len();
+                    messages.iter().for_each(&mut refuse);
+                    continue;
+                }
+            };
+            if documents.is_empty() {
+                empty = true;
+                complain(&source.no_object());
+            }
+            for document in documents {
+                all += document.objects().len();
+                let results = document.objects().iter().map(&decide);
+                let results = results.filter_map(|result| result.map_err(|m| refuse(&m)).ok());
+                let results = results.collect();
+                decided.push(Decided { document, results });
+            }
+        }
+        if refused > 0 {
+            talk(&format!("{refused} of {all} objects refused; nothing was written"));
+        } else if empty {
+            talk("nothing was written: an input holds no object");
+        }
+        Ok((refused == 0 && !empty).then_some(decided))
+    }
+}

@@ -1,0 +1,65 @@
+//! One Kubernetes object.
+
+use crate::{commands::json::Json, terminal::escaped};
+
+/// An object as JSON text, and what it is called.
+pub(crate) struct Object {
+    /// Where it stands: file, document, item.
+    pub(crate) place: String,
+    pub(crate) text: String,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl Object {
+    /// `namespace/name`, as far as there is one.
+    pub(crate) fn name(&self) -> String {
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
+            (None, Some(name)) => name.clone(),
+            (_, None) => "(no name)".to_owned(),
+        }
+    }
+
+    /// Where it stands and what it is, for messages.
+    pub(crate) fn label(&self) -> String {
+        escaped(&format!("{}: {} {}", self.place, self.kind, self.name()))
+    }
+
+    pub(crate) fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        self.api_version.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Takes out what an object is called.
+    pub(super) fn read(place: String, json: &Json) -> Result<Self, String> {
+        let Json::Object(_) = json else {
+            return Err(format!("{place}: not an object: a Kubernetes object is a map with apiVersion and kind"));
+        };
+        let string = |name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let in_metadata = |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
+        let name = in_metadata("name").map(str::to_owned);
+        let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
+        let missing: Vec<&str> = ["apiVersion", "kind"].into_iter().filter(|name| string(name).is_none()).collect();
+        let (Some(api_version), Some(kind)) = (string("apiVersion"), string("kind")) else {
+            let named = name.map(|name| format!(" (metadata.name: {name})")).unwrap_or_default();
+            return Err(format!(
+                "{place}: no {}{named}: every object needs both apiVersion and kind",
+                missing.join(" and no ")
+            ));
+        };
+        Ok(Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: in_metadata("namespace").map(str::to_owned),
+            name,
+            place,
+            text: json.to_string(),
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Texts from files, directories and stdin.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// A text, and what messages call it.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// What is wrong where one object at least was expected.
+    pub(crate) fn no_object(&self) -> String {
+        format!("{}: no object in it", self.name)
+    }
+}
+
+/// The YAML and JSON files of a directory, in the order of their names. Directories in it are passed over where nobody
+/// asks for them, and always hidden files, which is what a mounted ConfigMap keeps its versions in.
+pub(crate) fn in_directory(directory: &Path, recursive: bool) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect(directory, recursive, &mut files)?;
+    anyhow::ensure!(!files.is_empty(), "{}: no .yaml, .yml or .json file in this directory", directory.display());
+    files.sort();
+    Ok(files)
+}
+
+fn collect(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let failed = || format!("failed to read {}", directory.display());
+    for entry in fs::read_dir(directory).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let path = entry.path();
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let ours =
+            path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours));
+        // A link to a directory is not followed: it may lead round.
+        if recursive && !hidden && entry.file_type().with_context(failed)?.is_dir() {
+            collect(&path, recursive, files)?;
+        } else if ours && !hidden && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Reads one file, or stdin where it is `-`.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Source> {
+    let (name, bytes) = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).context("failed to read stdin")?;
+        ("stdin".to_owned(), bytes)
+    } else {
+        let bytes = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+        (file.display().to_string(), bytes)
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+        anyhow::anyhow!("{name}:{line}: not UTF-8: save the file as UTF-8 text")
+    })?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok(Source { name, text })
+}

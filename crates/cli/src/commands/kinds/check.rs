@@ -1,0 +1,173 @@
+//! `pointsman kinds check`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_core::definition;
+
+use super::checked::{Checked, Problem, Understood};
+use super::samples::{self, Sample};
+use super::trial::{self, INTERRUPTED, Stop, TrialArgs};
+use super::{junit, summary};
+use crate::commands::kinds_dir;
+use crate::commands::output::{self, complain, talk};
+use crate::commands::{format::Format, input, json::Json, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    /// Definition, or a directory of them; - is stdin, with the CRD beside the directory you are in.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Form of the result; without it, lines for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    /// Write the results as JUnit XML as well, for CI systems.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Objects to try the laws on besides those that are made: files or directories in YAML or JSON, such as the output
+    /// of kubectl get -o json; - is stdin.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Trial")]
+    samples: Vec<PathBuf>,
+}
+
+/// Checks definitions. What is wrong goes to stderr, in the form that editors jump to; what was understood to stdout.
+pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let stdin = args.files.iter().chain(&args.samples).filter(|file| *file == Path::new("-")).count();
+    if stdin > 1 {
+        return Err(Usage("-: stdin can be read once only".to_owned()).into());
+    }
+    let mut files = Vec::new();
+    for file in &args.files {
+        match file.is_dir() {
+            true => files.extend(definitions(file)?),
+            false => files.push(file.clone()),
+        }
+    }
+    let samples = match samples::read(&args.samples) {
+        Ok(samples) => samples,
+        Err(messages) => {
+            messages.iter().for_each(|message| complain(message));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let tried = args.trial.cases > 0 || !samples.is_empty();
+    let stop = tried.then(Stop::on_interrupt).transpose()?;
+    let mut all = Vec::new();
+    for file in &files {
+        let checked = checked(file, args, &samples, stop.as_ref())?;
+        checked.tell();
+        all.push(checked);
+        if stop.as_ref().is_some_and(Stop::is_wanted) {
+            break;
+        }
+    }
+    let mut code = finish(args, &all, files.len())?;
+    let unknown = all.iter().all(|checked| checked.kind.is_some() && checked.samples.is_empty());
+    if unknown && !samples.is_empty() {
+        complain("--samples: none of these objects is of a kind that is checked here");
+        code = ExitCode::FAILURE;
+    }
+    let interrupted = stop.is_some_and(|stop| stop.is_wanted()) && code == ExitCode::SUCCESS;
+    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { code })
+}
+
+/// Prints and writes what was found out.
+fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &args.junit {
+        let suites: Vec<junit::Suite> = all.iter().map(Checked::suite).collect();
+        junit::write(file, &junit::document(&suites))?;
+    }
+    match args.output {
+        None => output::text(&all.iter().map(Checked::text).collect::<String>())?,
+        Some(format) => {
+            let items = all.iter().map(Checked::json).collect();
+            output::data(&format.write(&Json::object([("items", Json::Array(items))])))?;
+        }
+    }
+    let problems: usize = all.iter().map(Checked::wrong).sum();
+    let bad = all.iter().filter(|checked| checked.wrong() > 0).count();
+    if bad == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plural = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    talk(&format!("{} in {bad} of {}", plural(problems, "problem"), plural(files, "definition")));
+    Ok(ExitCode::FAILURE)
+}
+
+fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop>) -> anyhow::Result<Checked> {
+    let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+    let mut checked = Checked {
+        argument: shell(file),
+        file: name,
+        problems: Vec::new(),
+        kind: None,
+        trial: None,
+        samples: Vec::new(),
+    };
+    let known = match input::read(file) {
+        Ok(source) => kinds_dir::read(file, source).map_err(|bad| bad.problems.iter().map(Problem::of).collect()),
+        Err(error) => {
+            let whole = format!("{error:#}");
+            Err(vec![Problem { line: 0, message: whole.clone(), whole }])
+        }
+    };
+    let known = match known {
+        Ok(known) => known,
+        Err(problems) => {
+            checked.problems = problems;
+            return Ok(checked);
+        }
+    };
+    checked.kind = Some(Understood::new(&known.kind, summary::json(&known)));
+    if let Some(stop) = stop {
+        let (samples, values) = samples::of_kind(samples, &known.kind);
+        checked.samples = samples.into_iter().map(|sample| (sample.object.label(), shell(&sample.file))).collect();
+        checked.trial = Some(trial::run(known.kind, &checked.file, &args.trial, &values, stop)?);
+    }
+    Ok(checked)
+}
+
+/// A path as a shell reads it.
+fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// The files of a directory that say they are definitions, and those that nobody can tell of.
+fn definitions(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = input::in_directory(directory, false)?;
+    files.retain(|file| fs::read_to_string(file).map_or(true, |text| text.contains(definition::KIND)));
+    anyhow::ensure!(!files.is_empty(), "{}: no definition in this directory", directory.display());
+    Ok(files)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  A definition, with its CRD beside it:
+    pointsman kinds check crates/core/kinds/materialize/materialize.yaml
+
+  All of a directory, as `--kinds` would read it:
+    pointsman kinds check crates/core/kinds/materialize
+
+  Longer, for a nightly run, with a report for the CI system:
+    pointsman kinds check --try 200 --time 5m --junit kinds.xml \\
+      crates/core/kinds/elasticsearch
+
+  On the objects that you have:
+    kubectl get materializes -A -o json | pointsman kinds check \\
+      crates/core/kinds/materialize --samples -
+
+Exit codes:
+  0    all are fine
+  1    one is not
+  2    the flags are wrong
+  130  interrupted; what was tried is fine";

@@ -1,0 +1,60 @@
+//! Objects that laws are tried on because somebody has them.
+
+use std::path::{Path, PathBuf};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::Value;
+
+use crate::commands::input::{self, Object, documents};
+
+/// An object, and where it stands.
+pub(super) struct Sample {
+    pub(super) object: Object,
+    value: Value,
+    /// The file it is from, as it was given.
+    pub(super) file: PathBuf,
+}
+
+/// The objects of files and directories, or what is wrong with some.
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Sample>, Vec<String>> {
+    let (mut samples, mut wrong) = (Vec::new(), Vec::new());
+    for given in files {
+        match of_file(given) {
+            Ok(more) => samples.extend(more),
+            Err(messages) => wrong.extend(messages),
+        }
+    }
+    if wrong.is_empty() { Ok(samples) } else { Err(wrong) }
+}
+
+fn of_file(given: &Path) -> Result<Vec<Sample>, Vec<String>> {
+    let said = |error: anyhow::Error| vec![format!("{error:#}")];
+    let files = match given.is_dir() {
+        true => input::in_directory(given, false).map_err(said)?,
+        false => vec![given.to_path_buf()],
+    };
+    let mut samples = Vec::new();
+    for file in files {
+        let source = input::read(&file).map_err(said)?;
+        let objects: Vec<Object> =
+            documents(&source)?.into_iter().flat_map(|document| document.into_objects()).collect();
+        if objects.is_empty() {
+            return Err(vec![source.no_object()]);
+        }
+        for object in objects {
+            let value = Value::read(&object.text).map_err(|error| vec![format!("{}: {error}", object.label())])?;
+            samples.push(Sample { object, value, file: given.to_path_buf() });
+        }
+    }
+    Ok(samples)
+}
+
+/// Those of a kind, with their values.
+pub(super) fn of_kind<'s>(samples: &'s [Sample], kind: &Kind) -> (Vec<&'s Sample>, Vec<Value>) {
+    let its = |sample: &&Sample| is_of(&sample.object, kind);
+    samples.iter().filter(its).map(|sample| (sample, sample.value.clone())).unzip()
+}
+
+fn is_of(object: &Object, kind: &Kind) -> bool {
+    object.kind == kind.kind() && object.group() == kind.group()
+}

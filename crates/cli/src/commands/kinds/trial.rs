@@ -1,0 +1,148 @@
+//! Running the laws over a definition, for as long as somebody wants it.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{Options, Survey, Value, Words, survey};
+use pointsman_core::parse_duration;
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use crate::terminal::escaped;
+
+/// How a definition is tried.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Trial")]
+pub(super) struct TrialArgs {
+    /// Objects that each law of conversion is tried on, for each pair of versions in each direction; more where these
+    /// left an operation unexercised. 0 tries nothing.
+    #[arg(long = "try", visible_alias = "cases", value_name = "N", default_value_t = 20)]
+    pub(super) cases: u64,
+    /// Where the cases start. The same seed makes the same objects.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=LAST_SEED))]
+    pub(super) seed: u64,
+    /// The longest that one definition is tried for.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s")]
+    time: Duration,
+}
+
+/// There is room for the cases behind it.
+const LAST_SEED: u64 = u64::MAX / 2;
+
+/// What was found, and whether somebody wanted it to end.
+pub(super) struct Trial {
+    pub(super) survey: Survey,
+    /// Ctrl-C.
+    pub(super) interrupted: bool,
+}
+
+impl Trial {
+    /// How many objects were judged.
+    pub(super) fn cases(&self) -> u64 {
+        self.survey.verdicts.iter().map(|verdict| verdict.cases).sum()
+    }
+}
+
+/// Runs the laws over a kind. `name` is what the progress says.
+pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], stop: &Stop) -> anyhow::Result<Trial> {
+    let webhook = Webhook::new(vec![kind], Metadata::Full)?;
+    let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
+    let mut progress = Progress::new(name, args.time, stop);
+    let words = Words::default();
+    let mut go_on = || progress.go_on();
+    let mut options = Options { seed: args.seed, cases: args.cases, laws: &[], words: &words, go_on: &mut go_on };
+    // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let survey = survey(&webhook, kind, samples, &mut options);
+    panic::set_hook(hook);
+    progress.clear();
+    Ok(Trial { survey, interrupted: stop.is_wanted() })
+}
+
+/// Whether somebody has pressed Ctrl-C.
+#[derive(Clone)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on Ctrl-C ends trials; the second time it ends the program.
+    pub(super) fn on_interrupt() -> anyhow::Result<Self> {
+        let wanted = Arc::new(AtomicBool::new(false));
+        let noted = wanted.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("failed to wait for signals")?;
+        thread::Builder::new()
+            .name("interrupt".to_owned())
+            .spawn(move || {
+                runtime.block_on(async {
+                    while tokio::signal::ctrl_c().await.is_ok() {
+                        if noted.swap(true, Ordering::Relaxed) {
+                            process::exit(i32::from(INTERRUPTED));
+                        }
+                    }
+                });
+            })
+            .context("failed to wait for signals")?;
+        Ok(Self(wanted))
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How shells call a program that SIGINT ended: 128 + 2.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// One line on a terminal that says how far it is.
+struct Progress<'p> {
+    name: &'p str,
+    stop: &'p Stop,
+    started: Instant,
+    limit: Duration,
+    steps: u64,
+    /// When the next line is due; never where nobody sees it.
+    due: Option<Instant>,
+    shown: bool,
+}
+
+/// A trial that is over sooner says nothing on the way.
+const PATIENCE: Duration = Duration::from_secs(1);
+const OFTEN: Duration = Duration::from_millis(200);
+
+impl<'p> Progress<'p> {
+    fn new(name: &'p str, limit: Duration, stop: &'p Stop) -> Self {
+        let started = Instant::now();
+        let due = io::stderr().is_terminal().then(|| started + PATIENCE);
+        Self { name, stop, started, limit, steps: 0, due, shown: false }
+    }
+
+    fn go_on(&mut self) -> bool {
+        self.steps += 1;
+        let now = Instant::now();
+        if self.due.is_some_and(|due| now >= due) {
+            let seconds = (now - self.started).as_secs();
+            self.say(&format!("\r{}: trying it, {} steps in {seconds} s\u{1b}[K", escaped(self.name), self.steps));
+            (self.due, self.shown) = (Some(now + OFTEN), true);
+        }
+        now - self.started < self.limit && !self.stop.is_wanted()
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            self.say("\r\u{1b}[K");
+        }
+    }
+
+    fn say(&self, text: &str) {
+        // Nobody is left to tell where stderr is closed.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,153 @@
+//! The kinds a command knows: those that are built in, and those of `--kinds DIR`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use pointsman_core::definition::{self, Kind};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use super::input::{self, Object, Source};
+use super::json::Json;
+
+/// Kinds beside those that are built in.
+#[derive(Args, Debug)]
+pub(crate) struct KindsArgs {
+    /// Directory of kind definitions, beside those that are built in. A definition of the same kind replaces the
+    /// built-in one. May be given several times.
+    #[arg(long = "kinds", value_name = "DIR", env = "POINTSMAN_KINDS")]
+    pub(crate) directories: Vec<PathBuf>,
+    /// Only the kinds of --kinds, none of those that are built in.
+    #[arg(long, env = "POINTSMAN_NO_BUILT_IN", requires = "directories")]
+    pub(crate) no_built_in: bool,
+}
+
+/// A kind and where its definition came from.
+pub(crate) struct Known {
+    pub(crate) kind: Kind,
+    /// The file; none if it is built in.
+    pub(crate) file: Option<String>,
+    /// The definition as it is written.
+    pub(crate) text: String,
+}
+
+impl Known {
+    pub(crate) fn source(&self) -> &str {
+        self.file.as_deref().unwrap_or("built in")
+    }
+}
+
+impl KindsArgs {
+    /// What decides about all kinds.
+    pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
+        self.webhook_with(Metadata::Full)
+    }
+
+    /// The same, with as much of the metadata in its answers.
+    pub(crate) fn webhook_with(&self, metadata: Metadata) -> anyhow::Result<Webhook> {
+        let kinds = self.load()?.into_iter().map(|known| known.kind);
+        Ok(Webhook::new(kinds.collect(), metadata)?)
+    }
+
+    /// The kinds that are built in, and those of the directories.
+    pub(crate) fn load(&self) -> anyhow::Result<Vec<Known>> {
+        let own = own(&self.directories)?;
+        let mut known = if self.no_built_in { Vec::new() } else { built_in(&own)? };
+        known.extend(own);
+        Ok(known)
+    }
+}
+
+/// The kinds that are built in, but for those that somebody defined anew.
+fn built_in(own: &[Known]) -> anyhow::Result<Vec<Known>> {
+    let replaced =
+        |kind: &Kind| own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()));
+    let kinds = Kind::embedded()?.into_iter().filter(|kind| !replaced(kind));
+    let known = kinds.map(|kind| {
+        let text = definition::embedded_text(kind.name()).unwrap_or_default().to_owned();
+        Known { kind, file: None, text }
+    });
+    Ok(known.collect())
+}
+
+/// The kinds that are defined in directories.
+fn own(directories: &[PathBuf]) -> anyhow::Result<Vec<Known>> {
+    let mut own: Vec<Known> = Vec::new();
+    let mut files = Vec::new();
+    for directory in directories {
+        files.extend(input::in_directory(directory, false)?);
+    }
+    for file in files {
+        let Some(known) = definition_in(&file)? else {
+            continue;
+        };
+        let is_same =
+            |other: &Known| (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind());
+        let same = |other: &&Known| is_same(other) || other.kind.name() == known.kind.name();
+        if let Some(other) = own.iter().find(same) {
+            let (file, kind) = (file.display(), &known.kind);
+            if is_same(other) {
+                anyhow::bail!(
+                    "{file}: {}.{} is defined in {} as well: remove one",
+                    kind.kind(),
+                    kind.group(),
+                    other.source()
+                );
+            }
+            anyhow::bail!(
+                "{file}: {}.{} is called {:?} here, and so is {}.{} in {}: give one of them another `name:`",
+                kind.kind(),
+                kind.group(),
+                kind.name(),
+                other.kind.kind(),
+                other.kind.group(),
+                other.source(),
+            );
+        }
+        own.push(known);
+    }
+    Ok(own)
+}
+
+/// The kind of an object, or a message that names those that are known and where others come from.
+pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &Object) -> Result<&'w Kind, String> {
+    let kinds = webhook.kinds();
+    let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
+    kinds.iter().find(is_its).ok_or_else(|| {
+        let name = |kind: &Kind| format!("{}.{}", kind.kind(), kind.group());
+        format!(
+            "{}: no definition of {} {}; known are {}. Give the directory of its definition with --kinds",
+            object.label(),
+            object.api_version,
+            object.kind,
+            kinds.iter().map(name).collect::<Vec<_>>().join(", "),
+        )
+    })
+}
+
+/// The definition in a file, or nothing if the file holds other things, such as the CRD.
+fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
+    let source = input::read(file)?;
+    let documents = input::values(&source).map_err(anyhow::Error::msg)?;
+    let is_ours = |json: &Json| json.get("kind").and_then(Json::as_str) == Some(definition::KIND);
+    let ours = documents.iter().filter(|json| is_ours(json)).count();
+    anyhow::ensure!(
+        ours == 0 || documents.len() == 1,
+        "{}: a definition stands alone in its file: split this one",
+        source.name
+    );
+    if ours == 0 {
+        return Ok(None);
+    }
+    Ok(Some(read(file, source)?))
+}
+
+pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
+    let kind = Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;
+    Ok(Known { kind, file: Some(source.name), text: source.text })
+}
+
+/// A path that is written in a file, from where that file is.
+fn beside(file: &Path, other: &str) -> PathBuf {
+    file.parent().map_or_else(|| other.into(), |parent| parent.join(other))
+}

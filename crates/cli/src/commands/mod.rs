@@ -1,0 +1,27 @@
+//! One file or folder per subcommand: flags in, calls out.
+
+mod admission;
+mod ca_file;
+pub(crate) mod completion;
+pub(crate) mod convert;
+pub(crate) mod crd;
+mod format;
+pub(crate) mod hash;
+mod input;
+mod json;
+pub(crate) mod kinds;
+mod kinds_dir;
+pub(crate) mod mutate;
+mod output;
+mod requests;
+mod schema;
+pub(crate) mod serve;
+mod table;
+mod usage;
+pub(crate) mod validate;
+pub(crate) mod webhooks;
+mod yaml;
+
+pub use ca_file::AuthorityRemarks;
+pub use serve::{LimitArgs, ServeArgs};
+pub use usage::Usage;

@@ -1,0 +1,37 @@
+//! Data to stdout, talk to stderr.
+
+use std::io::{self, Write};
+
+use crate::terminal::{error_mark, escaped, escaped_lines, warning_mark};
+
+/// Writes data for programs, or a file as it is. Fails where nobody reads on, among others.
+pub(crate) fn data(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// The same for people: names and values in it cannot steer their terminal.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    data(&escaped_lines(text))
+}
+
+/// Says a line to the person.
+pub(crate) fn talk(line: &str) {
+    say("", line);
+}
+
+/// Says what is wrong.
+pub(crate) fn complain(line: &str) {
+    say(error_mark(), line);
+}
+
+/// Says what may be wrong.
+pub(crate) fn warn(line: &str) {
+    say(warning_mark(), line);
+}
+
+fn say(before: &str, line: &str) {
+    // Nobody is left to tell where stderr is closed.
+    let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));
+}

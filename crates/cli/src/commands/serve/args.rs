@@ -1,0 +1,110 @@
+//! The flags of `pointsman serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use pointsman_core::parse_duration;
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use super::limits::LimitArgs;
+use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
+
+/// What `serve` is asked for.
+#[derive(Args, Debug)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "[::] is an address, in help as it is printed")]
+#[command(after_long_help = EXAMPLES)]
+pub struct ServeArgs {
+    /// Serve on the loopback address with a throw-away certificate, kept under certs/dev. For a first try and for
+    /// tests, never for a cluster.
+    #[arg(long, env = "POINTSMAN_DEV", conflicts_with_all = ["tls_cert_file", "tls_private_key_file"])]
+    pub dev: bool,
+    #[command(flatten)]
+    pub(crate) kinds: KindsArgs,
+
+    /// Address of the webhooks (HTTPS). [::] is every address of the host. [default: [::]:8443, with --dev
+    /// 127.0.0.1:8443]
+    #[arg(long, value_name = "ADDR", env = "POINTSMAN_LISTEN", help_heading = "Network")]
+    pub listen: Option<SocketAddr>,
+    /// Address of /metrics, /livez and /readyz (plain HTTP). [default: [::]:8080, with --dev 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR", env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
+    pub admin_listen: Option<SocketAddr>,
+
+    /// Certificate to serve, PEM, leaf first. Read again whenever it changes, no restart needed.
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_CERT_FILE", help_heading = "Certificates")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Its private key, PEM.
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_PRIVATE_KEY_FILE", help_heading = "Certificates")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Authorities of client certificates, PEM. With it, /mutate and /validate answer 401 to callers without one;
+    /// /convert never asks, because API servers convert anonymously.
+    #[arg(long, value_name = "FILE", env = "POINTSMAN_CLIENT_CA_FILE", help_heading = "Certificates")]
+    pub client_ca_file: Option<PathBuf>,
+    /// Common names of client certificates that /mutate and /validate are for; without it, any that --client-ca-file
+    /// vouches for.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_CLIENT_ALLOWED_NAMES",
+        requires = "client_ca_file",
+        help_heading = "Certificates"
+    )]
+    pub client_allowed_names: Vec<String>,
+
+    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
+    /// labels and annotations from the answer and restores the rest, so it is not sent.
+    #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
+    pub full_metadata: bool,
+
+    /// How objects are admitted.
+    #[command(flatten)]
+    pub(crate) admission: AdmissionArgs,
+
+    /// What is held at one time, and for how long.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// After a first signal: how long to serve on while /readyz says 503, so that callers are sent elsewhere first.
+    /// [default: 5s, with --dev 0]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, env = "POINTSMAN_LAME_DUCK",
+          help_heading = "Limits")]
+    pub lame_duck: Option<Duration>,
+    /// After that: how long requests under way may take. A second signal cuts them off.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s",
+          env = "POINTSMAN_SHUTDOWN_GRACE", help_heading = "Limits")]
+    pub shutdown_grace: Duration,
+}
+
+impl ServeArgs {
+    /// What decides: the kinds that are served and how their objects are admitted.
+    ///
+    /// # Errors
+    /// A definition that cannot be read, by file and line.
+    pub fn webhook(&self) -> anyhow::Result<Webhook> {
+        let metadata = match self.full_metadata {
+            true => Metadata::Full,
+            false => Metadata::Identity,
+        };
+        let webhook = self.kinds.webhook_with(metadata)?;
+        Ok(webhook.admitting(self.admission.settings()))
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Try it on this machine; prints a curl to go on with:
+    pointsman serve --dev
+
+  In a Pod, with a certificate mounted from a Secret:
+    pointsman serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
+
+  Your own kinds, admission for API servers with a client certificate only:
+    pointsman serve --kinds /kinds --client-ca-file /client-ca/ca.crt \\
+      --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
+
+Signals:
+  The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.
+
+Exit codes:
+  0 after draining, 1 when serving failed or requests were cut off, 2 when the flags are wrong.";

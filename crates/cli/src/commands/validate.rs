@@ -1,0 +1,178 @@
+//! `pointsman validate`.
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
+
+use super::kinds_dir::{KindsArgs, kind_of};
+use super::output::{self, complain, talk, warn};
+use super::requests::{Request, RequestArgs};
+use super::schema::{Violation, violation};
+use super::{admission::AdmissionArgs, format::TextFormat, json::Json};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    admission: AdmissionArgs,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Judges objects.
+pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+    let settings = args.admission.settings();
+    let enforced = settings.enforcement == Enforcement::Enforce;
+    let webhook = args.kinds.webhook()?.admitting(settings);
+    let Some(all) = args.request.read(EXAMPLE)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let (mut good, mut unjudged, mut values, mut warnings) = (true, false, Vec::new(), Warnings::default());
+    for request in all {
+        let label = request.object.label();
+        let judged = match judge(&webhook, &request) {
+            Ok(judged) => judged,
+            Err(message) => {
+                good = false;
+                complain(&message);
+                continue;
+            }
+        };
+        let operation = if request.old.is_some() { "update" } else { "create" };
+        judged.judgement.warnings.iter().for_each(|warning| warnings.add(&label, warning));
+        if let Some(denial) = &judged.denial {
+            good = false;
+            complain(&format!("{label}: {denial}"));
+        }
+        if !enforced {
+            for (key, value) in &judged.judgement.audit {
+                talk(&format!("{label}: {key}: {value}"));
+            }
+        }
+        let verdict = match (&judged.denial, judged.judgement.unjudged) {
+            (Some(_), _) => "denied",
+            (None, true) => "not judged: it is not an object of this controller version",
+            (None, false) => "allowed",
+        };
+        unjudged |= judged.judgement.unjudged;
+        values.push((format!("{label}: {operation} {verdict}\n"), json(&request.object.name(), operation, &judged)));
+    }
+    warnings.say();
+    output::data(&args.output.write_all(values))?;
+    Ok(match (good, unjudged) {
+        (false, _) => ExitCode::FAILURE,
+        (true, true) => ExitCode::from(NOT_JUDGED),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// What is decided about one write.
+struct Judged {
+    judgement: Judgement,
+    /// What is wrong by the schema; the webhook is not asked then.
+    violation: Option<Violation>,
+    denial: Option<String>,
+}
+
+fn judge(webhook: &Webhook, request: &Request) -> Result<Judged, String> {
+    let Request { object, old } = request;
+    let kind = kind_of(webhook, object)?;
+    if let Some(violation) = violation(kind, object, old.as_ref()) {
+        let field = if violation.field.is_empty() { "the object" } else { &violation.field };
+        let denial = format!("the API server refuses it by the schema: {field} {}", violation.message);
+        return Ok(Judged { judgement: Judgement::default(), violation: Some(violation), denial: Some(denial) });
+    }
+    let judged = webhook.judge(&object.text, old.as_ref().map(|old| old.text.as_str()));
+    let (judgement, denial) = judged.map_err(|error| format!("{}: {error}", object.label()))?;
+    Ok(Judged { judgement, violation: None, denial })
+}
+
+/// Warnings, each said once.
+#[derive(Default)]
+struct Warnings {
+    /// Text, the object that it was said of first, and how many others there are.
+    said: Vec<(String, String, usize)>,
+    places: HashMap<String, usize>,
+}
+
+impl Warnings {
+    fn add(&mut self, label: &str, warning: &str) {
+        let place = self.places.get(warning).and_then(|place| self.said.get_mut(*place));
+        match place {
+            Some((_, _, others)) => *others += 1,
+            None => {
+                self.places.insert(warning.to_owned(), self.said.len());
+                self.said.push((warning.to_owned(), label.to_owned(), 0));
+            }
+        }
+    }
+
+    fn say(&self) {
+        for (warning, label, others) in &self.said {
+            match others {
+                0 => warn(&format!("{label}: {warning}")),
+                others => warn(&format!("{label}, and {others} more: {warning}")),
+            }
+        }
+    }
+}
+
+fn json(name: &str, operation: &str, judged: &Judged) -> Json {
+    let Judged { judgement, violation, denial } = judged;
+    let by_schema = violation.iter().map(|violation| {
+        Json::object([
+            ("field", Json::string(&violation.field)),
+            ("reason", Json::string("FieldValueInvalid")),
+            ("message", Json::string(&violation.message)),
+        ])
+    });
+    let causes = judgement.errors.iter().map(|error| {
+        Json::object([
+            ("field", Json::string(&error.path)),
+            ("reason", Json::string(error.reason.cause())),
+            ("message", Json::string(error.body())),
+        ])
+    });
+    let mut members = vec![
+        ("object", Json::string(name)),
+        ("operation", Json::string(operation)),
+        ("allowed", Json::Bool(denial.is_none())),
+        ("judged", Json::Bool(!judgement.unjudged)),
+        ("warnings", Json::Array(judgement.warnings.iter().map(Json::string).collect())),
+    ];
+    if let Some(denial) = denial {
+        members.push(("message", Json::string(denial)));
+        members.push(("causes", Json::Array(by_schema.chain(causes).collect())));
+    }
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
+    Json::Object(members.collect())
+}
+
+/// The exit code where nothing is denied and something was not looked at.
+const NOT_JUDGED: u8 = 3;
+
+const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
+
+const EXAMPLES: &str = "\
+Examples:
+  A creation, by the rules of every controller version:
+    pointsman validate -f manifests/examples/v1alpha2.yaml
+
+  An update, by the rules of one controller version:
+    pointsman validate -f manifests/examples/v1alpha1.yaml \\
+      --old manifests/examples/v1alpha1.yaml --controller-version 2.17.0
+
+  What a stricter version would have said, without saying no:
+    pointsman validate -f manifests/examples/v1alpha2.yaml \\
+      --controller-version 2.18.0 --enforcement audit
+
+Exit codes:
+  0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong,
+  3 none is denied, but one was not judged: it is another controller version's.";

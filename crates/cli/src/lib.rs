@@ -1,0 +1,12 @@
+//! The command line of pointsman: its flags, and every command but `serve`, which needs the server and is the binary's.
+
+mod cli;
+mod commands;
+mod ended;
+mod logging;
+mod terminal;
+
+pub use cli::{Asked, run};
+pub use commands::{AuthorityRemarks, LimitArgs, ServeArgs, Usage};
+pub use ended::ended;
+pub use logging::{LogArgs, LogFormat, Stderr};

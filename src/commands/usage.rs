@@ -1,6 +1,0 @@
-//! Flags that are wrong in a way that clap cannot see.
-
-/// Flags that make no sense together: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Usage(pub(crate) String);

@@ -1,0 +1,130 @@
+//! Flags in, a server that runs until it is told to stop.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use pointsman_cli::{LimitArgs, ServeArgs, Usage};
+use pointsman_server::dev::{self, DevPair};
+use pointsman_server::{BodyLimits, CertPaths, Decide, LogQueue, Memory, Options, ServeError};
+
+/// Serves until a signal asks to stop.
+pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<ExitCode> {
+    let (mut options, dev) = options(args)?;
+    options.log_queue = Some(log_queue.clone());
+    let webhook = args.webhook()?;
+    if dev.is_some() {
+        for addr in [options.listen, options.admin_listen] {
+            if !addr.ip().is_loopback() {
+                tracing::warn!(%addr, "--dev is open to others than this machine, with a certificate that nobody renews");
+            }
+        }
+    }
+    options.conversions = webhook.every_conversion();
+    let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
+    let decide = Decide::new(move |endpoint, body| webhook.handle(endpoint, &body));
+    pointsman_server::serve(options, decide, &mut |addr, admin| {
+        let version = env!("CARGO_PKG_VERSION");
+        tracing::info!(%addr, %admin, memory_budget, max_connections, version, "listening");
+        if let Some(dev) = &dev {
+            // Behind the lines before it; a closed stderr is no reason not to serve.
+            let _ = log_queue.clone().write_all(what_next(dev, addr, admin).as_bytes());
+        }
+    })
+    .map_err(advise)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
+    let files = (args.tls_cert_file.clone(), args.tls_private_key_file.clone());
+    let (paths, dev) = match files {
+        _ if args.dev => {
+            let dev = dev::prepare(&PathBuf::from(DEV_DIR)).context("--dev")?;
+            (dev.paths.clone(), Some(dev))
+        }
+        (Some(cert), Some(key)) => (CertPaths { cert, key }, None),
+        _ => {
+            let message = "no certificate to serve: set --tls-cert-file and --tls-private-key-file, or try --dev";
+            return Err(Usage(message.to_owned()).into());
+        }
+    };
+    let every = |port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let default = |port| {
+        if args.dev { loopback(port) } else { every(port) }
+    };
+    let mut options = Options::new(
+        args.listen.unwrap_or_else(|| default(8443)),
+        args.admin_listen.unwrap_or_else(|| default(8080)),
+        paths,
+    );
+    options.client_ca_file.clone_from(&args.client_ca_file);
+    options.client_names.clone_from(&args.client_allowed_names);
+    apply(&args.limits, &mut options);
+    options.shutdown_grace = args.shutdown_grace;
+    options.lame_duck = match args.lame_duck {
+        Some(pause) => pause,
+        // Nobody has to hear of it, and a person is waiting for the prompt.
+        None if args.dev => Duration::ZERO,
+        None => options.lame_duck,
+    };
+    Ok((options, dev))
+}
+
+/// Puts them in their places.
+fn apply(limits: &LimitArgs, options: &mut Options) {
+    let memory = Memory::of_this_process();
+    options.body_limits = BodyLimits::up_to(limits.max_body);
+    options.memory_budget = limits.memory_budget.unwrap_or(memory.budget);
+    options.max_connections = limits.max_connections.unwrap_or(memory.connections);
+    options.request_deadline = limits.request_timeout;
+    options.write_timeout = limits.write_timeout;
+    options.idle_timeout = limits.idle_timeout;
+}
+
+fn advise(error: ServeError) -> anyhow::Error {
+    let advice = match &error {
+        ServeError::Pair { .. } => "check --tls-cert-file and --tls-private-key-file",
+        ServeError::ClientCa { .. } => "check --client-ca-file",
+        ServeError::Bind { .. } => "check --listen and --admin-listen",
+        _ => return error.into(),
+    };
+    anyhow::Error::new(error).context(advice)
+}
+
+fn what_next(dev: &DevPair, addr: SocketAddr, admin: SocketAddr) -> String {
+    let (addr, admin) = (reachable(addr), reachable(admin));
+    let ca = dev.ca.display();
+    format!(
+        "
+pointsman serves https://{addr} with a throw-away certificate. Not for a cluster.
+
+Convert an example:
+  curl --cacert {ca} -H 'Content-Type: application/json' --data @{EXAMPLE} https://{addr}/convert
+
+See how it is doing:
+  curl 'http://{admin}/readyz?verbose'
+  curl http://{admin}/metrics
+
+In a cluster, mount a certificate and set --tls-cert-file and --tls-private-key-file: pointsman serve --help
+
+"
+    )
+}
+
+/// An address that can be called, for one that is listened on.
+fn reachable(addr: SocketAddr) -> SocketAddr {
+    let ip = match addr.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    SocketAddr::new(ip, addr.port())
+}
+
+const DEV_DIR: &str = "certs/dev";
+
+const EXAMPLE: &str = "manifests/examples/review.json";

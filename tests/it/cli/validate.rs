@@ -1,0 +1,49 @@
+use super::*;
+
+/// What `kubectl apply` of the same file would be refused with by the API server itself.
+#[test]
+fn what_the_schema_refuses_is_not_allowed() {
+    let good = read("manifests/examples/v1alpha2.yaml");
+    for (from, to, field) in [
+        ("materialize/environmentd:v26.12.0", "26", "spec.environmentdImageRef has a wrong type: 26"),
+        ("team: data", "team: [data]", "spec.podLabels.team has a wrong type: [\"data\"]"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let answer = with_stdin(&["validate"], good.replace(from, to).as_bytes());
+        let label = "stdin: Materialize materialize-environment/production";
+        assert_eq!(answer.stderr, format!("error: {label}: the API server refuses it by the schema: {field}\n"));
+        assert_eq!((answer.code, answer.stdout), (1, format!("{label}: create denied\n")));
+    }
+    let spec = good.find("spec:").unwrap();
+    let answer = with_stdin(&["validate"], &good.as_bytes()[..spec]);
+    assert!(answer.stderr.ends_with(": the API server refuses it by the schema: spec has to be there\n"));
+    assert_eq!(answer.code, 1);
+}
+
+/// As API servers since 1.30 do.
+#[test]
+fn what_was_wrong_before_is_let_through() {
+    let bad = read("manifests/examples/v1alpha2.yaml").replace("materialize/environmentd:v26.12.0", "26");
+    let directory = tempfile::TempDir::new().unwrap();
+    let old = directory.path().join("old.yaml");
+    std::fs::write(&old, &bad).unwrap();
+    let answer = with_stdin(&["validate", "--old", old.to_str().unwrap()], bad.as_bytes());
+    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""));
+    assert_eq!(answer.stdout, "stdin: Materialize materialize-environment/production: update allowed\n");
+}
+
+#[test]
+fn equal_warnings_are_said_once() {
+    let old = read("manifests/examples/elasticsearch/logs.yaml");
+    let old = [old.as_str(); 3].join("---\n");
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join("old.yaml");
+    std::fs::write(&file, &old).unwrap();
+    let new = old.replace("spec:\n  version: 7.10.2", "spec:\n  version: 8.13.0");
+    assert_ne!(new, old);
+    let args = ["validate", "--old", file.to_str().unwrap(), "--enforcement", "warn"];
+    let answer = with_stdin(&args, new.as_bytes());
+    let warnings: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    let [warning] = warnings.as_slice() else { panic!("{}", answer.stderr) };
+    assert!(warning.starts_with("warning: stdin: document 1: Elasticsearch search/logs, and 2 more: "), "{warning}");
+}
