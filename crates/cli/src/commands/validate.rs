@@ -167,11 +167,11 @@ Examples:
 
   An update, by the rules of one controller version:
     pointsman validate -f manifests/examples/v1alpha1.yaml \\
-      --old manifests/examples/v1alpha1.yaml --controller-version 2.17.0
+      --old manifests/examples/v1alpha1.yaml --controller-version 2.17.0 --default-version
 
   What a stricter version would have said, without saying no:
     pointsman validate -f manifests/examples/v1alpha2.yaml \\
-      --controller-version 2.18.0 --enforcement audit
+      --controller-version 2.18.0 --default-version --enforcement audit
 
 Exit codes:
   0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong,

@@ -101,15 +101,10 @@ impl Checked {
     /// Says to the person what is wrong, or was not seen.
     pub(super) fn tell(&self) {
         self.problems.iter().for_each(|problem| complain(&problem.whole));
-        let mut all = self.broken();
-        if let Some(first) = all.next() {
-            complain(&broken::headline(first, &self.file));
-            self.with_told(first, broken::story).lines().for_each(talk);
-            let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
-            if !others.is_empty() {
-                talk(&format!("  broken as well: {}", others.join(", ")));
-            }
-        }
+        let story = self.story();
+        let mut lines = story.lines();
+        lines.by_ref().take(1).for_each(complain);
+        lines.for_each(talk);
         let Some(trial) = &self.trial else { return };
         for (index, why) in &trial.survey.unfit {
             if let Some((place, _)) = self.samples.get(*index) {
@@ -132,6 +127,18 @@ impl Checked {
                 self.file, what.line
             ));
         }
+    }
+
+    /// What there is to say of the law that is broken, line by line; nothing where none is.
+    pub(super) fn story(&self) -> String {
+        let mut all = self.broken();
+        let Some(first) = all.next() else { return String::new() };
+        let mut story = format!("{}\n{}", broken::headline(first, &self.file), self.with_told(first, broken::story));
+        let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
+        if !others.is_empty() {
+            story.push_str(&format!("  broken as well: {}\n", others.join(", ")));
+        }
+        story
     }
 
     /// What was understood; nothing where something is wrong.

@@ -7,6 +7,8 @@ mod command;
 mod junit;
 mod samples;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 pub(crate) use command::{KindsCommandArgs, run};

@@ -1,0 +1,114 @@
+//! What is told of a definition that breaks a law. One that does so is not to be had: it is refused, or it is a defect that
+//! gets mended. So objects are answered by one definition, and judged by another.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{Options, Value, Words, survey};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use super::checked::{Checked, Understood};
+use super::junit::document;
+use super::trial::Trial;
+use crate::commands::json::Json;
+
+/// A kind `Thing` whose `spec.policy` is `always` in v1, and something else in v2. The operation is in line 8.
+fn thing(newer: (&str, &str)) -> Kind {
+    let (value, of_type) = newer;
+    let definition = format!(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
+         operations:\n  - values: {{field: spec.policy, map: {{always: {value}}}}}\n"
+    );
+    let version = |name: &str, storage: bool, (value, of_type): (&str, &str)| {
+        format!(
+            "  - name: {name}\n    served: true\n    storage: {storage}\n    schema: {{openAPIV3Schema: {{type: object, \
+             properties: {{spec: {{type: object, properties: {{policy: {{type: {of_type}, enum: [{value}]}}}}}}}}}}}}\n"
+        )
+    };
+    let crd = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things}}\n  versions:\n{}{}",
+        version("v1", false, ("always", "string")),
+        version("v2", true, (value, of_type))
+    );
+    Kind::from_crd(&definition, &crd).unwrap()
+}
+
+/// A value that v2 does not have, where another one is promised.
+fn broken(samples: &[&str]) -> Checked {
+    let webhook = Webhook::new(vec![thing(("1", "integer"))], Metadata::Full).unwrap();
+    let promised = thing(("Always", "string"));
+    let values: Vec<Value> = samples.iter().map(|sample| Value::read(sample).unwrap()).collect();
+    let words = Words::default();
+    let cases = if samples.is_empty() { 20 } else { 0 };
+    let mut options = Options { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true };
+    let survey = survey(&webhook, &promised, &values, &mut options);
+    Checked {
+        file: "thing.yaml".to_owned(),
+        argument: "thing.yaml".to_owned(),
+        problems: Vec::new(),
+        kind: Some(Understood::new(&promised, Json::Null)),
+        trial: Some(Trial { survey, interrupted: false }),
+        samples: vec![("things.json, item 2: Thing a".to_owned(), "things.json".to_owned()); samples.len()],
+    }
+}
+
+#[test]
+fn a_broken_law_is_shown_by_its_smallest_object() {
+    let told = broken(&[]).story();
+    let first = "thing.yaml:8: a law of conversion is broken, ";
+    assert!(told.starts_with(first), "{told}");
+    for line in [
+        ", from v1 to v2: ",
+        "\n  what is wrong: ",
+        "\n  the operation at fault: values spec.policy",
+        "\n  # the smallest object that shows it, at v1; it is asked for at v2\n  apiVersion: example.com/v1\n  kind: Thing\n",
+        "\n  spec:\n    policy: always\n",
+        "\n  to see it again: pointsman kinds check thing.yaml --try 1 --seed ",
+        "\n  next: change the operation in line 8 of thing.yaml and check again. ",
+    ] {
+        assert!(told.contains(line), "{line}\n{told}");
+    }
+    // The same text twice.
+    assert_eq!(broken(&[]).story(), told);
+}
+
+#[test]
+fn what_breaks_several_laws_is_one_thing_and_not_fine() {
+    let checked = broken(&[]);
+    assert_eq!((checked.wrong(), checked.text()), (1, String::new()));
+}
+
+#[test]
+fn results_are_written_for_ci_systems() {
+    let xml = document(&[broken(&[]).suite()]);
+    for line in [
+        "\n  <testsuite name=\"Thing.example.com\" tests=\"37\" failures=\"",
+        "\n    <testcase classname=\"Thing.example.com\" name=\"definition\"/>\n",
+        "\">\n      <failure message=\"thing.yaml:8: a law of conversion is broken, ",
+    ] {
+        assert!(xml.contains(line), "{line}\n{xml}");
+    }
+}
+
+#[test]
+fn results_are_written_for_programs() {
+    let result: serde_json::Value = serde_json::from_str(&broken(&[]).json().to_string()).unwrap();
+    assert_eq!((&result["fine"], &result["trial"]["through"]), (&false.into(), &true.into()));
+    let laws = result["trial"]["laws"].as_array().unwrap();
+    let found = result["trial"]["broken"].as_array().unwrap();
+    assert_eq!((laws.len(), laws.iter().filter(|law| law["holds"] == true).count()), (36, 36 - found.len()));
+    assert_eq!((&found[0]["line"], &found[0]["object"]["spec"]["policy"]), (&8.into(), &"always".into()));
+    assert!(found[0]["again"].as_str().unwrap().starts_with("pointsman kinds check thing.yaml --try 1 --seed "));
+}
+
+#[test]
+fn the_sample_that_shows_it_is_named() {
+    let told = broken(&[
+        r#"{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"policy":"always"}}"#,
+    ])
+    .story();
+    assert!(told.contains("\n  it began with things.json, item 2: Thing a\n"), "{told}");
+    assert!(
+        told.contains("\n  to see it again: pointsman kinds check thing.yaml --try 0 --seed 0 --samples things.json\n"),
+        "{told}"
+    );
+}
