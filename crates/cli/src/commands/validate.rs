@@ -167,7 +167,8 @@ Examples:
 
   An update, by the rules of one controller version:
     pointsman validate -f manifests/examples/v1alpha1.yaml \\
-      --old manifests/examples/v1alpha1.yaml --controller-version 2.17.0 --default-version
+      --old manifests/examples/v1alpha1.yaml \\
+      --controller-version 2.17.0 --default-version
 
   What a stricter version would have said, without saying no:
     pointsman validate -f manifests/examples/v1alpha2.yaml \\
