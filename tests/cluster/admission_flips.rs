@@ -62,8 +62,8 @@ fn judged(scene: &Scene<'_>) {
             page.lines().filter_map(|line| line.strip_prefix("pointsman_controller_version_flips_total{outcome="));
         lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(flips(0), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");
-    assert_eq!(flips(1), "\"enter_refused\"} 2 \"entered\"} 2 \"left\"} 4");
+    assert_eq!(flips(0), "\"enter_refused\"} 2 \"entered\"} 2 \"let_go\"} 4");
+    assert_eq!(flips(1), "\"enter_refused\"} 2 \"entered\"} 2 \"let_go\"} 4");
 }
 
 fn promoting(scene: &Scene<'_>) {
