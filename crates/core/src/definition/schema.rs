@@ -203,7 +203,7 @@ impl Schema {
     }
 
     /// Whether null may stand here.
-    fn can_be_null(&self) -> bool {
+    pub(crate) fn can_be_null(&self) -> bool {
         // The API server drops a null where the field has a default, and fills that in.
         self.nullable || self.default.is_some() || self.kind.is_none()
     }
@@ -338,8 +338,13 @@ pub(super) fn properties<'s>(
     names.into_iter().map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
+/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what floats
+/// tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
 fn is_integer(value: &Json<'_>) -> bool {
-    // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
-    let whole = |text: &str| text.parse::<f64>().is_ok_and(|number| number.is_infinite() || number.fract() == 0.0);
+    let float = |text: &str| text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE_INTEGER && float.fract() == 0.0);
+    let whole = |text: &str| text.parse::<i64>().is_ok() || float(text);
     value.type_name() == "number" && value.scalar().is_some_and(whole)
 }
+
+/// 2⁵³ - 1.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;

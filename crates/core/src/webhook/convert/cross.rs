@@ -84,6 +84,8 @@ impl Crossing<'_> {
             (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(holder)
                 && place.schema.has_types_of(value)
+                // Of an item that is null the API server takes nothing away.
+                && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
         };
         values.iter().zip(places).enumerate().all(fits).then_some(values)
     }
