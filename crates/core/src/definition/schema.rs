@@ -227,7 +227,9 @@ impl Schema {
         let nothing = Self::default();
         let each = self.each.as_deref().unwrap_or(&nothing);
         let item = |item: &Json<'_>| (!item.is_null() || each.can_be_null()) && each.has_types_of(item);
-        self.is_type_of(value)
+        // A number that is too large for an integer may have been stored by an older schema.
+        let is_whole = || matches!(self.kind.as_deref(), Some("integer" | "int-or-string")) && has_no_fraction(value);
+        (self.is_type_of(value) || is_whole())
             && match value.type_name() {
                 "array" => value.elements().iter().all(item),
                 "object" => value
@@ -341,10 +343,15 @@ pub(super) fn properties<'s>(
 /// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what floats
 /// tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
 fn is_integer(value: &Json<'_>) -> bool {
-    let float = |text: &str| text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE_INTEGER && float.fract() == 0.0);
-    let whole = |text: &str| text.parse::<i64>().is_ok() || float(text);
-    value.type_name() == "number" && value.scalar().is_some_and(whole)
+    let exact =
+        |text: &str| text.parse::<i64>().is_ok() || text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE);
+    has_no_fraction(value) && value.scalar().is_some_and(exact)
 }
 
-/// 2⁵³ - 1.
-const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+/// The largest whole number that no other one is taken for in a float: 2⁵³ - 1.
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+fn has_no_fraction(value: &Json<'_>) -> bool {
+    let whole = |text: &str| text.parse().is_ok_and(|float: f64| float.fract() == 0.0);
+    value.type_name() == "number" && value.scalar().is_some_and(whole)
+}

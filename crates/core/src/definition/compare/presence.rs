@@ -77,6 +77,14 @@ impl Check<'_> {
         if let Some(why) = operation.may_lack(self.side, index) {
             return Some(why);
         }
+        let nullable = operation.places.of(self.side).get(index).is_none_or(|place| place.schema.nullable);
+        if source.schema.nullable && !nullable {
+            return Some(format!(
+                "{} of the {} version may be null, which is nothing there",
+                source.path,
+                self.version(other)
+            ));
+        }
         let sure = self.brings(&source.path, beside);
         (!sure).then(|| format!("{} of the {} version need not be there", source.path, self.version(other)))
     }
