@@ -20,10 +20,21 @@ pub(super) struct Crossing<'c> {
     pub(super) complete: bool,
     /// Whether the API server reads what is written.
     pub(super) ends: bool,
-    /// Whether objects that are emptied stay, all of them, and those that are empty here.
-    pub(super) stay: bool,
+    /// Which objects stay that would go.
+    pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
+}
+
+/// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stay {
+    /// None.
+    Nothing,
+    /// Those that are emptied, unless they were not there before, and those that are empty here.
+    Emptied,
+    /// All.
+    All,
 }
 
 /// What came of it.
@@ -36,7 +47,7 @@ pub(super) struct Crossed<'a> {
 impl Crossing<'_> {
     /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
     pub(super) fn back(self, complete: bool, ends: bool) -> Self {
-        Self { to: self.to.other(), complete, ends, stay: false, ..self }
+        Self { to: self.to.other(), complete, ends, stay: Stay::Nothing, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -132,13 +143,13 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.was(&holder.id).filter(|_| was_cut || !self.stay) {
+                Presence::Object => match kept.was(&holder.id).filter(|_| self.may_go(was_cut)) {
                     Some(Was::Absent) => Presence::Absent,
                     Some(Was::Null) => Presence::Null,
                     Some(Was::Empty) => Presence::Object,
                     None => {
                         let goes = was_cut
-                            && !self.stay
+                            && self.stay == Stay::Nothing
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
                             && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
@@ -155,6 +166,15 @@ impl Crossing<'_> {
                 *filled |= now != Presence::Absent;
                 *cut_out |= was_cut;
             }
+        }
+    }
+
+    /// Whether an object may be again what it was before values were put into it.
+    fn may_go(self, was_cut: bool) -> bool {
+        match self.stay {
+            Stay::Nothing => true,
+            Stay::Emptied => was_cut,
+            Stay::All => false,
         }
     }
 
