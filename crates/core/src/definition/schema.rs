@@ -160,7 +160,9 @@ impl Schema {
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
-        self.properties.get(name).or_else(map)
+        // What is no object has no members, whatever else its schema says.
+        let property = self.properties.get(name).filter(|_| self.is("object") || self.kind.is_none());
+        property.or_else(map)
     }
 
     /// Whether a complete object that has what is at `holder` has the field as well: it and all on the way to it are

@@ -5,7 +5,7 @@
 
 use super::cut::split;
 use super::kept::{Fields, Was, identical};
-use super::pieces::{Pieces, Presence};
+use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::frontier::{Cut, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side};
 use crate::json::Json;
@@ -69,6 +69,12 @@ impl Crossing<'_> {
         self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
+        }
+        // What is left of an object is what its values leave by themselves, now that they are there: nobody can tell.
+        for (cut, rest) in frontier.cuts.iter().zip(&mut pieces.rests) {
+            if rest.is_some() && is_natural(cut.parts.of(self.to), rest.as_ref(), &pieces.slots) {
+                *rest = None;
+            }
         }
         Crossed { pieces, given_back }
     }
@@ -252,7 +258,7 @@ impl Crossing<'_> {
             return;
         }
         if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
-            && !super::pieces::is_natural(part, Some(&rest), &pieces.slots)
+            && !is_natural(part, Some(&rest), &pieces.slots)
             && let Some(place) = pieces.rests.get_mut(index)
         {
             *place = Some(rest);
