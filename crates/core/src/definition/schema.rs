@@ -342,8 +342,8 @@ pub(super) fn properties<'s>(
     names.into_iter().map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
-/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what floats
-/// tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
+/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what
+/// floats tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
 fn is_integer(value: &Json<'_>) -> bool {
     let exact =
         |text: &str| text.parse::<i64>().is_ok() || text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE);

@@ -52,8 +52,8 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
-/// Whether an operation made the object there out of one at another place, or took the one of that name at home away: then
-/// these are not the same.
+/// Whether an operation made the object there out of one at another place, or took the one of that name at home away:
+/// then these are not the same.
 fn is_moved(changes: &[Change], holder: &[Segment]) -> bool {
     let holder = format!("{}/", shown(holder));
     changes.iter().any(|change| {
