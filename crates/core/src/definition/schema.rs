@@ -160,7 +160,9 @@ impl Schema {
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
-        self.properties.get(name).or_else(map)
+        // What is no object has no members, whatever else its schema says.
+        let property = self.properties.get(name).filter(|_| self.is("object") || self.kind.is_none());
+        property.or_else(map)
     }
 
     /// Whether a complete object that has what is at `holder` has the field as well: it and all on the way to it are
@@ -203,7 +205,7 @@ impl Schema {
     }
 
     /// Whether null may stand here.
-    fn can_be_null(&self) -> bool {
+    pub(crate) fn can_be_null(&self) -> bool {
         // The API server drops a null where the field has a default, and fills that in.
         self.nullable || self.default.is_some() || self.kind.is_none()
     }
@@ -227,7 +229,9 @@ impl Schema {
         let nothing = Self::default();
         let each = self.each.as_deref().unwrap_or(&nothing);
         let item = |item: &Json<'_>| (!item.is_null() || each.can_be_null()) && each.has_types_of(item);
-        self.is_type_of(value)
+        // A number that is too large for an integer may have been stored by an older schema.
+        let is_whole = || matches!(self.kind.as_deref(), Some("integer" | "int-or-string")) && has_no_fraction(value);
+        (self.is_type_of(value) || is_whole())
             && match value.type_name() {
                 "array" => value.elements().iter().all(item),
                 "object" => value
@@ -338,8 +342,18 @@ pub(super) fn properties<'s>(
     names.into_iter().map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
+/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what
+/// floats tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
 fn is_integer(value: &Json<'_>) -> bool {
-    // Go's reader, and so the API server's, takes 1.0 and 1e2 for whole numbers.
-    let whole = |text: &str| text.parse::<f64>().is_ok_and(|number| number.is_infinite() || number.fract() == 0.0);
+    let exact =
+        |text: &str| text.parse::<i64>().is_ok() || text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE);
+    has_no_fraction(value) && value.scalar().is_some_and(exact)
+}
+
+/// The largest whole number that no other one is taken for in a float: 2⁵³ - 1.
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+fn has_no_fraction(value: &Json<'_>) -> bool {
+    let whole = |text: &str| text.parse().is_ok_and(|float: f64| float.fract() == 0.0);
     value.type_name() == "number" && value.scalar().is_some_and(whole)
 }

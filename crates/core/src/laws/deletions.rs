@@ -52,12 +52,15 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
-/// Whether an operation made the object there out of one at another place: then it is not the object of that name at home.
+/// Whether an operation made the object there out of one at another place, or took the one of that name at home away:
+/// then these are not the same.
 fn is_moved(changes: &[Change], holder: &[Segment]) -> bool {
     let holder = format!("{}/", shown(holder));
     changes.iter().any(|change| {
         let is_elsewhere = |path: &str| change.before.iter().all(|(before, _)| slashed(before) != slashed(path));
+        let is_gone = |path: &str| change.after.iter().all(|(after, _)| slashed(after) != slashed(path));
         change.after.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_elsewhere(path))
+            || change.before.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_gone(path))
     })
 }
 
@@ -85,8 +88,12 @@ fn slashed(path: &str) -> String {
         };
         let (name, more) = rest.split_at(end);
         let quoted = name.strip_prefix("[\"").and_then(|name| name.strip_suffix("\"]"));
-        slashed.push_str(quoted.unwrap_or_else(|| name.trim_matches(['.', '[', ']'])));
-        slashed.push('/');
+        let name = quoted.unwrap_or_else(|| name.trim_matches(['.', '[', ']']));
+        // A name in brackets may stand behind a dot.
+        if !name.is_empty() || quoted.is_some() {
+            slashed.push_str(name);
+            slashed.push('/');
+        }
         rest = more;
     }
     slashed
@@ -106,7 +113,9 @@ pub(super) fn items_keep_what_is_theirs(
     let back = trip.back();
     let Ok(home) = back.seen(&there) else { return Ok(false) };
     // Where an operation makes another list of it, an item here is no item there.
-    changes.retain(|change| change.operation != "each");
+    let stays =
+        |change: &Change| change.before.iter().map(|(path, _)| path).eq(change.after.iter().map(|(path, _)| path));
+    changes.retain(|change| change.operation != "each" || !stays(change));
     let is_made = |list: &[Segment]| {
         let list = format!("{}/", shown(list));
         let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));

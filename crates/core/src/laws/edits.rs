@@ -1,6 +1,6 @@
 //! Edits that clients make.
 
-use super::apiserver::{fill, invalid};
+use super::apiserver::{decode, fill, invalid};
 use super::generate::{Fullness, valid};
 use super::objects::{Source, is_contents};
 use super::random::Random;
@@ -17,7 +17,10 @@ pub fn edited(source: &Source<'_>, random: &mut Random, object: &Value) -> Optio
             edit(source, random, &mut edited);
         }
         fill(source.schema, &mut edited);
-        if edited != *object && invalid(source.schema, &edited, "").is_none() && edited.get("spec").is_some() {
+        // What cannot be decoded reaches nobody.
+        let is_read = decode(&mut edited.clone()).is_ok();
+        if is_read && edited != *object && invalid(source.schema, &edited, "").is_none() && edited.get("spec").is_some()
+        {
             return Some(edited);
         }
     }

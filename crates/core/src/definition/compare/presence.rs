@@ -67,15 +67,26 @@ impl Check<'_> {
 
     /// Why an operation need not make a value at one of its places where something at another path is converted.
     fn lacks(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
-        if operation.places.of(self.side).get(index).is_some_and(|place| place.fill.is_some()) {
-            return None;
-        }
+        let filled = operation.places.of(self.side).get(index).is_some_and(|place| place.fill.is_some());
+        (!filled).then(|| self.makes_none(operation, index, beside))?
+    }
+
+    /// The same, whatever is filled in.
+    fn makes_none(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
         let other = self.side.other();
         let Some(source) = operation.places.of(other).first() else {
             return Some(format!("the {} version has nothing to say about it", self.version(other)));
         };
         if let Some(why) = operation.may_lack(self.side, index) {
             return Some(why);
+        }
+        let nullable = operation.places.of(self.side).get(index).is_none_or(|place| place.schema.nullable);
+        if source.schema.nullable && !nullable {
+            return Some(format!(
+                "{} of the {} version may be null, which is nothing there",
+                source.path,
+                self.version(other)
+            ));
         }
         let sure = self.brings(&source.path, beside);
         (!sure).then(|| format!("{} of the {} version need not be there", source.path, self.version(other)))
@@ -168,7 +179,11 @@ impl Check<'_> {
         for operation in self.operations {
             for (index, place) in operation.places.of(self.side).iter().enumerate() {
                 if place.path.starts_with(field) {
-                    let reason = self.lacks(operation, index, source)?;
+                    // What is filled in is filled into an object that is there: it makes none.
+                    let reason = match place.path == *field {
+                        true => self.lacks(operation, index, source)?,
+                        false => self.makes_none(operation, index, source)?,
+                    };
                     why.get_or_insert(reason);
                 }
             }

@@ -53,7 +53,14 @@ impl Mapping for MoveIntoMap {
         let value = from.first().cloned().flatten();
         match to {
             Side::Newer => {
-                let is_unset = |value: &Json<'_>| self.unset.iter().any(|unset| unset.same(value));
+                let is_unset = |value: &Json<'_>| {
+                    // A string may be long, and is not written anew to be compared.
+                    let text = value.as_str();
+                    self.unset.iter().any(|unset| match (unset.as_str(), &text) {
+                        (Some(unset), Some(text)) => unset == *text,
+                        _ => unset.same(value),
+                    })
+                };
                 let set = value.filter(|value| !value.is_null() && !is_unset(value));
                 vec![from.get(1).cloned().flatten().or(set)]
             }

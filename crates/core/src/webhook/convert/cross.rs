@@ -5,7 +5,7 @@
 
 use super::cut::split;
 use super::kept::{Fields, Was, identical};
-use super::pieces::{Pieces, Presence};
+use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::frontier::{Cut, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side};
 use crate::json::Json;
@@ -20,10 +20,21 @@ pub(super) struct Crossing<'c> {
     pub(super) complete: bool,
     /// Whether the API server reads what is written.
     pub(super) ends: bool,
-    /// Whether objects that are emptied stay, all of them, and those that are empty here.
-    pub(super) stay: bool,
+    /// Which objects stay that would go.
+    pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
+}
+
+/// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stay {
+    /// None.
+    Nothing,
+    /// Those that are emptied, unless they were not there before, and those that are empty here.
+    Emptied,
+    /// All.
+    All,
 }
 
 /// What came of it.
@@ -36,7 +47,7 @@ pub(super) struct Crossed<'a> {
 impl Crossing<'_> {
     /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
     pub(super) fn back(self, complete: bool, ends: bool) -> Self {
-        Self { to: self.to.other(), complete, ends, stay: false, ..self }
+        Self { to: self.to.other(), complete, ends, stay: Stay::Nothing, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -58,6 +69,12 @@ impl Crossing<'_> {
         self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
+        }
+        // What is left of an object is what its values leave by themselves, now that they are there: nobody can tell.
+        for (cut, rest) in frontier.cuts.iter().zip(&mut pieces.rests) {
+            if rest.is_some() && is_natural(cut.parts.of(self.to), rest.as_ref(), &pieces.slots) {
+                *rest = None;
+            }
         }
         Crossed { pieces, given_back }
     }
@@ -84,6 +101,8 @@ impl Crossing<'_> {
             (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(holder)
                 && place.schema.has_types_of(value)
+                // Of an item that is null the API server takes nothing away.
+                && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
         };
         values.iter().zip(places).enumerate().all(fits).then_some(values)
     }
@@ -130,13 +149,13 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.was(&holder.id).filter(|_| was_cut || !self.stay) {
+                Presence::Object => match kept.was(&holder.id).filter(|_| self.may_go(was_cut)) {
                     Some(Was::Absent) => Presence::Absent,
                     Some(Was::Null) => Presence::Null,
                     Some(Was::Empty) => Presence::Object,
                     None => {
                         let goes = was_cut
-                            && !self.stay
+                            && self.stay == Stay::Nothing
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
                             && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
@@ -153,6 +172,15 @@ impl Crossing<'_> {
                 *filled |= now != Presence::Absent;
                 *cut_out |= was_cut;
             }
+        }
+    }
+
+    /// Whether an object may be again what it was before values were put into it.
+    fn may_go(self, was_cut: bool) -> bool {
+        match self.stay {
+            Stay::Nothing => true,
+            Stay::Emptied => was_cut,
+            Stay::All => false,
         }
     }
 
@@ -230,7 +258,7 @@ impl Crossing<'_> {
             return;
         }
         if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
-            && !super::pieces::is_natural(part, Some(&rest), &pieces.slots)
+            && !is_natural(part, Some(&rest), &pieces.slots)
             && let Some(place) = pieces.rests.get_mut(index)
         {
             *place = Some(rest);

@@ -19,7 +19,7 @@
 
 use super::change::Change;
 use super::context::Context;
-use super::cross::{Crossed, Crossing};
+use super::cross::{Crossed, Crossing, Stay};
 use super::cut::{Taken, take};
 use super::error::ConvertError;
 use super::holders::put;
@@ -44,18 +44,27 @@ pub(super) fn convert<'a>(
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
     let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
-    let crossing =
-        Crossing { level, to, complete: context.complete, ends: context.ends.ends, stay: false, others: &others };
+    let crossing = Crossing {
+        level,
+        to,
+        complete: context.complete,
+        ends: context.ends.ends,
+        stay: Stay::Nothing,
+        others: &others,
+    };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
         context.complete_at_home = conversion.is_complete(root, required);
     }
     if !conversion.keep(context) {
-        // An object that goes on the way would take with it what is kept for the inside of it.
-        conversion.crossing.stay = true;
-        conversion.crossed = conversion.crossing.run(&conversion.from, kept);
-        conversion.keep(context);
+        for stay in [Stay::Emptied, Stay::All] {
+            conversion.crossing.stay = stay;
+            conversion.crossed = conversion.crossing.run(&conversion.from, kept);
+            if conversion.keep(context) {
+                break;
+            }
+        }
     }
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;

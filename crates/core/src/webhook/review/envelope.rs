@@ -111,9 +111,10 @@ impl<'j> Fields<'j> {
 }
 
 /// What is read of a review, a request and the kind in it.
-const READ: [&str; 12] = [
+const READ: [&str; 13] = [
     "apiVersion",
     "desiredAPIVersion",
+    "dryRun",
     "group",
     "kind",
     "object",

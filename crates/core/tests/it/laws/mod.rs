@@ -8,7 +8,6 @@ mod edits;
 mod every_kind;
 mod hashes;
 mod hostile;
-mod known;
 mod numbers;
 mod objects;
 mod random_kinds;

@@ -8,7 +8,6 @@ use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
 use pointsman_core::laws::{Broken, LAWS, Options, Report, Words, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
-use super::known::{KNOWN_BY_CHANCE, KNOWN_CASES, moved_on};
 use super::number;
 use crate::kinds::data;
 
@@ -60,8 +59,7 @@ fn accepted_kinds_keep_the_laws() {
     let mut judgements = 0;
     for (seed, manner) in seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)]) {
         let draft = Draft::random(seed, manner);
-        let known = |law: &str| KNOWN_BY_CHANCE.iter().any(|(known, _, _)| *known == law);
-        for law in LAWS.iter().filter(|law| !known(law.name)) {
+        for law in LAWS {
             let Ok(kind) = draft.load() else { break };
             match judged(kind, law.name, seed, 2) {
                 Ok(report) => judgements += report.cases.values().sum::<u64>(),
@@ -72,21 +70,6 @@ fn accepted_kinds_keep_the_laws() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(judgements > seeds().count() as u64 * 10, "{judgements}");
-}
-
-#[test]
-fn what_is_known_of_kinds_by_chance_is_still_broken() {
-    let mut wrong = Vec::new();
-    for (law, manner, seed) in KNOWN_BY_CHANCE {
-        let shows = |seed| {
-            let kind = Draft::random(seed, manner).load();
-            kind.is_ok_and(|kind| judged(kind, law, seed, 2).is_err())
-        };
-        if !shows(seed) {
-            wrong.push(format!("{law}: {}", moved_on(shows)));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The definitions of `tests/data/random-kinds`, by name.
@@ -109,30 +92,16 @@ fn load(case: &str) -> Result<Kind, BadDefinition> {
 #[test]
 fn cases_are_refused_or_keep_the_laws() {
     let mut wrong = Vec::new();
+    let mut accepted = 0;
     for case in cases() {
         for law in LAWS {
-            let known = KNOWN_CASES
-                .iter()
-                .filter(|(known, _)| *known == case)
-                .flat_map(|(_, laws)| laws.iter())
-                .find(|(known, _)| *known == law.name);
-            let (seed, cases) = known.map_or((0, 12), |(_, seed)| (*seed, 1));
-            let Ok(kind) = load(&case) else {
-                wrong.extend(known.map(|_| format!("{case} is refused now: take it off the list")));
-                continue;
-            };
-            match (judged(kind, law.name, seed, cases), known) {
-                (Ok(_), Some(_)) => {
-                    let shows = |seed| load(&case).is_ok_and(|kind| judged(kind, law.name, seed, 1).is_err());
-                    wrong.push(format!("{case}, {}: {}", law.name, moved_on(shows)));
-                }
-                (Err(broken), None) => wrong.push(format!("{case}: {broken}")),
-                (Ok(_), None) | (Err(_), Some(_)) => {}
+            let Ok(kind) = load(&case) else { continue };
+            accepted += 1;
+            if let Err(broken) = judged(kind, law.name, 0, 12) {
+                wrong.push(format!("{case}: {broken}"));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    for (case, _) in KNOWN_CASES {
-        assert!(cases().iter().any(|name| name == case), "{case} is no file");
-    }
+    assert!(accepted > 20 * LAWS.len(), "{accepted} judgements");
 }
