@@ -58,6 +58,7 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
         out: String::with_capacity(text.len()),
         unsorted: Unsorted::default(),
         stack: Vec::new(),
+        entries: Vec::new(),
     };
     writer.run();
     writer.unsorted.arrange(writer.out)
@@ -76,6 +77,9 @@ struct Writer<'a> {
     unsorted: Unsorted,
     /// The objects and lists that are open, outermost first.
     stack: Vec<Frame<'a>>,
+    /// The members that are written of the objects that are open, each with its name, and where it starts and ends in the
+    /// output.
+    entries: Vec<(Cow<'a, str>, usize, usize)>,
 }
 
 /// An object or a list that is open.
@@ -85,8 +89,8 @@ struct Frame<'a> {
     start: usize,
     /// Its members came in order so far.
     sorted: bool,
-    /// Each member's name, and where it starts and ends in the output.
-    entries: Vec<(Cow<'a, str>, usize, usize)>,
+    /// The first of its members in the entries of all.
+    first: usize,
     /// The member that is being read: its name and where it starts in the output.
     open: Option<(Cow<'a, str>, usize)>,
     places: Option<&'a Canonical>,
@@ -133,21 +137,22 @@ impl<'a> Writer<'a> {
         let (start, places) = (self.out.len(), self.below());
         self.out.push(char::from(bracket));
         let object = bracket == b'{';
-        self.stack.push(Frame { object, start, sorted: true, entries: Vec::new(), open: None, places });
+        self.stack.push(Frame { object, start, sorted: true, first: self.entries.len(), open: None, places });
     }
 
     /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
     fn close(&mut self) -> Option<usize> {
-        let mut frame = self.stack.pop()?;
+        let frame = self.stack.pop()?;
         if self.out.ends_with(',') {
             self.out.pop();
         }
         self.out.push(if frame.object { '}' } else { ']' });
-        if frame.object && !frame.sorted {
-            frame.entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-            let members = frame.entries.into_iter().map(|(_, start, end)| (start, end));
+        if let Some(entries) = self.entries.get_mut(frame.first..).filter(|_| !frame.sorted) {
+            entries.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+            let members = entries.iter().map(|(_, start, end)| (*start, *end));
             self.unsorted.note(frame.start, self.out.len(), members.collect());
         }
+        self.entries.truncate(frame.first);
         Some(frame.start)
     }
 
@@ -166,7 +171,10 @@ impl<'a> Writer<'a> {
             return value + scan::token(self.text, value).map_or(0, str::len);
         }
         let start = self.out.len();
-        scan::escape(&name, &mut self.out);
+        match &name {
+            Cow::Borrowed(_) => self.out.push_str(token),
+            Cow::Owned(name) => scan::escape(name, &mut self.out),
+        }
         self.out.push(':');
         frame.open = Some((name, start));
         at
@@ -178,9 +186,11 @@ impl<'a> Writer<'a> {
         if token.starts_with('"') {
             let value = scan::unescape(token);
             let uuid = self.below().is_some_and(|places| places.uuid);
-            match uuid.then(|| Uuid::try_parse(&value)) {
-                Some(Ok(parsed)) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
-                _ => scan::escape(&value, &mut self.out),
+            match (uuid.then(|| Uuid::try_parse(&value)), &value) {
+                (Some(Ok(parsed)), _) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
+                // Without an escape there is no shorter spelling.
+                (_, Cow::Borrowed(_)) => self.out.push_str(token),
+                (_, Cow::Owned(value)) => scan::escape(value, &mut self.out),
             }
         } else if self.form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
             self.out.push_str(token);
@@ -201,8 +211,9 @@ impl<'a> Writer<'a> {
                 self.unsorted.forget_from(entry);
                 return;
             }
-            frame.sorted &= frame.entries.last().is_none_or(|(last, _, _)| *last < name);
-            frame.entries.push((name, entry, self.out.len()));
+            let written = self.entries.get(frame.first..).unwrap_or_default();
+            frame.sorted &= written.last().is_none_or(|(last, _, _)| *last < name);
+            self.entries.push((name, entry, self.out.len()));
         }
         self.out.push(',');
     }

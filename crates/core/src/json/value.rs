@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::grammar;
 use super::normal::normal;
 use super::scan::{self, unescape};
 
@@ -49,7 +50,60 @@ impl<'a> Json<'a> {
 
     /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get()))
+        Self::parse_opened(text, 0)
+    }
+
+    /// The same, with the outermost levels opened on the way: each byte is looked at once. An object that names a member
+    /// twice stays closed, so that whoever opens it hears of it.
+    pub(crate) fn parse_opened(text: &'a str, levels: usize) -> Result<Self, serde_json::Error> {
+        match Self::read(text, levels) {
+            Some(json) => Ok(json),
+            None => serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get())),
+        }
+    }
+
+    /// This value with its outermost levels opened, in one pass.
+    pub(crate) fn opened(&self, levels: usize) -> Self {
+        match self {
+            Json::Text(Cow::Borrowed(text)) => Self::read(text, levels).unwrap_or_else(|| self.clone()),
+            other => other.clone(),
+        }
+    }
+
+    /// The whole of a text, if it is JSON and not too deep for [`grammar`].
+    pub(super) fn read(text: &'a str, levels: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels)?;
+        (grammar::white(bytes, end) == bytes.len()).then_some(json)
+    }
+
+    /// The value that starts at `at`, and one past its end. Goes as deep as there are levels to open.
+    fn read_at(text: &'a str, at: usize, levels: usize) -> Option<(Self, usize)> {
+        let closed = |end: usize| Some((Json::Text(Cow::Borrowed(text.get(at..end)?)), end));
+        match text.as_bytes().get(at)? {
+            b'{' if levels > 0 => {
+                let (members, end) = Members::read_at(text, at, levels)?;
+                if repeated(&members).is_some() { closed(end) } else { Some((Json::Object(Members(members)), end)) }
+            }
+            b'[' if levels > 0 => {
+                let bytes = text.as_bytes();
+                let (mut elements, mut next) = (Vec::new(), grammar::white(bytes, at + 1));
+                if *bytes.get(next)? == b']' {
+                    return Some((Json::Array(elements), next + 1));
+                }
+                loop {
+                    let (element, end) = Self::read_at(text, next, levels - 1)?;
+                    elements.push(element);
+                    let end = grammar::white(bytes, end);
+                    match bytes.get(end)? {
+                        b',' => next = grammar::white(bytes, end + 1),
+                        b']' => return Some((Json::Array(elements), end + 1)),
+                        _ => return None,
+                    }
+                }
+            }
+            _ => closed(grammar::value(text.as_bytes(), at)?),
+        }
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -229,9 +283,20 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(self.length());
         self.write(&mut out);
         out
+    }
+
+    /// How long the text is, escapes in names aside.
+    fn length(&self) -> usize {
+        match self {
+            Json::Text(text) => text.len(),
+            Json::Object(members) => {
+                2 + members.0.iter().map(|(name, value)| name.len() + 4 + value.length()).sum::<usize>()
+            }
+            Json::Array(elements) => 2 + elements.iter().map(|element| element.length() + 1).sum::<usize>(),
+        }
     }
 
     pub(crate) fn write(&self, out: &mut String) {
@@ -264,6 +329,28 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// The members of the object that starts at `at`, a repeated name as often as it stands, and one past its end.
+    fn read_at(text: &'a str, at: usize, levels: usize) -> Option<(Vec<(Cow<'a, str>, Json<'a>)>, usize)> {
+        let bytes = text.as_bytes();
+        let mut next = grammar::white(bytes, at + 1);
+        if *bytes.get(next)? == b'}' {
+            return Some((Vec::new(), next + 1));
+        }
+        let mut members = Vec::with_capacity(USUAL);
+        loop {
+            let (end, value) = grammar::name(bytes, next)?;
+            let name = unescape(text.get(next..end)?);
+            let (value, end) = Json::read_at(text, value, levels - 1)?;
+            members.push((name, value));
+            let end = grammar::white(bytes, end);
+            match bytes.get(end)? {
+                b',' => next = grammar::white(bytes, end + 1),
+                b'}' => return Some((members, end + 1)),
+                _ => return None,
+            }
+        }
+    }
+
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
         let members: Vec<_> = scan::members(text).map(|(name, value)| (name, Json::borrowed(value))).collect();
@@ -323,6 +410,10 @@ impl<'a> Members<'a> {
 /// The first name that stands twice. Comparing each pair is fastest for the objects people write; past that a set is.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     const FEW: usize = 48;
+    // As the API server writes them.
+    if members.is_sorted_by(|(one, _), (two, _)| one < two) {
+        return None;
+    }
     if members.len() <= FEW {
         let mut rest = members;
         while let Some(((name, _), tail)) = rest.split_first() {
@@ -336,6 +427,9 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     let mut seen = std::collections::HashSet::with_capacity(members.len());
     members.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.to_string())
 }
+
+/// Room for the members of a head or a small object without growing; a spec grows twice.
+const USUAL: usize = 12;
 
 /// White space between JSON tokens (RFC 8259 §2).
 const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

@@ -37,7 +37,7 @@ fn answer(
     body: &[u8],
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
 ) -> Result<Reply, BadReview> {
-    match AdmissionRequest::read(parse(body)?) {
+    match AdmissionRequest::read(parse(body, AdmissionRequest::LEVELS)?) {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))

@@ -10,7 +10,7 @@ use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    match ConversionRequest::read(parse(body)?) {
+    match ConversionRequest::read(parse(body, ConversionRequest::LEVELS)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
@@ -59,6 +59,9 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
     failure(envelope, message)
 }
 
+/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+const OPENED: usize = 2;
+
 /// How many failing objects a message names: enough for a person, small enough for a log.
 const NAMED: usize = 20;
 
@@ -74,7 +77,7 @@ fn convert_one(
     object: &Json<'_>,
     desired: &str,
 ) -> Result<Option<(Converted, Conversions)>, ConvertError> {
-    let object = Object::open(object.clone())?;
+    let object = Object::open(object.opened(OPENED))?;
     let kind = kinds.of(&object)?;
     object.version(kind)?;
     let to = kind

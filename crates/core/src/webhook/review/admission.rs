@@ -24,6 +24,9 @@ pub(crate) enum AdmissionRequest<'j> {
 }
 
 impl<'j> AdmissionRequest<'j> {
+    /// What is read of a body at once: the review and the request.
+    pub(crate) const LEVELS: usize = 2;
+
     /// Reads a review, or says what is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;

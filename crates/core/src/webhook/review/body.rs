@@ -21,8 +21,8 @@ pub enum BadReview {
     },
 }
 
-/// Reads a body as JSON, or says where it stops being UTF-8 or JSON.
-pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
+/// Reads a body as JSON, its outermost levels opened, or says where it stops being UTF-8 or JSON.
+pub(crate) fn parse(body: &[u8], levels: usize) -> Result<Json<'_>, BadReview> {
     let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
-    Json::parse(text).map_err(|error| BadReview::NotJson { reason: error.to_string() })
+    Json::parse_opened(text, levels).map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }

@@ -14,6 +14,10 @@ pub(crate) struct ConversionRequest<'j> {
 }
 
 impl<'j> ConversionRequest<'j> {
+    /// What is read of a body at once: the review, the request, and where each of its objects is. Those are opened one by
+    /// one, so that thousands of them take no more memory than one.
+    pub(crate) const LEVELS: usize = 3;
+
     /// Reads a review, or says what is missing or of another type.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;

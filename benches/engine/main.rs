@@ -1,4 +1,4 @@
-//! What the core costs, as ratios in one run: `cargo bench --bench core`.
+//! What the core costs, as ratios in one run: `cargo bench -p pointsman-core --bench engine`.
 //!
 //! Beside each other, in turn, so that a machine that slows down slows all of them: what pointsman does; a copy of the
 //! same bytes; a scan that only finds out whether they are JSON (`serde_json` into `IgnoredAny`); and what one would
@@ -40,7 +40,7 @@ fn main() {
         ["--check"] => measure(),
         ["instructions", rest @ ..] => instructions::main(rest),
         _ => {
-            println!("usage: cargo bench --bench core [-- --check | instructions [--check | --bless]]");
+            println!("usage: cargo bench -p pointsman-core --bench engine [-- --check | instructions [--check | --bless]]");
             false
         }
     };

@@ -1,6 +1,6 @@
 //! Instructions of the paths of one object, counted by valgrind: the same on a busy machine as on an idle one.
 //!
-//! `cargo bench --bench core -- instructions` counts and compares with `benches/instructions.txt`; with `--check` it exits
+//! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`; with `--check` it exits
 //! with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A path is run 10 and 60 times in
 //! processes of their own, and the difference counts: starting and loading kinds is no part of it. The processor that
 //! valgrind shows has no SHA instructions, so hashing weighs more here than it does outside.
@@ -102,7 +102,7 @@ fn count(path: Path, times: u32) -> u64 {
 }
 
 /// Beside this program's sources.
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/instructions.txt");
 
 /// Twice what hash maps with random keys make of it.
 const MOST: f64 = 1.02;
