@@ -40,7 +40,9 @@ fn main() {
         ["--check"] => measure(),
         ["instructions", rest @ ..] => instructions::main(rest),
         _ => {
-            println!("usage: cargo bench -p pointsman-core --bench engine [-- --check | instructions [--check | --bless]]");
+            println!(
+                "usage: cargo bench -p pointsman-core --bench engine [-- --check | instructions [--check | --bless]]"
+            );
             false
         }
     };
@@ -66,7 +68,7 @@ fn measure() -> bool {
     }
     let rows = Path::ALL.iter().map(|path| {
         let run = path.run();
-        Row { name: path.name().to_owned(), objects: 1, bytes: path.bytes(), run: Box::new(move || run()) }
+        Row { name: path.name().to_owned(), objects: 1, bytes: path.bytes(), run: Box::new(run) }
     });
     println!("\none object per call");
     for (row, time) in timed(rows.collect(), 4000) {

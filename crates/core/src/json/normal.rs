@@ -58,7 +58,7 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
         out: String::with_capacity(text.len()),
         unsorted: Unsorted::default(),
         stack: Vec::new(),
-        entries: Vec::new(),
+        entries: Vec::with_capacity(FEW),
     };
     writer.run();
     writer.unsorted.arrange(writer.out)
@@ -67,6 +67,9 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
 fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
+
+/// Room for the members of a spec and of what is open in it, without growing.
+const FEW: usize = 48;
 
 /// A value that is being written in another spelling, token by token.
 struct Writer<'a> {

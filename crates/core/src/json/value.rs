@@ -83,7 +83,7 @@ impl<'a> Json<'a> {
         match text.as_bytes().get(at)? {
             b'{' if levels > 0 => {
                 let (members, end) = Members::read_at(text, at, levels)?;
-                if repeated(&members).is_some() { closed(end) } else { Some((Json::Object(Members(members)), end)) }
+                if repeated(&members.0).is_some() { closed(end) } else { Some((Json::Object(members), end)) }
             }
             b'[' if levels > 0 => {
                 let bytes = text.as_bytes();
@@ -283,9 +283,15 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        let mut out = String::with_capacity(self.length());
+        let mut out = String::new();
         self.write(&mut out);
         out
+    }
+
+    /// Adds the text of this value, with room made for all of it at once.
+    pub(crate) fn write(&self, out: &mut String) {
+        out.reserve(self.length());
+        self.append(out);
     }
 
     /// How long the text is, escapes in names aside.
@@ -299,7 +305,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(crate) fn write(&self, out: &mut String) {
+    fn append(&self, out: &mut String) {
         match self {
             Json::Text(text) => out.push_str(text),
             Json::Object(members) => {
@@ -310,7 +316,7 @@ impl<'a> Json<'a> {
                     }
                     scan::escape(name, out);
                     out.push(':');
-                    value.write(out);
+                    value.append(out);
                 }
                 out.push('}');
             }
@@ -320,7 +326,7 @@ impl<'a> Json<'a> {
                     if index > 0 {
                         out.push(',');
                     }
-                    element.write(out);
+                    element.append(out);
                 }
                 out.push(']');
             }
@@ -330,11 +336,11 @@ impl<'a> Json<'a> {
 
 impl<'a> Members<'a> {
     /// The members of the object that starts at `at`, a repeated name as often as it stands, and one past its end.
-    fn read_at(text: &'a str, at: usize, levels: usize) -> Option<(Vec<(Cow<'a, str>, Json<'a>)>, usize)> {
+    fn read_at(text: &'a str, at: usize, levels: usize) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         let mut next = grammar::white(bytes, at + 1);
         if *bytes.get(next)? == b'}' {
-            return Some((Vec::new(), next + 1));
+            return Some((Self::default(), next + 1));
         }
         let mut members = Vec::with_capacity(USUAL);
         loop {
@@ -345,7 +351,7 @@ impl<'a> Members<'a> {
             let end = grammar::white(bytes, end);
             match bytes.get(end)? {
                 b',' => next = grammar::white(bytes, end + 1),
-                b'}' => return Some((members, end + 1)),
+                b'}' => return Some((Self(members), end + 1)),
                 _ => return None,
             }
         }

@@ -60,7 +60,8 @@ pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&
 /// Adds the members that are missing. Both are sorted by name.
 fn fill(canonical: String, defaults: &[(String, String)]) -> String {
     let present = Json::borrowed(&canonical);
-    let missing = |name: &str| present.get(name).is_none();
+    let members = present.members();
+    let missing = |name: &str| members.binary_search_by(|(other, _)| (**other).cmp(name)).is_err();
     let mut defaults = defaults
         .iter()
         .filter(|(name, _)| missing(name))
@@ -68,6 +69,7 @@ fn fill(canonical: String, defaults: &[(String, String)]) -> String {
         .peekable();
     if defaults.peek().is_none() {
         drop(defaults);
+        drop(members);
         return canonical;
     }
     let mut out = String::with_capacity(canonical.len() + 256);
@@ -77,11 +79,11 @@ fn fill(canonical: String, defaults: &[(String, String)]) -> String {
         out.push(':');
         out.push_str(value);
     };
-    for (name, value) in present.members() {
-        while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &*name) {
+    for (name, value) in &members {
+        while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &**name) {
             add(default, value);
         }
-        add(&name, &value.text());
+        add(name, &value.text());
     }
     for (name, value) in defaults {
         add(name, value);
@@ -96,9 +98,8 @@ pub(crate) fn digest(pieces: &[&[u8]]) -> String {
     for piece in pieces {
         sha.update(piece);
     }
-    sha.finalize()
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
+    let mut digits = String::with_capacity(64);
+    let halves = sha.finalize().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.extend(halves.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    digits
 }
