@@ -23,7 +23,10 @@ pub(crate) async fn run(args: &Args) {
                 std::thread::spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                     let load = Load { requests: 1000, time };
-                    runtime.expect("a runtime").block_on(load.run(&target, &large))
+                    runtime.expect("a runtime").block_on(async {
+                        let connection = target.connect(Protocol::Http1).await.expect("a connection");
+                        load.run(&target, &large, vec![connection]).await
+                    })
                 })
             });
             let mut took = paced(&server.target, &small, time).await;

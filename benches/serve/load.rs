@@ -26,17 +26,8 @@ pub(crate) struct Asked {
 }
 
 impl Load {
-    /// Puts a server under the load of a scenario.
-    pub(crate) async fn run(self, target: &Target, scenario: &Scenario) -> Asked {
-        let mut connections = Vec::new();
-        for _ in 0..scenario.connections {
-            let stream = connections.last().and_then(Connection::stream);
-            let connection = match stream {
-                Some(stream) => stream,
-                None => target.connect(scenario.protocol).await.expect("a connection"),
-            };
-            connections.push(connection);
-        }
+    /// Puts a server under the load of a scenario, on connections that are there.
+    pub(crate) async fn run(self, target: &Target, scenario: &Scenario, connections: Vec<Connection>) -> Asked {
         let left = Arc::new(AtomicUsize::new(self.requests));
         let start = Instant::now();
         let mut tasks = JoinSet::new();
@@ -55,7 +46,22 @@ impl Load {
     }
 }
 
-/// One connection after another request until there are none left, or no time.
+/// The connections of a scenario. Each has been asked once, so that its handshake is no part of what is measured next.
+pub(crate) async fn connections(target: &Target, scenario: &Scenario) -> Vec<Connection> {
+    let mut connections = Vec::new();
+    for _ in 0..scenario.connections {
+        let stream = connections.last().and_then(Connection::stream);
+        let mut connection = match stream {
+            Some(stream) => stream,
+            None => target.connect(scenario.protocol).await.expect("a connection"),
+        };
+        connection.ask(scenario).await.expect("an answer");
+        connections.push(connection);
+    }
+    connections
+}
+
+/// One request after another on a connection, until there are none left, or no time.
 async fn one(
     mut connection: Connection,
     target: &Target,

@@ -110,6 +110,9 @@ async fn run(args: &Args) {
     if args.fairness {
         return fairness::run(args).await;
     }
+    if args.startup {
+        return startup(args).await;
+    }
     let mut rows = Vec::new();
     if !args.json {
         println!("{}", table::HEAD);
@@ -123,8 +126,9 @@ async fn run(args: &Args) {
         for _ in 0..args.rounds {
             for (server, rounds) in &mut servers {
                 let load = Load { requests: args.requests, time: Duration::from_secs_f64(args.seconds) };
+                let connections = load::connections(&server.target, &scenario).await;
                 let before = server.cpu();
-                let asked = load.run(&server.target, &scenario).await;
+                let asked = load.run(&server.target, &scenario, connections).await;
                 rounds.push((server.cpu().saturating_sub(before), asked));
             }
         }
@@ -136,6 +140,21 @@ async fn run(args: &Args) {
     }
     if let Some(file) = &args.svg {
         std::fs::write(file, chart::svg(&rows)).expect("a file to write the plot to");
+    }
+}
+
+/// How long each server takes to its first answer, and what it holds then: the median of the rounds.
+async fn startup(args: &Args) {
+    let scenario = Scenario::new(Call::Convert, 1, 1, Protocol::Http1);
+    println!("server              ready ms  idle MB");
+    for program in args.programs() {
+        let (mut ready, mut idle) = (Vec::new(), Vec::new());
+        for _ in 0..args.rounds {
+            let Some(server) = args.server(program, &scenario).await else { continue };
+            ready.extend(server.startup.map(|startup| startup.as_secs_f64() * 1e3));
+            idle.extend(server.idle.map(|idle| idle as f64 / 1e6));
+        }
+        println!("{:<18} {:>9.1} {:>8.1}", program.name(), table::median(ready), table::median(idle));
     }
 }
 

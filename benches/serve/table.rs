@@ -45,7 +45,8 @@ pub(crate) fn percentile(sorted: &[Duration], share: f64) -> f64 {
     sorted.get(at.min(sorted.len().saturating_sub(1))).map_or(0.0, |took| took.as_secs_f64() * 1e6)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one of some values; 0 of none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
