@@ -12,7 +12,7 @@ use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    match ConversionRequest::read(&parse(body)?) {
+    match ConversionRequest::read(parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
@@ -26,8 +26,8 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
     let mut count = 0_usize;
-    for object in request.objects() {
-        match convert_one(kinds, metadata, &object, desired) {
+    for (text, object) in request.objects() {
+        match convert_one(kinds, metadata, object, desired) {
             Ok(one) => {
                 // There is no answer with some of them: from the first failure on, only failures are looked for.
                 let Some(converted) = &mut converted else {
@@ -36,21 +36,21 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
                 };
                 match one {
                     Some((one, counted)) => {
-                        converted.push(&one.text, object.size());
+                        converted.push(&one.text, text.len());
                         let events =
                             [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
                         for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
-                            notices.push(Notice { event, object: ObjectName::of(&object).to_string() });
+                            notices.push(Notice { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
                         }
                         add(&mut conversions, counted);
                     }
-                    None => converted.push(&object.text(), object.size()),
+                    None => converted.push(text, text.len()),
                 }
             }
             Err(failed) => {
                 converted = None;
                 notices = Vec::new();
-                failures.add(&object, count, *failed);
+                failures.add(&Json::borrowed(text), count, *failed);
             }
         }
         count += 1;
@@ -115,12 +115,12 @@ struct Failed {
 fn convert_one(
     kinds: &Kinds,
     metadata: Metadata,
-    object: &Json<'_>,
+    object: Json<'_>,
     desired: &str,
 ) -> Result<Option<(Converted, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
-    let object = Object::open(object.clone()).map_err(unknown)?;
+    let object = Object::open(object).map_err(unknown)?;
     let kind = kinds.of(&object).map_err(unknown)?;
     let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
     let from = object.version(kind).map_err(|error| failed(of("unknown", "unknown"), error))?;

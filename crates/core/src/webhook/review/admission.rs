@@ -27,7 +27,7 @@ pub(crate) enum AdmissionRequest<'j> {
 
 impl<'j> AdmissionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: &Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
         if !request.text("subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
@@ -36,7 +36,7 @@ impl<'j> AdmissionRequest<'j> {
         let dry_run = request.take("dryRun").is_some_and(|value| value.scalar() == Some("true"));
         match objects(&mut request, &operation) {
             Ok((object, old)) => {
-                let kind = Fields::of(&request.take("kind").unwrap_or(Json::NULL));
+                let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
                 Ok(Self::Write { envelope, group, kind, object, old, dry_run })
             }

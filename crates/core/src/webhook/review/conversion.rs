@@ -18,7 +18,7 @@ pub(crate) struct ConversionRequest<'j> {
 
 impl<'j> ConversionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: &Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let desired = match request.take("desiredAPIVersion") {
             Some(Json::Text(Cow::Borrowed(text))) if text.starts_with('"') => unescape(text),
@@ -39,9 +39,9 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// The objects, unread, one after the other: there may be millions.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Json<'j>> {
-        Json::each_element(self.objects)
+    /// The objects, one after the other: there may be millions. Each with its text, and opened as far as conversions do.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&'j str, Json<'j>)> {
+        Json::each_element(self.objects, OPENED)
     }
 
     /// The bytes of all objects together, and of what stands between them.
@@ -49,6 +49,9 @@ impl<'j> ConversionRequest<'j> {
         self.objects.len()
     }
 }
+
+/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+const OPENED: usize = 2;
 
 /// The answer that holds every object that was asked for, in the order in which they came. It is written as objects
 /// come, and dropped where one fails: there is no answer with some of them.
