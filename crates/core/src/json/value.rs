@@ -43,7 +43,9 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn string(value: &str) -> Self {
-        let mut text = String::with_capacity(value.len() + 2);
+        // Quotes and backslashes take two bytes each: there is room for them at once.
+        let doubled = memchr::memchr2_iter(b'"', b'\\', value.as_bytes()).count();
+        let mut text = String::with_capacity(value.len() + doubled + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }
@@ -272,6 +274,9 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
+            (Json::Object(a), Json::Object(b)) if a.has_names_of(b) => {
+                a.0.iter().zip(&b.0).all(|((_, one), (_, two))| one.same(two))
+            }
             _ => self.type_name() == other.type_name() && normal(&self.to_text()) == normal(&other.to_text()),
         }
     }
@@ -431,6 +436,21 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// Appends a member that is not there yet.
+    pub(crate) fn add(&mut self, name: impl Into<Cow<'a, str>>, value: Json<'a>) {
+        self.0.push((name.into(), value));
+    }
+
+    /// Leaves only the members of these names.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _)| is_kept(name));
+    }
+
+    /// Whether both have members of the same names in the same order.
+    fn has_names_of(&self, other: &Members<'_>) -> bool {
+        self.0.iter().map(|(name, _)| name).eq(other.0.iter().map(|(name, _)| name))
+    }
+
     /// Removes the members whose values were taken out.
     pub(crate) fn close_holes(&mut self) {
         self.0.retain(|(_, value)| !value.is_hole());
@@ -438,6 +458,13 @@ impl<'a> Members<'a> {
 
     fn into_owned<'b>(self) -> Members<'b> {
         Members(self.0.into_iter().map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned())).collect())
+    }
+}
+
+/// Of members with names that are all different.
+impl<'a> FromIterator<(Cow<'a, str>, Json<'a>)> for Members<'a> {
+    fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, Json<'a>)>>(members: I) -> Self {
+        Self(members.into_iter().collect())
     }
 }
 

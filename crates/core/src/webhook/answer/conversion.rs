@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
+use crate::webhook::convert::{self, ConvertError, Metadata, Object, Remarks};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
@@ -27,7 +27,13 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
     let mut notices = Vec::new();
     let mut count = 0_usize;
     for (text, object) in request.objects() {
-        match convert_one(kinds, metadata, object, desired) {
+        let mut unanswered = String::new();
+        let answers = (&mut converted, &mut unanswered);
+        let room = move |size: usize| match answers {
+            (Some(converted), _) => converted.room(size, text.len()),
+            (None, unanswered) => unanswered,
+        };
+        match convert_one(kinds, metadata, object, desired, room) {
             Ok(one) => {
                 // There is no answer with some of them: from the first failure on, only failures are looked for.
                 let Some(converted) = &mut converted else {
@@ -36,7 +42,6 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
                 };
                 match one {
                     Some((one, counted)) => {
-                        converted.push(&one.text, text.len());
                         let events =
                             [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
                         for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
@@ -44,7 +49,7 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
                         }
                         add(&mut conversions, counted);
                     }
-                    None => converted.push(text, text.len()),
+                    None => converted.push(text),
                 }
             }
             Err(failed) => {
@@ -111,13 +116,14 @@ struct Failed {
     error: ConvertError,
 }
 
-/// Converts one object. Nothing if it is in the desired version already: it stays as it is.
-fn convert_one(
+/// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as it is.
+fn convert_one<'o>(
     kinds: &Kinds,
     metadata: Metadata,
     object: Json<'_>,
     desired: &str,
-) -> Result<Option<(Converted, Conversions)>, Box<Failed>> {
+    room: impl FnOnce(usize) -> &'o mut String,
+) -> Result<Option<(Remarks, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
     let object = Object::open(object).map_err(unknown)?;
@@ -133,8 +139,8 @@ fn convert_one(
         return Ok(None);
     }
     let of = of(from, &kind.version_at(to).name);
-    match convert::convert(kind, object, to, metadata) {
-        Ok(converted) => Ok(Some((converted, of))),
+    match convert::convert_into(kind, object, to, metadata, room) {
+        Ok(remarks) => Ok(Some((remarks, of))),
         Err(error) => Err(failed(of, error)),
     }
 }
