@@ -68,6 +68,8 @@ async fn null(listen: SocketAddr, certs: &Path, answer: Vec<u8>) {
             notices: Vec::new(),
             verdicts: Vec::new(),
             flip: None,
+            failed: None,
+            failures: Vec::new(),
         })
     });
     let shutdown = Shutdown::on_signals().expect("signals");
