@@ -50,6 +50,11 @@ impl<'a> Json<'a> {
         Json::Text(Cow::Owned(text))
     }
 
+    /// Adds the text of a string.
+    pub(crate) fn write_string(value: &str, out: &mut String) {
+        scan::escape(value, out);
+    }
+
     /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         Self::parse_for(text, 0, &[])
@@ -274,10 +279,16 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
+            // A string without an escape has no other spelling.
+            (Json::Text(a), Json::Text(b))
+                if [a, b].iter().all(|text| text.starts_with('"') && !text.contains('\\')) =>
+            {
+                false
+            }
             (Json::Object(a), Json::Object(b)) if a.has_names_of(b) => {
                 a.0.iter().zip(&b.0).all(|((_, one), (_, two))| one.same(two))
             }
-            _ => self.type_name() == other.type_name() && normal(&self.to_text()) == normal(&other.to_text()),
+            _ => self.type_name() == other.type_name() && normal(&self.text()) == normal(&other.text()),
         }
     }
 

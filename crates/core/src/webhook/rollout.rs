@@ -83,7 +83,7 @@ fn fill(canonical: String, defaults: &[(String, String)]) -> String {
     let mut out = String::with_capacity(canonical.len() + 256);
     let mut add = |name: &str, value: &str| {
         out.push(if out.is_empty() { '{' } else { ',' });
-        Json::string(name).write(&mut out);
+        Json::write_string(name, &mut out);
         out.push(':');
         out.push_str(value);
     };

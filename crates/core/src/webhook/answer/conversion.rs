@@ -128,12 +128,16 @@ fn convert_one<'o>(
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
     let object = Object::open(object).map_err(unknown)?;
     let kind = kinds.of(&object).map_err(unknown)?;
-    let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
-    let from = object.version(kind).map_err(|error| failed(of("unknown", "unknown"), error))?;
+    let of = |from: &Arc<str>, to: &Arc<str>| {
+        let (from, to) = (Arc::clone(from), Arc::clone(to));
+        Conversions { kind: Arc::clone(&kind.name), from, to, objects: 1 }
+    };
+    let nothing = || Arc::from("unknown");
+    let from = object.version(kind).map_err(|error| failed(of(&nothing(), &nothing()), error))?;
     let from = &kind.version_at(from).name;
     let Some(to) = kind.versions.find(|version| version.api_version == desired) else {
         let error = ConvertError::unknown_version("desiredAPIVersion", desired, kind);
-        return Err(failed(of(from, "unknown"), error));
+        return Err(failed(of(from, &nothing()), error));
     };
     if object.api_version == desired {
         return Ok(None);

@@ -52,15 +52,14 @@ impl<'a> Object<'a> {
             answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels"));
         }
         let is_incomplete = annotations.put(&mut answered);
-        let (api_version, kind) = (Json::string(&api_version), Json::string(&kind));
-        let head =
-            [("{\"apiVersion\":", api_version), (",\"kind\":", kind), (",\"metadata\":", Json::Object(answered))];
-        let size = head.iter().map(|(name, value)| name.len() + value.size()).sum::<usize>() + root.size();
-        let out = room(size);
-        for (name, value) in head {
-            out.push_str(name);
-            value.write(out);
-        }
+        let answered = Json::Object(answered);
+        let out = room(HEAD + api_version.len() + kind.len() + answered.size() + root.size());
+        out.push_str("{\"apiVersion\":");
+        Json::write_string(&api_version, out);
+        out.push_str(",\"kind\":");
+        Json::write_string(&kind, out);
+        out.push_str(",\"metadata\":");
+        answered.write(out);
         // The members of the rest, behind those of the head: `{…` and `{…}` become `{…,…}`.
         let end = out.len();
         root.write(out);
@@ -128,6 +127,9 @@ impl<'a> Object<'a> {
         rollout::preimage(rollout, &self.root, |key| self.annotations.text(key))
     }
 }
+
+/// What stands around an object's version, kind and metadata.
+const HEAD: usize = r#"{"apiVersion":"","kind":"","metadata":"#.len();
 
 /// The members of an object, without a copy.
 fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertError> {

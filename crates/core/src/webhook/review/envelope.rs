@@ -47,7 +47,7 @@ impl Envelope {
         let mut body = self.open(0);
         for (name, value) in response.iter() {
             body.push(',');
-            Json::string(name).write(&mut body);
+            Json::write_string(name, &mut body);
             body.push(':');
             value.write(&mut body);
         }
@@ -59,11 +59,11 @@ impl Envelope {
     pub(super) fn open(&self, room: usize) -> String {
         let mut body = String::with_capacity(512 + room);
         body.push_str("{\"apiVersion\":");
-        Json::string(&self.api_version).write(&mut body);
+        Json::write_string(&self.api_version, &mut body);
         body.push_str(",\"kind\":");
-        Json::string(self.review.kind()).write(&mut body);
+        Json::write_string(self.review.kind(), &mut body);
         body.push_str(",\"response\":{\"uid\":");
-        Json::string(&self.uid).write(&mut body);
+        Json::write_string(&self.uid, &mut body);
         body
     }
 }
