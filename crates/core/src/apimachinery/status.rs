@@ -49,17 +49,17 @@ impl Status {
     /// As it stands in the answer to an admission review.
     pub(crate) fn to_json(&self) -> Json<'static> {
         let mut status = Members::default();
-        status.set("status", Json::string("Failure"));
-        status.set("message", Json::string(&self.message));
-        status.set("reason", Json::string(self.reason));
-        status.set("code", Json::owned(self.code.to_string()));
+        status.add("status", Json::string("Failure"));
+        status.add("message", Json::string(&self.message));
+        status.add("reason", Json::string(self.reason));
+        status.add("code", Json::owned(self.code.to_string()));
         if let Some(Details { group, kind, name, causes }) = &self.details {
             let mut details = Members::default();
-            details.set("name", Json::string(name.name()));
-            details.set("group", Json::string(group));
-            details.set("kind", Json::string(kind));
-            details.set("causes", Json::Array(causes.iter().map(cause).collect()));
-            status.set("details", Json::Object(details));
+            details.add("name", Json::string(name.name()));
+            details.add("group", Json::string(group));
+            details.add("kind", Json::string(kind));
+            details.add("causes", Json::Array(causes.iter().map(cause).collect()));
+            status.add("details", Json::Object(details));
         }
         Json::Object(status)
     }
@@ -67,9 +67,9 @@ impl Status {
 
 fn cause(error: &FieldError) -> Json<'static> {
     let mut cause = Members::default();
-    cause.set("reason", Json::string(error.reason.cause()));
-    cause.set("message", Json::string(&error.body()));
-    cause.set("field", Json::string(&error.path));
+    cause.add("reason", Json::string(error.reason.cause()));
+    cause.add("message", Json::string(&error.body()));
+    cause.add("field", Json::string(&error.path));
     Json::Object(cause)
 }
 

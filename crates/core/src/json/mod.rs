@@ -2,8 +2,9 @@
 //!
 //! A [`Json`] borrows the bytes of the request. What no operation touches is never parsed, so it comes out as it went
 //! in: numbers keep every digit, members keep their order, unknown fields stay. Texts must be valid JSON when they
-//! enter (`serde_json` has checked the whole body by then); from there on splitting them cannot fail.
+//! enter (`grammar` has checked the whole body by then); from there on splitting them cannot fail.
 
+mod grammar;
 mod normal;
 mod number;
 mod order;

@@ -58,6 +58,7 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
         out: String::with_capacity(text.len()),
         unsorted: Unsorted::default(),
         stack: Vec::new(),
+        entries: Vec::with_capacity(FEW),
     };
     writer.run();
     writer.unsorted.arrange(writer.out)
@@ -66,6 +67,9 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
 fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
+
+/// Room for the members of a spec and of what is open in it, without growing.
+const FEW: usize = 48;
 
 /// A value that is being written in another spelling, token by token.
 struct Writer<'a> {
@@ -76,6 +80,8 @@ struct Writer<'a> {
     unsorted: Unsorted,
     /// The objects and lists that are open, outermost first.
     stack: Vec<Frame<'a>>,
+    /// Where each member of the objects that are open starts and ends in the output.
+    entries: Vec<(usize, usize)>,
 }
 
 /// An object or a list that is open.
@@ -87,8 +93,8 @@ struct Frame<'a> {
     sorted: bool,
     /// The name of the last one.
     last: Option<Cow<'a, str>>,
-    /// Where each member starts and ends in the output.
-    entries: Vec<(usize, usize)>,
+    /// The first of its members in the entries of all.
+    first: usize,
     /// The member that is being read: its name and where it starts in the output.
     open: Option<(Cow<'a, str>, usize)>,
     places: Option<&'a Canonical>,
@@ -135,21 +141,23 @@ impl<'a> Writer<'a> {
         let (start, places) = (self.out.len(), self.below());
         self.out.push(char::from(bracket));
         let object = bracket == b'{';
-        self.stack.push(Frame { object, start, sorted: true, last: None, entries: Vec::new(), open: None, places });
+        let first = self.entries.len();
+        self.stack.push(Frame { object, start, sorted: true, last: None, first, open: None, places });
     }
 
     /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
     fn close(&mut self) -> Option<usize> {
-        let mut frame = self.stack.pop()?;
+        let frame = self.stack.pop()?;
         if self.out.ends_with(',') {
             self.out.pop();
         }
         self.out.push(if frame.object { '}' } else { ']' });
-        if frame.object && !frame.sorted {
+        if let Some(entries) = self.entries.get_mut(frame.first..).filter(|_| !frame.sorted) {
             let name = |start: usize| scan::token(&self.out, start).map(scan::unescape);
-            frame.entries.sort_by(|(a, _), (b, _)| name(*a).cmp(&name(*b)));
-            self.unsorted.note(frame.start, self.out.len(), frame.entries);
+            entries.sort_by(|(a, _), (b, _)| name(*a).cmp(&name(*b)));
+            self.unsorted.note(frame.start, self.out.len(), entries.to_vec());
         }
+        self.entries.truncate(frame.first);
         Some(frame.start)
     }
 
@@ -168,7 +176,10 @@ impl<'a> Writer<'a> {
             return value + scan::token(self.text, value).map_or(0, str::len);
         }
         let start = self.out.len();
-        scan::escape(&name, &mut self.out);
+        match &name {
+            Cow::Borrowed(_) => self.out.push_str(token),
+            Cow::Owned(name) => scan::escape(name, &mut self.out),
+        }
         self.out.push(':');
         frame.open = Some((name, start));
         at
@@ -180,9 +191,11 @@ impl<'a> Writer<'a> {
         if token.starts_with('"') {
             let value = scan::unescape(token);
             let uuid = self.below().is_some_and(|places| places.uuid);
-            match uuid.then(|| Uuid::try_parse(&value)) {
-                Some(Ok(parsed)) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
-                _ => scan::escape(&value, &mut self.out),
+            match (uuid.then(|| Uuid::try_parse(&value)), &value) {
+                (Some(Ok(parsed)), _) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
+                // Without an escape there is no shorter spelling.
+                (_, Cow::Borrowed(_)) => self.out.push_str(token),
+                (_, Cow::Owned(value)) => scan::escape(value, &mut self.out),
             }
         } else if self.form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
             self.out.push_str(token);
@@ -205,11 +218,11 @@ impl<'a> Writer<'a> {
             }
             frame.sorted &= frame.last.as_ref().is_none_or(|last| *last < name);
             frame.last = Some(name);
-            if frame.entries.len() == frame.entries.capacity() {
+            if self.entries.len() == self.entries.capacity() {
                 // Half as much again, and not twice: for a moment there are both.
-                frame.entries.reserve_exact(8 + frame.entries.len() / 2);
+                self.entries.reserve_exact(8 + self.entries.len() / 2);
             }
-            frame.entries.push((entry, self.out.len()));
+            self.entries.push((entry, self.out.len()));
         }
         self.out.push(',');
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::grammar;
+
 /// The members of an object's text: unescaped name, raw value.
 pub(super) fn members(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
     let mut at = 1; // behind the brace
@@ -137,27 +139,25 @@ fn unicode(escaped: &str) -> (char, usize) {
 /// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.
 pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
+    let bytes = value.as_bytes();
     let mut plain = 0;
-    for (at, byte) in value.bytes().enumerate() {
-        let short = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..=0x1f => "",
-            _ => continue,
-        };
+    loop {
+        let at = grammar::plain(bytes, plain);
         out.push_str(value.get(plain..at).unwrap_or_default());
-        if short.is_empty() {
-            out.push_str(&format!("\\u{byte:04x}"));
-        } else {
-            out.push_str(short);
+        let Some(byte) = bytes.get(at) else {
+            break;
+        };
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            _ => out.push_str(&format!("\\u{byte:04x}")),
         }
         plain = at + 1;
     }
-    out.push_str(value.get(plain..).unwrap_or_default());
     out.push('"');
 }

@@ -81,3 +81,63 @@ fn depth_and_disorder_cost_no_more_than_their_length() {
     let sorted = r#"{"a":0,"c":[{"a":{"e":2,"f":1},"b":1}],"z":{"x":{"a":2,"b":1},"y":2}}"#;
     assert_eq!(Canonical::default().text(mixed).unwrap(), sorted);
 }
+
+/// Whether a text is JSON is said alike by `serde_json`, for texts that are nearly JSON as well.
+#[test]
+fn what_is_json_is_decided_as_serde_json_does() {
+    let seeds = [
+        r#"{"a":[1,-0.5e+10,{"b":"\u00e9\n\\\""},null,true,false,[],{}],"c":{"d":"é😀 12345678 plain text"}}"#,
+        r#" [ 0 , 10 , -1 , 1.0 , 1e5 , "\ud800" , "" , {"":""} ] "#,
+        r#""a string of more than eight bytes \/ \b\f\r\t and a quote \" in it""#,
+    ];
+    let signs = b"{}[]\",:\\ue0123456789.+-tfn \n\t\x01\x1f/aE";
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % limit as u64).unwrap()
+    };
+    let (mut good, mut bad) = (0, 0);
+    for round in 0..6_000 {
+        let mut bytes = seeds[round % seeds.len()].as_bytes().to_vec();
+        for _ in 0..next(4) {
+            let (at, sign) = (next(bytes.len()), signs[next(signs.len())]);
+            match next(3) {
+                0 => bytes[at] = sign,
+                1 => bytes.insert(at, sign),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        let levels = next(4);
+        let ours = Json::read(&text, levels, None);
+        assert_eq!(ours.is_some(), theirs, "{text:?}");
+        let Some(ours) = ours else {
+            bad += 1;
+            continue;
+        };
+        good += 1;
+        assert!(ours.same(&Json::borrowed(&text)), "{text:?} opened {levels} levels is {}", ours.to_text());
+    }
+    assert!(good > 1000 && bad > 1000, "{good} {bad}");
+}
+
+#[test]
+fn values_nested_too_deep_for_one_pass_are_read_all_the_same() {
+    for depth in [1, 128, 129, 130, 100_000] {
+        let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(Json::read(&text, 0, None).is_some(), depth <= 129, "{depth}");
+        assert_eq!(Json::parse(&text).unwrap().to_text(), text);
+    }
+    assert!(Json::parse(&"[".repeat(130)).is_err());
+}
+
+#[test]
+fn an_object_that_names_a_member_twice_stays_closed() {
+    let json = Json::read(r#"{"b":{"a":1,"\u0061":2},"a":{"y":1,"x":2}}"#, 2, None).unwrap();
+    let mut members = json.into_members();
+    assert!(matches!(members[1].1, Json::Object(_)));
+    assert_eq!(members[0].1.open().unwrap_err(), Duplicate("a".to_owned()));
+}

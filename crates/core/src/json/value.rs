@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::grammar;
 use super::normal::normal;
 use super::scan::{self, unescape};
 
@@ -42,14 +43,54 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn string(value: &str) -> Self {
-        let mut text = String::with_capacity(value.len() + 2);
+        // Quotes and backslashes take two bytes each: there is room for them at once.
+        let doubled = memchr::memchr2_iter(b'"', b'\\', value.as_bytes()).count();
+        let mut text = String::with_capacity(value.len() + doubled + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }
 
+    /// Adds the text of a string.
+    pub(crate) fn write_string(value: &str, out: &mut String) {
+        scan::escape(value, out);
+    }
+
     /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get()))
+        Self::parse_for(text, 0, &[])
+    }
+
+    /// The same, with so many outermost levels of objects opened on the way: each byte is looked at once. They hold the
+    /// members of these names alone, of one that is named twice the first.
+    pub(crate) fn parse_for(text: &'a str, levels: usize, names: &[&str]) -> Result<Self, serde_json::Error> {
+        match Self::read(text, levels, Some(names)) {
+            Some(json) => Ok(json),
+            None => serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get())),
+        }
+    }
+
+    /// The whole of a text, if it is JSON and not too deep for [`grammar`].
+    pub(super) fn read(text: &'a str, levels: usize, names: Option<&[&str]>) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, names)?;
+        (grammar::white(bytes, end) == bytes.len()).then_some(json)
+    }
+
+    /// The value that starts at `at`, and one past its end. Goes as deep as there are levels to open.
+    ///
+    /// Two objects stay closed, so that whoever opens them sees to it: one that names a member twice, and one with more
+    /// members than people write.
+    fn read_at(text: &'a str, at: usize, levels: usize, names: Option<&[&str]>) -> Option<(Self, usize)> {
+        let bytes = text.as_bytes();
+        if levels > 0
+            && bytes.get(at) == Some(&b'{')
+            && let Some((members, end)) = Members::read_at(text, at, levels, names)
+            && repeated(&members.0).is_none()
+        {
+            return Some((Json::Object(members), end));
+        }
+        let end = grammar::value(bytes, at)?;
+        Some((Json::Text(Cow::Borrowed(text.get(at..end)?)), end))
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -180,10 +221,20 @@ impl<'a> Json<'a> {
         scan::members(text).map(|(name, value)| (name, Self::borrowed(value)))
     }
 
-    /// Goes through the elements one by one. Nothing if this is text of no list.
-    pub(crate) fn each_element(text: &'a str) -> impl Iterator<Item = Self> {
-        let text = if text.starts_with('[') { text } else { "" };
-        scan::elements(text).map(Self::borrowed)
+    /// Goes through the elements one by one: the text of each, and the same with so many levels of objects opened in one
+    /// pass. Nothing if this is text of no list.
+    pub(crate) fn each_element(text: &'a str, levels: usize) -> impl Iterator<Item = (&'a str, Self)> {
+        let mut at = if text.starts_with('[') { 1 } else { text.len() };
+        std::iter::from_fn(move || {
+            at = scan::skip_separators(text, at);
+            let (json, end) = match Self::read_at(text, at, levels, None) {
+                Some(read) => read,
+                None => scan::token(text, at).map(|token| (Self::borrowed(token), at + token.len()))?,
+            };
+            let element = text.get(at..end)?;
+            at = end;
+            Some((element, json))
+        })
     }
 
     /// The members, a repeated name as often as it stands. Empty if this is no object.
@@ -228,7 +279,16 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
-            _ => self.type_name() == other.type_name() && normal(&self.to_text()) == normal(&other.to_text()),
+            // A string without an escape has no other spelling.
+            (Json::Text(a), Json::Text(b))
+                if [a, b].iter().all(|text| text.starts_with('"') && !text.contains('\\')) =>
+            {
+                false
+            }
+            (Json::Object(a), Json::Object(b)) if a.has_names_of(b) => {
+                a.0.iter().zip(&b.0).all(|((_, one), (_, two))| one.same(two))
+            }
+            _ => self.type_name() == other.type_name() && normal(&self.text()) == normal(&other.text()),
         }
     }
 
@@ -260,7 +320,13 @@ impl<'a> Json<'a> {
         out
     }
 
+    /// Adds the text of this value, with room made for all of it at once.
     pub(crate) fn write(&self, out: &mut String) {
+        out.reserve(self.size());
+        self.append(out);
+    }
+
+    fn append(&self, out: &mut String) {
         match self {
             Json::Text(text) => out.push_str(text),
             Json::Object(members) => {
@@ -271,7 +337,7 @@ impl<'a> Json<'a> {
                     }
                     scan::escape(name, out);
                     out.push(':');
-                    value.write(out);
+                    value.append(out);
                 }
                 out.push('}');
             }
@@ -281,7 +347,7 @@ impl<'a> Json<'a> {
                     if index > 0 {
                         out.push(',');
                     }
-                    element.write(out);
+                    element.append(out);
                 }
                 out.push(']');
             }
@@ -290,6 +356,36 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// The members of the object that starts at `at`, and one past its end. All of them, unless there are more than
+    /// [`MANY`]; or the first of each of these names.
+    fn read_at(text: &'a str, at: usize, levels: usize, names: Option<&[&str]>) -> Option<(Self, usize)> {
+        let bytes = text.as_bytes();
+        let mut next = grammar::white(bytes, at + 1);
+        if *bytes.get(next)? == b'}' {
+            return Some((Self::default(), next + 1));
+        }
+        let mut members = Self(Vec::with_capacity(USUAL));
+        loop {
+            let (end, value) = grammar::name(bytes, next)?;
+            let name = unescape(text.get(next..end)?);
+            let is_wanted = names.is_none_or(|names| names.contains(&&*name) && members.get(&name).is_none());
+            let end = if is_wanted {
+                let (value, end) = Json::read_at(text, value, levels - 1, names)?;
+                members.0.push((name, value));
+                end
+            } else {
+                grammar::value(bytes, value)?
+            };
+            let end = grammar::white(bytes, end);
+            match bytes.get(end)? {
+                b',' if members.0.len() == MANY => return None,
+                b',' => next = grammar::white(bytes, end + 1),
+                b'}' => return Some((members, end + 1)),
+                _ => return None,
+            }
+        }
+    }
+
     /// Splits the text of an object into its members.
     pub(crate) fn split(text: &'a str) -> Result<Self, Duplicate> {
         let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
@@ -351,6 +447,21 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// Appends a member that is not there yet.
+    pub(crate) fn add(&mut self, name: impl Into<Cow<'a, str>>, value: Json<'a>) {
+        self.0.push((name.into(), value));
+    }
+
+    /// Leaves only the members of these names.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _)| is_kept(name));
+    }
+
+    /// Whether both have members of the same names in the same order.
+    fn has_names_of(&self, other: &Members<'_>) -> bool {
+        self.0.iter().map(|(name, _)| name).eq(other.0.iter().map(|(name, _)| name))
+    }
+
     /// Removes the members whose values were taken out.
     pub(crate) fn close_holes(&mut self) {
         self.0.retain(|(_, value)| !value.is_hole());
@@ -358,6 +469,13 @@ impl<'a> Members<'a> {
 
     fn into_owned<'b>(self) -> Members<'b> {
         Members(self.0.into_iter().map(|(name, value)| (Cow::Owned(name.into_owned()), value.into_owned())).collect())
+    }
+}
+
+/// Of members with names that are all different.
+impl<'a> FromIterator<(Cow<'a, str>, Json<'a>)> for Members<'a> {
+    fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, Json<'a>)>>(members: I) -> Self {
+        Self(members.into_iter().collect())
     }
 }
 
@@ -377,6 +495,10 @@ fn split_list<'t, 'a>(text: &'t str, element: impl Fn(&'t str) -> Json<'a>) -> V
 /// that sorting is, and takes less memory than a set of names.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     const FEW: usize = 48;
+    // As the API server writes them.
+    if members.is_sorted_by(|(one, _), (two, _)| one < two) {
+        return None;
+    }
     if members.len() <= FEW {
         let mut rest = members;
         while let Some(((name, _), tail)) = rest.split_first() {
@@ -396,6 +518,9 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
 
 /// From here on members and elements are counted before there is made room for them.
 const MANY: usize = 64;
+
+/// Room for the members of a head or a small object without growing; a spec grows twice.
+const USUAL: usize = 12;
 
 /// White space between JSON tokens (RFC 8259 §2).
 const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

@@ -76,28 +76,22 @@ pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&
 
 /// Adds the members that are missing. Both are sorted by name.
 fn fill(canonical: String, defaults: &[(String, String)]) -> String {
-    let present = Json::borrowed(&canonical);
-    let missing = |name: &str| present.get(name).is_none();
-    let mut defaults = defaults
-        .iter()
-        .filter(|(name, _)| missing(name))
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .peekable();
-    if defaults.peek().is_none() {
-        drop(defaults);
+    if defaults.is_empty() {
         return canonical;
     }
+    let mut defaults = defaults.iter().peekable();
     let mut out = String::with_capacity(canonical.len() + 256);
     let mut add = |name: &str, value: &str| {
         out.push(if out.is_empty() { '{' } else { ',' });
-        Json::string(name).write(&mut out);
+        Json::write_string(name, &mut out);
         out.push(':');
         out.push_str(value);
     };
     for (name, value) in Json::each_member(&canonical) {
-        while let Some((default, value)) = defaults.next_if(|(default, _)| *default < &*name) {
+        while let Some((default, value)) = defaults.next_if(|(default, _)| **default < *name) {
             add(default, value);
         }
+        defaults.next_if(|(default, _)| *default == name);
         add(&name, &value.text());
     }
     for (name, value) in defaults {
@@ -113,9 +107,8 @@ pub(crate) fn digest(pieces: &[&[u8]]) -> String {
     for piece in pieces {
         sha.update(piece);
     }
-    sha.finalize()
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
+    let mut digits = String::with_capacity(64);
+    let halves = sha.finalize().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.extend(halves.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    digits
 }

@@ -6,6 +6,7 @@
 mod admission;
 mod captures;
 mod contract;
+mod cost;
 mod edges;
 mod fixtures;
 mod kept;

@@ -1,19 +1,16 @@
 //! What a decision costs in memory, counted at the allocator: no more than the server has put aside for it,
 //! whatever is in the body.
 //!
-//! A binary of its own, with one test, because the allocator counts all that happens in the process.
+//! A binary of its own: its bodies take seconds, and it is the law that the server relies on.
 
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
 mod bodies;
 
-use peak_alloc::PeakAlloc;
+use allocation_counter::measure;
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook, weight};
-
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
 
 #[test]
 fn a_decision_takes_no_more_than_its_weight() {
@@ -22,11 +19,7 @@ fn a_decision_takes_no_more_than_its_weight() {
     let webhook = Webhook::new(kinds, Metadata::Identity).unwrap();
     let mut over = Vec::new();
     for (name, endpoint, body) in bodies::all() {
-        let before = MEMORY.current_usage();
-        MEMORY.reset_peak_usage();
-        let reply = webhook.handle(endpoint, body.as_bytes());
-        let held = (MEMORY.peak_usage() - before) as u64;
-        drop(reply);
+        let held = measure(|| drop(webhook.handle(endpoint, body.as_bytes()))).bytes_max;
         let weight = weight(endpoint, body.as_bytes());
         println!("{:3} % of {weight:9}: {name}, {} bytes", held * 100 / weight, body.len());
         if held > weight {

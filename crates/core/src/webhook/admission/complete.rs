@@ -9,7 +9,7 @@ use crate::webhook::convert::{BUDGET, INCOMPLETE};
 ///
 /// An object that lacks what was too large to come along is not taken, whatever the write is about: all of it is stored
 /// anew.
-pub(super) fn complete(request: &Request<'_, '_>, size: usize) -> Findings {
+pub(super) fn complete(request: &mut Request<'_, '_>, size: usize) -> Findings {
     let mut found = Findings::default();
     if let Some(missing) = request.new.annotations.text(INCOMPLETE) {
         found.errors.push(too_large(format!(
@@ -23,22 +23,26 @@ pub(super) fn complete(request: &Request<'_, '_>, size: usize) -> Findings {
     }
     let kind = request.kind;
     for at in kind.versions.indices().filter(|at| *at != request.at && kind.version_at(*at).served) {
-        let overflow = |object: &crate::webhook::convert::Object<'_>| {
-            let mut object = object.clone();
-            object.convert(kind, at).ok()?;
-            object.annotations.overflow()
-        };
-        let Some(size) = overflow(&request.new) else { continue };
+        let mut there = request.new.clone();
+        if there.convert(kind, at).is_err() {
+            continue;
+        }
+        let overflow = there.annotations.overflow();
+        if at == kind.versions.newest() {
+            request.newest = Some(there);
+        }
+        let Some(size) = overflow else { continue };
         let error = too_large(format!(
             "{} cannot hold this object: annotations would be {size} bytes with what only {} can say, and the API server \
              allows {BUDGET}: make these fields or other annotations smaller",
             kind.version_at(at).name,
             kind.version_at(request.at).name,
         ));
-        match request.old.as_ref().and_then(overflow) {
-            Some(_) => found.known.push(error),
-            None => found.errors.push(error),
-        }
+        let was_so = request
+            .old
+            .clone()
+            .is_some_and(|mut old| old.convert(kind, at).is_ok() && old.annotations.overflow().is_some());
+        if was_so { found.known.push(error) } else { found.errors.push(error) }
     }
     found
 }

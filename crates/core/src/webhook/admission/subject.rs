@@ -13,6 +13,8 @@ pub(super) struct Request<'k, 'j> {
     pub(super) new: Object<'j>,
     /// What it was before, where that can be taken apart.
     pub(super) old: Option<Object<'j>>,
+    /// The new object in the newest version, if somebody has converted it already.
+    pub(super) newest: Option<Object<'j>>,
 }
 
 /// The same write in the version of some rules.
@@ -34,9 +36,10 @@ fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
 
 impl<'k, 'j> Subject<'k, 'j> {
     /// Converts a write. Fails where the new object cannot be converted.
-    pub(super) fn of(request: &Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
-        let Request { kind, .. } = *request;
-        let mut new = request.new.clone();
+    pub(super) fn of(request: &mut Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
+        let kind = request.kind;
+        let made = if at == kind.versions.newest() { request.newest.take() } else { None };
+        let mut new = made.unwrap_or_else(|| request.new.clone());
         new.convert(kind, at)?;
         let convert = |mut old: Object<'j>| old.convert(kind, at).ok().map(|_| old);
         let old = request.old.clone().and_then(convert);

@@ -39,8 +39,8 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 
 /// Applies all rules of this controller version.
 fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
-    let judged = read(kind, write).and_then(|request| {
-        judging.add("complete", complete(&request, write.new.size()));
+    let judged = read(kind, write).and_then(|mut request| {
+        judging.add("complete", complete(&mut request, write.new.size()));
         apply_rules(settings, request, ratchet, judging)
     });
     if let Err(error) = judged {
@@ -53,7 +53,7 @@ fn read<'k, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<Request<'k, 'j>, Co
     let new = write.new.object()?;
     let at = new.version(kind)?;
     let old = write.old.as_ref().and_then(|old| old.object().ok());
-    Ok(Request { kind, at, new, old })
+    Ok(Request { kind, at, new, old, newest: None })
 }
 
 /// Each object is converted once to each version that rules, or the rollout hash, speak of.
@@ -63,7 +63,7 @@ fn apply_rules(
     ratchet: Ratchet,
     judging: &mut Judging<'_>,
 ) -> Result<(), ConvertError> {
-    let kind = request.kind;
+    let (kind, sent_at) = (request.kind, request.at);
     let controller = settings.controller.as_ref().map(ControllerVersion::version);
     let mut subjects: Vec<Subject<'_, '_>> = Vec::new();
     for at in kind.versions.indices() {
@@ -73,12 +73,12 @@ fn apply_rules(
             .rules
             .iter()
             .filter(|rule| rule.at == at && applies(rule, controller))
-            .filter(|rule| at == request.at || (is_newest && !rule.only))
+            .filter(|rule| at == sent_at || (is_newest && !rule.only))
             .peekable();
         if rules.peek().is_none() {
             continue;
         }
-        let mut subject = Subject::of(&request, at)?;
+        let mut subject = Subject::of(&mut request, at)?;
         for rule in rules {
             judging.add(&rule.id, apply(&mut subject, rule, ratchet));
         }
@@ -86,7 +86,7 @@ fn apply_rules(
     }
     if let (Some(hashed), Some(_)) = (&kind.rollout, &request.old) {
         let made = subjects.into_iter().find(|subject| subject.version() == hashed.at);
-        let subject = made.or_else(|| Subject::of(&request, hashed.at).ok());
+        let subject = made.or_else(|| Subject::of(&mut request, hashed.at).ok());
         if let Some(warning) = subject.and_then(|subject| rollout(hashed, &request, &subject)) {
             judging.warn("rollout", &warning);
         }

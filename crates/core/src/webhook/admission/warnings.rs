@@ -9,6 +9,9 @@ use crate::{apimachinery::excerpt, json::Json, webhook::convert::tree};
 pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Subject<'_, '_>) -> Option<String> {
     let before = subject.old_object()?.preimage(rollout);
     let after = subject.new_object().preimage(rollout);
+    if before == after {
+        return None;
+    }
     let (old_hash, new_hash) = (before.hash(), after.hash());
     if old_hash == new_hash {
         return None;
@@ -48,7 +51,7 @@ pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
     let applied = new.annotations.text("kubectl.kubernetes.io/last-applied-configuration");
     let mut applied = applied.as_deref().and_then(|text| Json::parse(text).ok()).filter(|applied| {
         let version = applied.get("apiVersion");
-        version.as_ref().and_then(Json::as_str).as_deref() == Some(new.api_version.as_str())
+        version.as_ref().and_then(Json::as_str).as_deref() == Some(&*new.api_version)
     });
     let operations = step.level.operations.iter().filter(|operation| operation.drops());
     let dropped = operations.filter_map(|operation| operation.places.of(Side::Older).first());

@@ -48,7 +48,7 @@ fn answer(
     body: &[u8],
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
 ) -> Result<Reply, BadReview> {
-    match AdmissionRequest::read(&parse(body)?) {
+    match AdmissionRequest::read(parse(body)?) {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))

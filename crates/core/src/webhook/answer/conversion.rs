@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::convert::{self, ConvertError, Converted, Metadata, Object};
+use crate::webhook::convert::{self, ConvertError, Metadata, Object, Remarks};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
@@ -12,7 +12,7 @@ use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    match ConversionRequest::read(&parse(body)?) {
+    match ConversionRequest::read(parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request)),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
@@ -26,8 +26,14 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
     let mut count = 0_usize;
-    for object in request.objects() {
-        match convert_one(kinds, metadata, &object, desired) {
+    for (text, object) in request.objects() {
+        let mut unanswered = String::new();
+        let answers = (&mut converted, &mut unanswered);
+        let room = move |size: usize| match answers {
+            (Some(converted), _) => converted.room(size, text.len()),
+            (None, unanswered) => unanswered,
+        };
+        match convert_one(kinds, metadata, object, desired, room) {
             Ok(one) => {
                 // There is no answer with some of them: from the first failure on, only failures are looked for.
                 let Some(converted) = &mut converted else {
@@ -36,21 +42,20 @@ fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) ->
                 };
                 match one {
                     Some((one, counted)) => {
-                        converted.push(&one.text, object.size());
                         let events =
                             [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
                         for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
-                            notices.push(Notice { event, object: ObjectName::of(&object).to_string() });
+                            notices.push(Notice { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
                         }
                         add(&mut conversions, counted);
                     }
-                    None => converted.push(&object.text(), object.size()),
+                    None => converted.push(text),
                 }
             }
             Err(failed) => {
                 converted = None;
                 notices = Vec::new();
-                failures.add(&object, count, *failed);
+                failures.add(&Json::borrowed(text), count, *failed);
             }
         }
         count += 1;
@@ -111,30 +116,35 @@ struct Failed {
     error: ConvertError,
 }
 
-/// Converts one object. Nothing if it is in the desired version already: it stays as it is.
-fn convert_one(
+/// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as it is.
+fn convert_one<'o>(
     kinds: &Kinds,
     metadata: Metadata,
-    object: &Json<'_>,
+    object: Json<'_>,
     desired: &str,
-) -> Result<Option<(Converted, Conversions)>, Box<Failed>> {
+    room: impl FnOnce(usize) -> &'o mut String,
+) -> Result<Option<(Remarks, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
-    let object = Object::open(object.clone()).map_err(unknown)?;
+    let object = Object::open(object).map_err(unknown)?;
     let kind = kinds.of(&object).map_err(unknown)?;
-    let of = |from: &str, to: &str| Conversions { kind: Arc::clone(&kind.name), ..counted("", from, to) };
-    let from = object.version(kind).map_err(|error| failed(of("unknown", "unknown"), error))?;
+    let of = |from: &Arc<str>, to: &Arc<str>| {
+        let (from, to) = (Arc::clone(from), Arc::clone(to));
+        Conversions { kind: Arc::clone(&kind.name), from, to, objects: 1 }
+    };
+    let nothing = || Arc::from("unknown");
+    let from = object.version(kind).map_err(|error| failed(of(&nothing(), &nothing()), error))?;
     let from = &kind.version_at(from).name;
     let Some(to) = kind.versions.find(|version| version.api_version == desired) else {
         let error = ConvertError::unknown_version("desiredAPIVersion", desired, kind);
-        return Err(failed(of(from, "unknown"), error));
+        return Err(failed(of(from, &nothing()), error));
     };
     if object.api_version == desired {
         return Ok(None);
     }
     let of = of(from, &kind.version_at(to).name);
-    match convert::convert(kind, object, to, metadata) {
-        Ok(converted) => Ok(Some((converted, of))),
+    match convert::convert_into(kind, object, to, metadata, room) {
+        Ok(remarks) => Ok(Some((remarks, of))),
         Err(error) => Err(failed(of, error)),
     }
 }

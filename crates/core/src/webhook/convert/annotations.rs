@@ -58,8 +58,8 @@ impl<'a> Annotations<'a> {
         }
         match self.shape {
             Shape::Absent if self.members.is_empty() => {}
-            Shape::Null if self.members.is_empty() => metadata.set("annotations", Json::NULL),
-            _ => metadata.set("annotations", Json::Object(self.members)),
+            Shape::Null if self.members.is_empty() => metadata.add("annotations", Json::NULL),
+            _ => metadata.add("annotations", Json::Object(self.members)),
         }
         is_incomplete
     }

@@ -20,6 +20,25 @@ pub struct Converted {
     pub incomplete: bool,
 }
 
+/// What is to be said of a converted object beside its text: see [`Converted`].
+pub(crate) struct Remarks {
+    pub(crate) staged: bool,
+    pub(crate) incomplete: bool,
+}
+
+/// Converts an object to another version of its kind, and writes it where there is room for so many bytes. Nothing is
+/// written of one that cannot be converted.
+pub(crate) fn convert_into<'o>(
+    kind: &Kind,
+    mut object: Object<'_>,
+    to: VersionIndex,
+    metadata: Metadata,
+    room: impl FnOnce(usize) -> &'o mut String,
+) -> Result<Remarks, ConvertError> {
+    let staged = object.convert_traced(kind, to, &mut Trace::off())?;
+    Ok(Remarks { staged, incomplete: object.write(metadata, room) })
+}
+
 /// Converts an object to another version of its kind.
 pub(crate) fn convert(
     kind: &Kind,
@@ -51,6 +70,11 @@ fn traced(
 ) -> Result<Converted, ConvertError> {
     let from = kind.version_at(object.version(kind)?).name.clone();
     let staged = object.convert_traced(kind, to, trace)?;
-    let (text, incomplete) = object.write(metadata);
+    let mut text = String::new();
+    let out = &mut text;
+    let incomplete = object.write(metadata, move |size| {
+        out.reserve_exact(size);
+        out
+    });
     Ok(Converted { text, from, staged, incomplete })
 }

@@ -28,7 +28,7 @@ pub(super) mod tree;
 pub(crate) use annotations::{BUDGET, INCOMPLETE};
 pub use change::Change;
 pub use converted::Converted;
-pub(super) use converted::{convert, explain};
+pub(super) use converted::{Remarks, convert, convert_into, explain};
 pub use error::ConvertError;
 pub use object::Metadata;
 pub(super) use object::Object;

@@ -1,12 +1,14 @@
 //! An object with its head taken apart, on its way through the versions of its kind.
 
+use std::borrow::Cow;
+
 use super::annotations::Annotations;
 use super::change::Trace;
 use super::context::Ends;
 use super::error::ConvertError;
 use super::step;
 use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, unescape};
 use crate::webhook::rollout::{self, Preimage};
 
 /// How much of `metadata` an answer holds.
@@ -22,8 +24,8 @@ pub enum Metadata {
 /// An object with its head taken apart: what every version has, and the rest.
 #[derive(Clone)]
 pub(crate) struct Object<'a> {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
+    pub(crate) api_version: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
     metadata: Members<'a>,
     pub(crate) annotations: Annotations<'a>,
     /// All other top-level members.
@@ -43,31 +45,27 @@ impl<'a> Object<'a> {
         Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
     }
 
-    /// The text, and whether something was too large to be in it.
-    pub(super) fn write(self, metadata: Metadata) -> (String, bool) {
-        let text = |text: &str| Json::string(text);
-        let mut head = Members::default();
-        head.set("apiVersion", text(&self.api_version));
-        head.set("kind", text(&self.kind));
-        let mut answered = Members::default();
-        for (name, value) in self.metadata.iter() {
-            if metadata == Metadata::Full || matches!(name, "name" | "namespace" | "uid" | "labels") {
-                answered.set(name, value.clone());
-            }
+    /// Writes the object where there is room for so many bytes. Returns whether something was too large to be in it.
+    pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> bool {
+        let Self { api_version, kind, metadata: mut answered, annotations, root } = self;
+        if metadata == Metadata::Identity {
+            answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels"));
         }
-        let is_incomplete = self.annotations.put(&mut answered);
-        head.set("metadata", Json::Object(answered));
-        let head = Json::Object(head);
-        let mut out = String::with_capacity(head.size() + self.root.size());
-        head.write(&mut out);
-        // The members of the rest, behind those of the head: `{…}{…}` becomes `{…,…}`.
+        let is_incomplete = annotations.put(&mut answered);
+        let answered = Json::Object(answered);
+        let out = room(HEAD + api_version.len() + kind.len() + answered.size() + root.size());
+        out.push_str("{\"apiVersion\":");
+        Json::write_string(&api_version, out);
+        out.push_str(",\"kind\":");
+        Json::write_string(&kind, out);
+        out.push_str(",\"metadata\":");
+        answered.write(out);
+        // The members of the rest, behind those of the head: `{…` and `{…}` become `{…,…}`.
         let end = out.len();
-        self.root.write(&mut out);
-        match out.len() - end {
-            2 => out.truncate(end),
-            _ => out.replace_range(end - 1..=end, ","),
-        }
-        (out, is_incomplete)
+        root.write(out);
+        let comma = if out.len() - end == 2 { "" } else { "," };
+        out.replace_range(end..=end, comma);
+        is_incomplete
     }
 
     /// The version the object is in.
@@ -120,7 +118,7 @@ impl<'a> Object<'a> {
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
         let staged = step::convert(kind, step, (to, ends), &mut self.root, &mut self.annotations, trace)?;
-        self.api_version = format!("{}/{}", kind.group, step.versions.of(to));
+        self.api_version = Cow::Owned([kind.group.as_str(), "/", step.versions.of(to)].concat());
         Ok(staged)
     }
 
@@ -129,6 +127,9 @@ impl<'a> Object<'a> {
         rollout::preimage(rollout, &self.root, |key| self.annotations.text(key))
     }
 }
+
+/// What stands around an object's version, kind and metadata.
+const HEAD: usize = r#"{"apiVersion":"","kind":"","metadata":"#.len();
 
 /// The members of an object, without a copy.
 fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertError> {
@@ -139,8 +140,10 @@ fn opened<'a>(json: &mut Json<'a>, path: &str) -> Result<Members<'a>, ConvertErr
     }
 }
 
-fn string(members: &mut Members<'_>, name: &str) -> Result<String, ConvertError> {
-    let value = members.remove(name);
-    let text = value.as_ref().and_then(Json::as_str).map(|text| text.into_owned());
+fn string<'a>(members: &mut Members<'a>, name: &str) -> Result<Cow<'a, str>, ConvertError> {
+    let text = match members.remove(name) {
+        Some(Json::Text(Cow::Borrowed(text))) if text.starts_with('"') => Some(unescape(text)),
+        value => value.as_ref().and_then(Json::as_str).map(|text| Cow::Owned(text.into_owned())),
+    };
     text.ok_or_else(|| ConvertError::NotAString { path: name.to_owned() })
 }

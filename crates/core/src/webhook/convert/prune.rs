@@ -32,6 +32,9 @@ pub(crate) fn pruned(kind: &Kind, object: &Object<'_>) -> Result<Vec<Pruned>, Co
     let mut held: Vec<(VersionIndex, &str)> =
         others.filter_map(|version| Some((version, kind.kept_annotation(version)?))).collect();
     held.retain(|(_, name)| object.annotations.text(name).is_some_and(|text| Kept::parse(&text).is_some()));
+    if held.is_empty() {
+        return Ok(Vec::new());
+    }
     let oldest = held.iter().map(|(version, _)| *version).find(|version| *version < at);
     let newest = held.iter().map(|(version, _)| *version).rfind(|version| *version > at);
     let mut back = object.clone();

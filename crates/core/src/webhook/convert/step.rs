@@ -66,9 +66,12 @@ pub(super) fn convert<'a>(
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
     for name in &step.objects {
-        let value = root.get(name);
-        if let Some(value) = value.filter(|value| !value.is_object() && !value.is_null()) {
-            let found = value.a_type_name();
+        let is_odd = |value: &Json<'_>| !value.is_object() && !value.is_null();
+        let found = match root {
+            Json::Object(members) => members.get(name).filter(|value| is_odd(value)).map(Json::a_type_name),
+            closed => closed.get(name).filter(is_odd).map(|value| value.a_type_name()),
+        };
+        if let Some(found) = found {
             return Err(ConvertError::NotAnObject { path: name.clone(), found });
         }
     }

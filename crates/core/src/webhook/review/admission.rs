@@ -27,7 +27,7 @@ pub(crate) enum AdmissionRequest<'j> {
 
 impl<'j> AdmissionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: &Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
         if !request.text("subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
@@ -36,7 +36,7 @@ impl<'j> AdmissionRequest<'j> {
         let dry_run = request.take("dryRun").is_some_and(|value| value.scalar() == Some("true"));
         match objects(&mut request, &operation) {
             Ok((object, old)) => {
-                let kind = Fields::of(&request.take("kind").unwrap_or(Json::NULL));
+                let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
                 Ok(Self::Write { envelope, group, kind, object, old, dry_run })
             }
@@ -79,19 +79,19 @@ impl AdmissionResponse<'_> {
         let mut response = Members::default();
         match self {
             Self::Allowed { warnings, audit } => {
-                response.set("allowed", Json::borrowed("true"));
+                response.add("allowed", Json::borrowed("true"));
                 remarks(&mut response, warnings, audit);
             }
             Self::Denied { status, warnings, audit } => {
-                response.set("allowed", Json::borrowed("false"));
-                response.set("status", status.to_json());
+                response.add("allowed", Json::borrowed("false"));
+                response.add("status", status.to_json());
                 remarks(&mut response, warnings, audit);
             }
             Self::Patched(patch) => {
-                response.set("allowed", Json::borrowed("true"));
+                response.add("allowed", Json::borrowed("true"));
                 if !patch.is_empty() {
-                    response.set("patchType", Json::string("JSONPatch"));
-                    response.set("patch", Json::string(&in_review(patch)));
+                    response.add("patchType", Json::string("JSONPatch"));
+                    response.add("patch", Json::string(&in_review(patch)));
                 }
             }
         }
@@ -102,13 +102,13 @@ impl AdmissionResponse<'_> {
 fn remarks(response: &mut Members<'_>, warnings: &[String], audit: &[(String, String)]) {
     if !warnings.is_empty() {
         let warnings = warnings.iter().map(|text| Json::string(text)).collect();
-        response.set("warnings", Json::Array(warnings));
+        response.add("warnings", Json::Array(warnings));
     }
     if !audit.is_empty() {
         let mut annotations = Members::default();
         for (key, value) in audit {
             annotations.set(key, Json::string(value));
         }
-        response.set("auditAnnotations", Json::Object(annotations));
+        response.add("auditAnnotations", Json::Object(annotations));
     }
 }

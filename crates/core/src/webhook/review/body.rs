@@ -1,7 +1,5 @@
 //! The body of a request, and what it takes to answer it at all.
 
-use crate::json::Json;
-
 /// A body that is no review, or one without a uid to answer to: HTTP 400 with a `v1 Status` (see
 /// [`refusal`](crate::webhook::refusal)).
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -19,10 +17,4 @@ pub enum BadReview {
         /// Where and what.
         reason: String,
     },
-}
-
-/// Reads a body as JSON, or says where it stops being UTF-8 or JSON.
-pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
-    let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
-    Json::parse(text).map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }

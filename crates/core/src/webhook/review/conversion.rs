@@ -18,7 +18,7 @@ pub(crate) struct ConversionRequest<'j> {
 
 impl<'j> ConversionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: &Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let desired = match request.take("desiredAPIVersion") {
             Some(Json::Text(Cow::Borrowed(text))) if text.starts_with('"') => unescape(text),
@@ -39,9 +39,9 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// The objects, unread, one after the other: there may be millions.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Json<'j>> {
-        Json::each_element(self.objects)
+    /// The objects, one after the other: there may be millions. Each with its text, and opened as far as conversions do.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&'j str, Json<'j>)> {
+        Json::each_element(self.objects, OPENED)
     }
 
     /// The bytes of all objects together, and of what stands between them.
@@ -49,6 +49,9 @@ impl<'j> ConversionRequest<'j> {
         self.objects.len()
     }
 }
+
+/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+const OPENED: usize = 2;
 
 /// The answer that holds every object that was asked for, in the order in which they came. It is written as objects
 /// come, and dropped where one fails: there is no answer with some of them.
@@ -68,21 +71,26 @@ impl ConvertedObjects {
         Self { body, is_empty: true, asked: size, answered: 0 }
     }
 
-    /// Adds the text of an object that had so many bytes when it was sent.
-    pub(crate) fn push(&mut self, object: &str, sent: usize) {
+    /// Adds an object as it was sent.
+    pub(crate) fn push(&mut self, object: &str) {
+        self.room(object.len(), object.len()).push_str(object);
+    }
+
+    /// Where to add an object of so many bytes, which had so many when it was sent.
+    pub(crate) fn room(&mut self, length: usize, sent: usize) -> &mut String {
         if !self.is_empty {
             self.body.push(',');
         }
         self.is_empty = false;
         self.answered += sent + 1;
-        let length = self.body.len() + object.len() + CLOSING.len();
+        let length = self.body.len() + length + CLOSING.len();
         if length > self.body.capacity() {
             // What the others will need if they grow as these did, and no more: while it moves there is all of it twice.
             let whole = length as u128 * self.asked as u128 / self.answered.max(1) as u128;
             let whole = usize::try_from(whole).unwrap_or(length).clamp(length + length / 8, length.saturating_mul(4));
             self.body.reserve_exact(whole - self.body.len());
         }
-        self.body.push_str(object);
+        &mut self.body
     }
 
     /// The answer, whole.
@@ -98,10 +106,10 @@ const CLOSING: &str = "]}}";
 /// The answer that says why nothing was converted. Of all it could hold, the API server reads only the message.
 pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> {
     let mut result = Members::default();
-    result.set("status", Json::string("Failure"));
-    result.set("message", Json::string(message));
+    result.add("status", Json::string("Failure"));
+    result.add("message", Json::string(message));
     let mut response = Members::default();
-    response.set("result", Json::Object(result));
-    response.set("convertedObjects", Json::Array(Vec::new()));
+    response.add("result", Json::Object(result));
+    response.add("convertedObjects", Json::Array(Vec::new()));
     envelope.answer(response)
 }

@@ -47,7 +47,7 @@ impl Envelope {
         let mut body = self.open(0);
         for (name, value) in response.iter() {
             body.push(',');
-            Json::string(name).write(&mut body);
+            Json::write_string(name, &mut body);
             body.push(':');
             value.write(&mut body);
         }
@@ -59,11 +59,11 @@ impl Envelope {
     pub(super) fn open(&self, room: usize) -> String {
         let mut body = String::with_capacity(512 + room);
         body.push_str("{\"apiVersion\":");
-        Json::string(&self.api_version).write(&mut body);
+        Json::write_string(&self.api_version, &mut body);
         body.push_str(",\"kind\":");
-        Json::string(self.review.kind()).write(&mut body);
+        Json::write_string(self.review.kind(), &mut body);
         body.push_str(",\"response\":{\"uid\":");
-        Json::string(&self.uid).write(&mut body);
+        Json::write_string(&self.uid, &mut body);
         body
     }
 }
@@ -82,9 +82,11 @@ pub(crate) enum Unread {
 pub(super) struct Fields<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
 
 impl<'j> Fields<'j> {
-    pub(super) fn of(json: &Json<'j>) -> Self {
-        let Json::Text(Cow::Borrowed(text)) = json else {
-            return Self(Vec::new());
+    pub(super) fn of(json: Json<'j>) -> Self {
+        let text = match json {
+            Json::Text(Cow::Borrowed(text)) => text,
+            Json::Object(members) => return Self(members.into_pairs().collect()),
+            Json::Text(_) | Json::Array(_) => return Self(Vec::new()),
         };
         let mut fields: Vec<(Cow<'j, str>, Json<'j>)> = Vec::new();
         for (name, value) in Json::each_member(text) {
@@ -130,9 +132,18 @@ const READ: [&str; 13] = [
 /// The longest uid that is repeated, in bytes. The API server's are UUIDs.
 const LONGEST_UID: usize = 256;
 
+/// Reads a body as JSON, the review and its request opened on the way, or says where it stops being UTF-8 or JSON.
+pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
+    let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
+    Json::parse_for(text, LEVELS, &READ).map_err(|error| BadReview::NotJson { reason: error.to_string() })
+}
+
+/// The levels of a body that are opened at once: the review and its request.
+const LEVELS: usize = 2;
+
 /// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
 /// is not the review that is asked for.
-pub(super) fn read<'j>(review: Review, json: &Json<'j>) -> Result<(Envelope, Fields<'j>), Unread> {
+pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, Fields<'j>), Unread> {
     let (group, takes) = (review.group(), review.kind());
     let mut fields = Fields::of(json);
     let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
@@ -147,7 +158,7 @@ pub(super) fn read<'j>(review: Review, json: &Json<'j>) -> Result<(Envelope, Fie
         None
     };
     let no_review = |reason: String| Unread::Bad(BadReview::NoReview { reason });
-    let Some(request) = fields.take("request").filter(Json::is_object).as_ref().map(Fields::of) else {
+    let Some(request) = fields.take("request").filter(Json::is_object).map(Fields::of) else {
         let reason = problem.unwrap_or_else(|| "the review has no request".to_owned());
         return Err(no_review(reason));
     };

@@ -9,7 +9,6 @@ mod patch;
 
 pub(super) use admission::{AdmissionRequest, AdmissionResponse};
 pub use body::BadReview;
-pub(super) use body::parse;
 pub(super) use conversion::{ConversionRequest, ConvertedObjects, conversion_failure};
-pub(super) use envelope::{Envelope, Unread};
+pub(super) use envelope::{Envelope, Unread, parse};
 pub use patch::PatchOperation;

@@ -21,10 +21,10 @@ pub struct PatchOperation {
 pub(super) fn in_review(patch: &[PatchOperation]) -> String {
     let operation = |operation: &PatchOperation| {
         let mut members = Members::default();
-        members.set("op", Json::string(operation.op));
-        members.set("path", Json::string(&operation.path));
+        members.add("op", Json::string(operation.op));
+        members.add("path", Json::string(&operation.path));
         if !operation.value.is_empty() {
-            members.set("value", Json::owned(operation.value.clone()));
+            members.add("value", Json::owned(operation.value.clone()));
         }
         Json::Object(members)
     };

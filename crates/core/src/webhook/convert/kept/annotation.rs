@@ -51,16 +51,16 @@ impl<'a> Kept<'a> {
     pub(crate) fn into_json(self) -> Json<'a> {
         let mut written = Members::default();
         if !self.fields.is_empty() {
-            written.set("fields", self.fields.into_json());
+            written.add("fields", self.fields.into_json());
         }
         if !self.rollout.is_empty() {
-            written.set("rollout", self.rollout.into_json());
+            written.add("rollout", self.rollout.into_json());
         }
         if let Some(was) = self.annotations {
-            written.set("annotations", was.into_json());
+            written.add("annotations", was.into_json());
         }
         if self.sparse {
-            written.set("sparse", Json::owned("true".to_owned()));
+            written.add("sparse", Json::borrowed("true"));
         }
         Json::Object(written)
     }

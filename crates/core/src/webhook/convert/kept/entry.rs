@@ -39,18 +39,18 @@ impl<'a> Entry<'a> {
     pub(super) fn into_json(self) -> Json<'a> {
         let mut written = Members::default();
         match self {
-            Self::Each(items) => written.set("each", items.into_json()),
-            Self::Holder(was) => written.set("was", was.into_json()),
+            Self::Each(items) => written.add("each", items.into_json()),
+            Self::Holder(was) => written.add("was", was.into_json()),
             Self::Rest { rest, seen } => {
-                written.set("rest", rest);
+                written.add("rest", rest);
                 if seen {
-                    written.set("seen", Json::owned("true".to_owned()));
+                    written.add("seen", Json::borrowed("true"));
                 }
             }
             Self::Value { value, became } => {
                 for (name, value) in [("value", value), ("became", became)] {
                     if let Some(value) = value {
-                        written.set(name, value);
+                        written.add(name, value);
                     }
                 }
             }

@@ -23,10 +23,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn into_json(self) -> Json<'a> {
-        let mut written = Members::default();
-        for (id, entry) in self.0 {
-            written.set(&id, entry.into_json());
-        }
+        let written: Members<'a> = self.0.into_iter().map(|(id, entry)| (id, entry.into_json())).collect();
         Json::Object(written)
     }
 

@@ -72,12 +72,12 @@ impl<'a> Items<'a> {
             next = index + 1;
         }
         let mut members = Members::default();
-        members.set("count", number(self.count));
-        members.set("items", Json::Array(items));
+        members.add("count", number(self.count));
+        members.add("items", Json::Array(items));
         if !self.omitted.is_empty() {
             let pairs = self.omitted.into_iter();
             let pairs = pairs.map(|(place, item)| Json::Array(vec![place, item]));
-            members.set("omitted", Json::Array(pairs.collect()));
+            members.add("omitted", Json::Array(pairs.collect()));
         }
         Json::Object(members)
     }

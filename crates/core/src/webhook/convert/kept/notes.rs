@@ -52,7 +52,7 @@ impl<'a> Notes<'a> {
         let mut written = Members::default();
         for (name, value) in self.members() {
             if let Some(value) = value.take() {
-                written.set(name, value);
+                written.add(name, value);
             }
         }
         Json::Object(written)

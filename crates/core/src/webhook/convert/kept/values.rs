@@ -21,7 +21,7 @@ pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> b
             // Most values come back as the text they were; only others are worth another spelling.
             (Some(Json::Text(one)), Some(Json::Text(two))) if one == two => true,
             (Some(one), Some(two)) => {
-                one.same(two) && normal_keeping_numbers(&one.to_text()) == normal_keeping_numbers(&two.to_text())
+                one.same(two) && normal_keeping_numbers(&one.text()) == normal_keeping_numbers(&two.text())
             }
             _ => false,
         })
@@ -44,14 +44,24 @@ pub(super) fn read<'a>(written: Option<&Json<'_>>, places: usize) -> Option<Frag
         (None, places) => Some(vec![None; places]),
         (Some(_), 0) => None,
         (Some(value), 1) => Some(vec![Some(value.view().into_owned())]),
-        (Some(value), places) => {
-            let mut value = value.view();
-            let elements = value.open_array()?;
-            let values = std::mem::take(elements).into_iter().map(|mut element| {
-                let inner = element.open_array()?;
-                (inner.len() < 2).then(|| inner.pop().map(Json::into_owned))
+        (Some(Json::Array(values)), places) => {
+            let values = values.iter().map(|value| match value {
+                Json::Array(value) => (value.len() < 2).then(|| value.first().cloned().map(Json::into_owned)),
+                closed => one_or_none(&mut closed.view()),
             });
             values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
         }
+        (Some(value), places) => {
+            let mut value = value.view();
+            let elements = value.open_array()?;
+            let values = elements.iter_mut().map(one_or_none);
+            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
+        }
     }
+}
+
+/// What is in a list of none or one. `None` if it is something else.
+fn one_or_none<'a>(value: &mut Json<'_>) -> Option<Option<Json<'a>>> {
+    let values = value.open_array()?;
+    (values.len() < 2).then(|| values.pop().map(Json::into_owned))
 }

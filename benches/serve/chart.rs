@@ -1,0 +1,37 @@
+//! CPU time for each request as bars, on a logarithmic scale.
+
+use std::fmt::Write as _;
+
+use crate::table::Row;
+
+const LEFT: f64 = 330.0;
+const WIDTH: f64 = 420.0;
+const STEP: f64 = 22.0;
+
+/// A plot that needs nothing but a browser. Logarithmic: the least is a tenth of the shortest bar.
+pub(crate) fn svg(rows: &[Row]) -> String {
+    let most = rows.iter().map(|row| row.measured.cpu).fold(1.0, f64::max);
+    let least = rows.iter().map(|row| row.measured.cpu).fold(most, f64::min).max(0.1) / 4.0;
+    let height = (rows.len() as f64 + 2.0) * STEP;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"900\" height=\"{height}\" fill=\"#fff\"/>\n\
+         <text x=\"8\" y=\"16\" font-weight=\"bold\">CPU time of the server for each request, us (logarithmic)</text>\n"
+    );
+    for (index, row) in rows.iter().enumerate() {
+        let y = (index as f64 + 1.3) * STEP;
+        let width = WIDTH * (row.measured.cpu / least).ln() / (most / least).ln();
+        let colour = if matches!(row.server, "pointsman" | "running") { "#1b6ac9" } else { "#9aa5b1" };
+        let (load, server, cpu, text) = (&row.load, row.server, row.measured.cpu, y + 12.0);
+        let _ = writeln!(
+            out,
+            "<text x=\"8\" y=\"{text}\">{load}</text><text x=\"{}\" y=\"{text}\" text-anchor=\"end\">{server}</text>\
+             <rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"15\" fill=\"{colour}\"/>\
+             <text x=\"{:.1}\" y=\"{text}\">{cpu:.1}</text>",
+            LEFT - 6.0,
+            LEFT + width + 6.0,
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}

@@ -1,0 +1,183 @@
+//! What a server costs, beside others in one run: `cargo bench --bench serve -- --help`.
+//!
+//! Each server is a process of its own on the loopback address, serves the same certificate, and is asked the same by the
+//! same client, in turn, round by round. What counts is the CPU time of its process, from `/proc`: latencies are worth
+//! something on an idle machine only. Two servers do nothing: `null` is our own listener, TLS, HTTP, limits and metrics
+//! with an answer that is there already, so that the difference to it is what deciding costs; `plain` is hyper on
+//! tokio-rustls without any of that. Everything is bounded, by `--requests` and by `--seconds`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a measurement talks to its reader, and stops where it cannot measure"
+)]
+
+mod chart;
+mod client;
+mod fairness;
+mod load;
+mod nothing;
+mod process;
+#[expect(dead_code, reason = "servers are asked for the newer version only")]
+#[path = "../data/reviews.rs"]
+mod reviews;
+mod scenario;
+mod table;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::client::{Protocol, Target};
+use crate::load::Load;
+use crate::process::{Program, Server};
+use crate::scenario::{Call, Scenario};
+use crate::table::{Measured, Row};
+
+/// Measures webhook servers on this machine.
+#[derive(Debug, Parser)]
+pub(crate) struct Args {
+    /// The servers to compare: pointsman, null, plain, axum, controller-runtime.
+    #[arg(long, value_delimiter = ',', default_value = "plain,null,pointsman")]
+    servers: Vec<Program>,
+    /// Measure one that runs already instead, such as 127.0.0.1:8443. Loopback only.
+    #[arg(long, requires = "ca")]
+    addr: Option<std::net::SocketAddr>,
+    /// The authority of its certificate, PEM.
+    #[arg(long)]
+    ca: Option<PathBuf>,
+    /// Its process, for CPU time and memory.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// What is asked. All of them if left out.
+    #[arg(long, value_delimiter = ',')]
+    call: Vec<Call>,
+    /// Objects in a conversion review.
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    objects: Vec<usize>,
+    /// Connections, or streams of the one connection of HTTP/2.
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100")]
+    connections: Vec<usize>,
+    /// HTTP/1.1 kept alive, as API servers do; HTTP/2; or HTTP/1.1 on a new connection for each request.
+    #[arg(long, value_delimiter = ',', default_value = "http1")]
+    protocol: Vec<Protocol>,
+    /// Rounds, of which the median counts.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// The most requests of a server in a round.
+    #[arg(long, default_value_t = 4000)]
+    requests: usize,
+    /// The longest that a server is asked in a round.
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// The processor that servers run on; clients have the others. Without it they share all.
+    #[arg(long)]
+    pin: Option<usize>,
+    /// Instead: calls of one object every 5 ms while a review of 20,000 objects is converted, again and again.
+    #[arg(long)]
+    fairness: bool,
+    /// Instead: how long each server takes from its start to its first answer, and what it holds then.
+    #[arg(long)]
+    startup: bool,
+    /// Rows as JSON, one a line.
+    #[arg(long)]
+    json: bool,
+    /// A plot of CPU time for each request, written to a file.
+    #[arg(long)]
+    svg: Option<PathBuf>,
+    /// Given by `cargo bench`.
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Be a server that does nothing: its kind, port, directory of certificates, file of the answer.
+    #[arg(long, hide = true, num_args = 4)]
+    be: Vec<String>,
+}
+
+fn main() {
+    let args = Args::parse();
+    if let [kind, port, certs, answer] = args.be.as_slice() {
+        nothing::serve(kind, port.parse().expect("a port"), certs.as_ref(), std::fs::read(answer).expect("an answer"));
+        return;
+    }
+    process::keep_off(args.pin);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(run(&args));
+}
+
+async fn run(args: &Args) {
+    if args.fairness {
+        return fairness::run(args).await;
+    }
+    if args.startup {
+        return startup(args).await;
+    }
+    let mut rows = Vec::new();
+    if !args.json {
+        println!("{}", table::HEAD);
+    }
+    for scenario in Scenario::all(args) {
+        let mut servers = Vec::new();
+        for program in args.programs() {
+            let Some(server) = args.server(program, &scenario).await else { continue };
+            servers.push((server, Vec::new()));
+        }
+        for _ in 0..args.rounds {
+            for (server, rounds) in &mut servers {
+                let load = Load { requests: args.requests, time: Duration::from_secs_f64(args.seconds) };
+                let connections = load::connections(&server.target, &scenario).await;
+                let before = server.cpu();
+                let asked = load.run(&server.target, &scenario, connections).await;
+                rounds.push((server.cpu().saturating_sub(before), asked));
+            }
+        }
+        for (server, rounds) in servers {
+            let row = Row::new(&scenario, &server, Measured::of(rounds));
+            println!("{}", if args.json { row.json() } else { row.line() });
+            rows.push(row);
+        }
+    }
+    if let Some(file) = &args.svg {
+        std::fs::write(file, chart::svg(&rows)).expect("a file to write the plot to");
+    }
+}
+
+/// How long each server takes to its first answer, and what it holds then: the median of the rounds.
+async fn startup(args: &Args) {
+    let scenario = Scenario::new(Call::Convert, 1, 1, Protocol::Http1);
+    println!("server              ready ms  idle MB");
+    for program in args.programs() {
+        let (mut ready, mut idle) = (Vec::new(), Vec::new());
+        for _ in 0..args.rounds {
+            let Some(server) = args.server(program, &scenario).await else { continue };
+            ready.extend(server.startup.map(|startup| startup.as_secs_f64() * 1e3));
+            idle.extend(server.idle.map(|idle| idle as f64 / 1e6));
+        }
+        println!("{:<18} {:>9.1} {:>8.1}", program.name(), table::median(ready), table::median(idle));
+    }
+}
+
+impl Args {
+    /// The servers that are measured.
+    fn programs(&self) -> Vec<Program> {
+        if self.addr.is_some() { vec![Program::Running] } else { self.servers.clone() }
+    }
+
+    /// A server that has answered what it will be asked, and rightly. `None` where it does not speak of such things.
+    async fn server(&self, program: Program, scenario: &Scenario) -> Option<Server> {
+        if !program.answers(scenario.call) {
+            return None;
+        }
+        let mut server = match (program, self.addr) {
+            (Program::Running, Some(addr)) => {
+                assert!(addr.ip().is_loopback(), "{addr} is no address of this machine: load is for loopback only");
+                let ca = self.ca.as_ref().expect("--ca");
+                Server::running(Target::new(addr, ca), self.pid)
+            }
+            _ => Server::start(program, self.pin, scenario),
+        };
+        server.warm_up(scenario, self.startup).await;
+        Some(server)
+    }
+}
