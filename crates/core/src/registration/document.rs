@@ -25,3 +25,28 @@ pub(super) fn metadata(name: &str) -> Value {
 pub(super) fn not_being_deleted() -> Value {
     json!({"name": "not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"})
 }
+
+/// A `ValidatingAdmissionPolicy`, and its binding. `rule` is which writes it looks at, `action` what it does where a
+/// validation fails, as `validationActions` spells it.
+pub(super) fn policy(name: &str, rule: &Value, checks: (Value, Value), action: &str) -> [Value; 2] {
+    let (variables, validations) = checks;
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata(name),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConditions": [not_being_deleted()],
+            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [rule]},
+            "variables": variables,
+            "validations": validations,
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": metadata(name),
+        "spec": {"policyName": name, "validationActions": [action]},
+    });
+    [policy, binding]
+}

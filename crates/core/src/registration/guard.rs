@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::{metadata, not_being_deleted};
+use super::document::policy;
 use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// What the guard does with a label it does not accept.
@@ -37,33 +37,13 @@ impl GuardMode {
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
     let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
     let key = &kind.admission.version_label;
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(&name),
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConditions": [not_being_deleted()],
-            "matchConstraints": {
-                "matchPolicy": "Equivalent",
-                "resourceRules": [{
-                    "apiGroups": [kind.group()],
-                    "apiVersions": ["*"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": [kind.plural()],
-                }],
-            },
-            "variables": variables(key, served),
-            "validations": validations(key, served),
-        },
+    let rule = json!({
+        "apiGroups": [kind.group()],
+        "apiVersions": ["*"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [kind.plural()],
     });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": metadata(&name),
-        "spec": {"policyName": name, "validationActions": [mode.action()]},
-    });
-    [policy, binding]
+    policy(&name, &rule, (variables(key, served), validations(key, served)), mode.action())
 }
 
 /// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.

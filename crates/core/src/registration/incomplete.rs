@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::{metadata, not_being_deleted};
+use super::document::policy;
 use crate::definition::{KEPT, Kind};
 use crate::webhook::INCOMPLETE;
 
@@ -18,33 +18,13 @@ use crate::webhook::INCOMPLETE;
 pub fn incomplete(kind: &Kind, storage: &str) -> [Value; 2] {
     // Versions have policies of their own: the old one holds until the CRD says that the new one is stored.
     let name = format!("pointsman-incomplete.{storage}.{}.{}", kind.plural(), kind.group());
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(&name),
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConditions": [not_being_deleted()],
-            "matchConstraints": {
-                "matchPolicy": "Equivalent",
-                "resourceRules": [{
-                    "apiGroups": [kind.group()],
-                    "apiVersions": [storage],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": [kind.plural(), format!("{}/status", kind.plural())],
-                }],
-            },
-            "variables": variables(),
-            "validations": validations(storage),
-        },
+    let rule = json!({
+        "apiGroups": [kind.group()],
+        "apiVersions": [storage],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [kind.plural(), format!("{}/status", kind.plural())],
     });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": metadata(&name),
-        "spec": {"policyName": name, "validationActions": ["Deny"]},
-    });
-    [policy, binding]
+    policy(&name, &rule, (variables(), validations(storage)), "Deny")
 }
 
 fn variables() -> Value {

@@ -3,9 +3,13 @@
 //! `80` and `9007199254740993` stay, `1.0` becomes `1`, `1e21` becomes `1e+21`, `18446744073709551615` becomes
 //! `18446744073709552000`, `1E400` cannot be read at all.
 //!
+//! The spelling is the product's own, so a mistake in it is not found here, but where both are held against a real API
+//! server (`tests/cluster/model.rs`).
+//!
 //! Sources: `sigs.k8s.io/json internal/golang/encoding/json/decode.go`, `convertNumber` with `preserveInts`;
 //! `encoding/json encode.go`, `floatEncoder.encode`.
 
+use crate::json::go_number;
 use crate::laws::value::{Segment, Value, shown};
 
 /// A number that Go cannot read into a float64. The whole document that holds it is refused.
@@ -18,60 +22,19 @@ pub struct Undecodable {
     pub number: String,
 }
 
-/// A number as it is written after the API server has read it. `None` where it cannot read it.
-fn respell(number: &str) -> Option<String> {
-    if !number.contains(['.', 'e', 'E'])
-        && let Ok(whole) = number.parse::<i64>()
-    {
-        return Some(whole.to_string());
-    }
-    let float: f64 = number.parse().ok().filter(|float: &f64| float.is_finite())?;
-    let (size, text) = (float.abs(), digits(float));
-    if size == 0.0 || (1e-6..1e21).contains(&size) {
-        plain(&text)
-    } else {
-        Some(text.replacen('e', if size < 1.0 { "e" } else { "e+" }, 1))
-    }
-}
-
-/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
-/// Rust the larger.
-fn digits(float: f64) -> String {
-    let shortest = format!("{float:e}");
-    let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
-    let even = format!("{float:.*e}", count.saturating_sub(1));
-    if even.parse() == Ok(float) { even } else { shortest }
-}
-
-/// The same without a power.
-fn plain(digits: &str) -> Option<String> {
-    let (digits, power) = digits.split_once('e')?;
-    let (sign, digits) = if digits.starts_with('-') { digits.split_at(1) } else { ("", digits) };
-    let digits = digits.replace('.', "");
-    let power: i32 = power.parse().ok()?;
-    let Ok(power) = usize::try_from(power) else {
-        let zeros = "0".repeat(usize::try_from(-power - 1).ok()?);
-        return Some(format!("{sign}0.{zeros}{digits}"));
-    };
-    Some(match digits.split_at_checked(power + 1) {
-        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
-        _ => format!("{sign}{digits:0<0$}", power + 1),
-    })
-}
-
 /// Spells all numbers of a document as the API server does.
 ///
 /// # Errors
 /// The first number that it cannot decode.
 pub fn decode(value: &mut Value) -> Result<(), Undecodable> {
-    decode_at(value, &respell, &mut Vec::new())
+    decode_at(value, &go_number, &mut Vec::new())
 }
 
 /// The same with a fraction in all that Go holds as float64, `1.0` among them: while it validates, it tells them from
 /// int64.
 pub(super) fn hold(value: &mut Value) -> Result<(), Undecodable> {
     let held = |number: &str| {
-        let spelled = respell(number)?;
+        let spelled = go_number(number)?;
         let is_float = number.contains(['.', 'e', 'E']) || number.parse::<i64>().is_err();
         let fraction = if is_float && !spelled.contains(['.', 'e']) { ".0" } else { "" };
         Some(spelled + fraction)
@@ -153,8 +116,8 @@ mod tests {
             ("12345678901234567890.5", "12345678901234567000"),
             ("1.7976931348623157e308", "1.7976931348623157e+308"),
         ] {
-            assert_eq!(respell(sent).as_deref(), Some(stored), "{sent}");
-            assert_eq!(respell(stored).as_deref(), Some(if stored == "-0" { "0" } else { stored }));
+            assert_eq!(go_number(sent).as_deref(), Some(stored), "{sent}");
+            assert_eq!(go_number(stored).as_deref(), Some(if stored == "-0" { "0" } else { stored }));
         }
     }
 
@@ -162,7 +125,7 @@ mod tests {
     fn what_go_cannot_decode_is_named() {
         let many = format!("1{}", "0".repeat(309)); // seen on kube-apiserver 1.36.3: LIST answers 500
         for number in ["1E400", "-1e309", many.as_str()] {
-            assert_eq!(respell(number), None, "{number}");
+            assert_eq!(go_number(number), None, "{number}");
         }
         let mut value = Value::read(r#"{"spec":{"a":[1,1E400]}}"#).unwrap();
         assert_eq!(decode(&mut value).unwrap_err().path, "spec/a/1");
