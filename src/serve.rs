@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pointsman_cli::{LimitArgs, ServeArgs, Usage};
-use pointsman_server::dev::{self, DevPair};
+use pointsman_server::DevPair;
 use pointsman_server::{BodyLimits, CertPaths, Decide, LogQueue, Memory, Options, ServeError};
 
 /// Serves until a signal asks to stop.
@@ -42,7 +42,7 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
     let files = (args.tls_cert_file.clone(), args.tls_private_key_file.clone());
     let (paths, dev) = match files {
         _ if args.dev => {
-            let dev = dev::prepare(&PathBuf::from(DEV_DIR)).context("--dev")?;
+            let dev = pointsman_server::prepare_dev_pair(&PathBuf::from(DEV_DIR)).context("--dev")?;
             (dev.paths.clone(), Some(dev))
         }
         (Some(cert), Some(key)) => (CertPaths { cert, key }, None),

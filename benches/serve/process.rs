@@ -104,7 +104,7 @@ impl Server {
 
     pub(crate) fn start(program: Program, pin: Option<usize>, scenario: &Scenario) -> Self {
         let certs = TempDir::new().expect("a directory");
-        let pair = pointsman_server::dev::prepare(certs.path()).expect("certificates");
+        let pair = pointsman_server::prepare_dev_pair(certs.path()).expect("certificates");
         let port = free_port();
         let mut command = program.command(port, certs.path(), scenario);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

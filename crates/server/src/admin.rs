@@ -7,14 +7,11 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::connection::{self, IdleTimeouts, Protocol};
-use super::lifecycle::{Lifecycle, Phase};
 use super::metrics::{ADMIN, Metrics};
-use super::places::{Entered, Places};
+use pointsman_transport::connections::{Answering, Entered, IdleTimeouts, Lifecycle, Phase, Places, Stream, serve};
 
 /// The admin listener.
 #[derive(Debug)]
@@ -28,7 +25,8 @@ pub(super) struct Admin {
 impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
-        let places = Places::new(self.max_connections, 0, self.metrics.connections.evicted(ADMIN));
+        let evicted = self.metrics.connections.evicted(ADMIN);
+        let places = Places::new(self.max_connections, 0, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
@@ -36,25 +34,15 @@ impl Admin {
             let Entered { stream, place, .. } = places.accept(&self.socket).await;
             let lifecycle = self.lifecycle.clone();
             let metrics = Arc::clone(&self.metrics);
-            let undying = undying.clone();
-            connections.spawn(async move {
-                connection::serve(
-                    TokioIo::new(stream),
-                    Protocol::Http1,
-                    &undying,
-                    &place,
-                    IDLE,
-                    move |request, mut under_way| {
-                        under_way.arrived();
-                        let response = answer(&request, lifecycle.phase(), &metrics);
-                        async move {
-                            drop(under_way);
-                            response
-                        }
-                    },
-                )
-                .await;
+            let answering: Answering = Box::new(move |request, mut under_way| {
+                under_way.arrived();
+                let response = answer(&request, lifecycle.phase(), &metrics);
+                Box::pin(async move {
+                    drop(under_way);
+                    Ok(response)
+                })
             });
+            connections.spawn(serve(Stream::plain(stream), undying.clone(), place, IDLE, answering));
             while connections.try_join_next().is_some() {}
         }
     }

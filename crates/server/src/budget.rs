@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::metrics::Metrics;
-use super::requests::Requests;
 use pointsman_core::webhook::{Endpoint, weight};
+use pointsman_transport::connections::Requests;
 
 /// The budget of a server.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ struct Holding {
     /// It was told to give that up.
     told: bool,
     give_up: Arc<Notify>,
-    requests: watch::Sender<Requests>,
+    requests: Requests,
 }
 
 /// What memory is held for.
@@ -88,7 +88,7 @@ impl Budget {
     }
 
     /// The claim of a request that has begun: nothing yet.
-    pub(super) fn claim(&self, requests: &watch::Sender<Requests>) -> Claim {
+    pub(super) fn claim(&self, requests: &Requests) -> Claim {
         let mut claims = self.0.claims();
         let id = claims.next;
         claims.next += 1;
@@ -114,7 +114,7 @@ impl Budget {
             let claims = self.0.claims();
             let writing = claims.held.values().filter(|held| held.stage == Stage::Writing);
             for late in writing.filter(|held| held.since.elapsed() > deadline) {
-                late.requests.send_modify(Requests::evict);
+                late.requests.evict();
             }
         }
     }
@@ -235,7 +235,7 @@ impl Claims {
                 match holding.stage {
                     Stage::Arriving => holding.give_up.notify_one(),
                     Stage::Deciding | Stage::Writing => {
-                        holding.requests.send_modify(Requests::evict);
+                        holding.requests.evict();
                     }
                 }
                 count += 1;
@@ -263,9 +263,9 @@ mod tests {
     /// Twice of it is more than a small request holds.
     const UNIT: u64 = 2 << 20;
 
-    fn budget(patience: Duration) -> (Budget, watch::Sender<Requests>) {
+    fn budget(patience: Duration) -> (Budget, Requests) {
         let metrics = Arc::new(Metrics::new(None).unwrap());
-        (Budget::new(8 * UNIT, patience, metrics), watch::Sender::new(Requests::default()))
+        (Budget::new(8 * UNIT, patience, metrics), Requests::default())
     }
 
     #[tokio::test]
@@ -308,10 +308,10 @@ mod tests {
         assert!(deciding.resize(3 * UNIT) && arriving.resize(3 * UNIT));
         assert!(!other.resize(2 * UNIT));
         tokio::time::timeout(Duration::from_secs(5), arriving.needed_elsewhere()).await.unwrap();
-        assert!(!requests.borrow().evicted);
+        assert!(!requests.is_evicted());
 
         arriving.enter(Stage::Writing);
         assert!(!other.resize(2 * UNIT));
-        assert!(requests.borrow().evicted);
+        assert!(requests.is_evicted());
     }
 }

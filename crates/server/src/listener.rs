@@ -5,24 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
-use super::client::{Certified, Peer, is_allowed};
-use super::connection::{self, IdleTimeouts, Protocol};
-use super::handshake_failure::HandshakeFailure;
-use super::lifecycle::{Lifecycle, Phase};
+use super::client::{Certified, Peer};
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
-use super::places::{Entered, Places};
 use super::routes::Routes;
 use super::serving::Serving;
-use super::tls::HTTP2;
+use pointsman_transport::certificates::is_allowed;
+use pointsman_transport::connections::{
+    Answering, Entered, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Places, Stream, serve,
+};
 
 /// The webhook listener.
 #[derive(Debug)]
@@ -43,7 +39,9 @@ pub(super) struct Listener {
 impl Listener {
     /// Accepts until the server closes, then waits for the connections there are. Dropping the future cuts them off.
     pub(super) async fn run(self) {
-        let places = Places::new(self.max_connections, IDLE_OF_A_PEER, self.metrics.connections.evicted(WEBHOOKS));
+        let evicted = self.metrics.connections.evicted(WEBHOOKS);
+        let evicted = Box::new(move || evicted.inc());
+        let places = Places::new(self.max_connections, IDLE_OF_A_PEER, evicted);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -81,23 +79,18 @@ impl Listener {
                 handshake = handshake(stream, addr, Arc::clone(&serving.config), &log, &metrics) => handshake,
                 () = place.evicted() => None,
             };
-            let Some(tls) = handshake else {
+            let Some(stream) = handshake else {
                 return;
             };
-            let session = tls.get_ref().1;
-            let leaf = session.peer_certificates().and_then(<[_]>::first);
-            let certified = leaf
+            let certified = stream
+                .client_certificate()
                 .map(|leaf| Certified { allowed: is_allowed(leaf, &client_names), authorities: serving.authorities });
             let peer = Peer { addr, certified };
-            let protocol = match session.alpn_protocol() {
-                Some(HTTP2) => Protocol::Http2,
-                _ => Protocol::Http1,
-            };
-            let answer = move |request, under_way| {
+            let answering: Answering = Box::new(move |request, under_way| {
                 let routes = Arc::clone(&routes);
-                async move { routes.answer(request, peer, under_way).await }
-            };
-            connection::serve(TokioIo::new(tls), protocol, &lifecycle, &place, idle, answer).await;
+                Box::pin(async move { Ok(routes.answer(request, peer, under_way).await) })
+            });
+            serve(stream, lifecycle, place, idle, answering).await;
         });
     }
 }
@@ -109,9 +102,9 @@ async fn handshake(
     config: Arc<ServerConfig>,
     log: &Log,
     metrics: &Metrics,
-) -> Option<TlsStream<TcpStream>> {
-    let failure = match timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await {
-        Ok(Ok(tls)) => return Some(tls),
+) -> Option<Stream> {
+    let failure = match timeout(HANDSHAKE, Stream::handshake(stream, config)).await {
+        Ok(Ok(stream)) => return Some(stream),
         Ok(Err(error)) => {
             log.handshake(addr, &error);
             HandshakeFailure::from(&error)

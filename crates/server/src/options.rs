@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::body_limits::BodyLimits;
-use super::key_pair::CertPaths;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
 use pointsman_core::webhook::Conversions;
+use pointsman_transport::certificates::CertPaths;
 
 /// How to serve. [`Options::new`] fills in the defaults.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +11,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::certificate_error::CertificateError;
-use super::certificate_files::{CertificateFiles, FileReader, Found};
-use super::expiry::{ExpiryWarnings, HOUR};
-use super::file_events::FileEvents;
-use super::key_pair::{CertPaths, ServingPair};
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
 use super::serving::Serving;
-use super::tls::{ClientCa, server_config};
+use pointsman_transport::certificates::{
+    CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, Found,
+    ServingPair, server_config,
+};
 
 /// The certificate that is served, and the files it came from.
 ///
@@ -117,7 +116,7 @@ impl Reloader {
         }
     }
 
-    fn listen(&mut self, events: Option<notify::Result<FileEvents>>) {
+    fn listen(&mut self, events: Option<io::Result<FileEvents>>) {
         match events {
             Some(Ok(events)) => self.events = events,
             Some(Err(error)) => {
@@ -210,6 +209,9 @@ fn chain(error: &CertificateError) -> String {
     }
     text
 }
+
+/// How often the same complaint is said again.
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Local files take microseconds. Longer than this is worth a line and a count, again and again.
 const DEADLINE: Duration = Duration::from_secs(5);

@@ -17,15 +17,14 @@ use super::budget::{Budget, Claim, REQUEST, Stage};
 use super::client::Peer;
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
-use super::lifecycle::{Lifecycle, Phase};
 use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::refusal::Refusal;
-use super::requests::{Requests, UnderWay};
 use super::serving::Serving;
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Endpoint, Reply};
+use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -84,7 +83,7 @@ impl Routes {
         under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
-        let claim = Arc::new(self.budget.claim(&under_way.requests));
+        let claim = Arc::new(self.budget.claim(under_way.requests()));
         let mut call = Call { peer, started: Instant::now(), under_way, claim };
         let (mut head, mut body) = request.into_parts();
         let endpoint = endpoint(head.uri.path());
@@ -108,7 +107,7 @@ impl Routes {
                 call.claim.record(REQUEST);
                 close = refusal.closes();
                 if close {
-                    call.under_way.requests.send_modify(Requests::leave);
+                    call.under_way.requests().leave();
                 }
                 if !refusal.gives_up_on_body() && sends {
                     body::discard(&mut body).await;

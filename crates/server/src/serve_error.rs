@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::certificate_error::CertificateError;
+use pointsman_transport::certificates::CertificateError;
 
 /// Why a server did not start, or did not end well.
 #[derive(Debug, thiserror::Error)]

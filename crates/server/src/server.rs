@@ -13,7 +13,6 @@ use super::admin::{ADMIN_CONNECTIONS, Admin};
 use super::budget::Budget;
 use super::decide::Decide;
 use super::descriptors::Descriptors;
-use super::lifecycle::{Lifecycle, Phase};
 use super::line_limits::LineLimits;
 use super::listener::Listener;
 use super::log::Log;
@@ -24,6 +23,7 @@ use super::reload::Reloader;
 use super::routes::Routes;
 use super::serve_error::ServeError;
 use super::shutdown::Shutdown;
+use pointsman_transport::connections::{Lifecycle, Phase};
 
 /// A server that does not exist yet: see [`Server::bind`].
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use prometheus::{Error, IntCounter, IntCounterVec, IntGauge};
 
 use super::registry::Register;
-use crate::handshake_failure::HandshakeFailure;
+use pointsman_transport::connections::HandshakeFailure;
 
 /// The metrics of connections.
 #[derive(Debug)]

@@ -12,11 +12,13 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, SubjectAltName};
 
 /// What matters of a leaf certificate. Times are in seconds since the epoch.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Leaf {
-    pub(super) not_before: u64,
-    pub(super) not_after: u64,
+pub struct Leaf {
+    /// The first second in which it is good.
+    pub not_before: u64,
+    /// The last one.
+    pub not_after: u64,
     /// The last second in which it is good, for people.
-    pub(super) expires: String,
+    pub expires: String,
     names: BTreeSet<String>,
     authority: bool,
     for_servers: bool,
@@ -82,7 +84,7 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it is not.
-    pub(super) fn judge_kind(&self) -> Result<(), Unfit> {
+    pub fn judge_kind(&self) -> Result<(), Unfit> {
         match self {
             Self { authority: true, .. } => Err(Unfit::Authority),
             Self { for_servers: false, .. } => Err(Unfit::NotForServers),
@@ -105,7 +107,7 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it is not.
-    pub(super) fn judge_time(&self, now: u64) -> Result<(), Unfit> {
+    pub fn judge_time(&self, now: u64) -> Result<(), Unfit> {
         match now {
             _ if now < self.not_before => Err(Unfit::NotYetValid),
             _ if now > self.not_after => Err(Unfit::Expired { at: self.expires.clone() }),
@@ -118,7 +120,7 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it cannot.
-    pub(super) fn judge_succession(&self, served: &Self, now: u64) -> Result<(), Unfit> {
+    pub fn judge_succession(&self, served: &Self, now: u64) -> Result<(), Unfit> {
         self.judge_kind()?;
         self.judge_time(now)?;
         if self.names.is_disjoint(&served.names) {

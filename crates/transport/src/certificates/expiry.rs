@@ -8,14 +8,14 @@ use super::leaf::Leaf;
 
 /// What was said of the certificate that is served.
 #[derive(Debug, Default)]
-pub(super) struct ExpiryWarnings {
+pub struct ExpiryWarnings {
     crossed: usize,
     said: Option<Instant>,
 }
 
 impl ExpiryWarnings {
     /// Says so at 30 days, 7 days and 1 day before the end, and every hour after it.
-    pub(super) fn look(&mut self, leaf: &Leaf, now: u64) {
+    pub fn look(&mut self, leaf: &Leaf, now: u64) {
         let crossed = crossed(leaf, now);
         let again = crossed == STAGES && self.said.is_some_and(|said| said.elapsed() >= HOUR);
         if crossed > self.crossed || again {
@@ -44,7 +44,7 @@ const STAGES: usize = 4;
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(super) const HOUR: Duration = Duration::from_secs(60 * 60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use super::volume::directory;
 
 /// Events that say that files may have changed. They may fail to come, which is why nobody relies on them alone.
 #[derive(Debug)]
-pub(super) struct FileEvents {
+pub struct FileEvents {
     /// What keeps the events coming.
     _watcher: Option<RecommendedWatcher>,
     receiver: mpsc::Receiver<()>,
@@ -39,12 +39,13 @@ impl FileEvents {
     }
 
     /// No events at all.
-    pub(super) fn none() -> Self {
+    #[must_use]
+    pub fn none() -> Self {
         Self { _watcher: None, receiver: mpsc::channel(1).1 }
     }
 
     /// Waits for an event, and for the burst that it is part of.
-    pub(super) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         if self.receiver.recv().await.is_none() {
             future::pending::<()>().await;
         }

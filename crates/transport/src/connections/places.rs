@@ -13,28 +13,27 @@
 //! to come takes the place of the older one of `10.0.0.9`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use prometheus::IntCounter;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::accept::accept;
 use super::requests::Requests;
 
 /// The places of one listener.
-#[derive(Clone, Debug)]
-pub(super) struct Places(Arc<Shared>);
+#[derive(Clone)]
+pub struct Places(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     most: usize,
     idle_of_a_peer: usize,
-    /// How many had to go.
-    evicted: IntCounter,
+    /// Called for each that had to go.
+    evicted: Box<dyn Fn() + Send + Sync>,
     taken: Mutex<Taken>,
     /// Who was accepted and has no place yet.
     lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
@@ -52,13 +51,14 @@ struct Taken {
 #[derive(Debug)]
 struct Connection {
     peer: IpAddr,
-    requests: watch::Sender<Requests>,
+    requests: Requests,
 }
 
 impl Places {
-    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` counts
-    /// those that had to go.
-    pub(super) fn new(most: usize, idle_of_a_peer: usize, evicted: IntCounter) -> Self {
+    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` is
+    /// called for each that has to go.
+    #[must_use]
+    pub fn new(most: usize, idle_of_a_peer: usize, evicted: Box<dyn Fn() + Send + Sync>) -> Self {
         Self(Arc::new(Shared {
             most: most.max(1),
             idle_of_a_peer,
@@ -72,7 +72,7 @@ impl Places {
     /// Accepts a connection and gives it a place, once there is one or somebody can be missed.
     ///
     /// Nothing is lost where the future is dropped: who was accepted already waits for the next call.
-    pub(super) async fn accept(&self, socket: &TcpListener) -> Entered {
+    pub async fn accept(&self, socket: &TcpListener) -> Entered {
         loop {
             if self.has_room() {
                 if self.0.lobby().is_none() {
@@ -113,13 +113,13 @@ impl Places {
                 && let Some(victim) = taken.victim(self.0.idle_of_a_peer, Instant::now())
                 && let Some(connection) = taken.connections.get(&victim)
             {
-                connection.requests.send_modify(Requests::evict);
-                self.0.evicted.inc();
+                connection.requests.evict();
+                (self.0.evicted)();
                 tracing::debug!(peer = %connection.peer, "connection closed to make room");
             }
             return None;
         }
-        let requests = watch::Sender::new(Requests::default());
+        let requests = Requests::default();
         let id = taken.next;
         taken.next += 1;
         let connection = Connection { peer: network(peer), requests: requests.clone() };
@@ -131,10 +131,30 @@ impl Places {
 
 /// A connection that has its place.
 #[derive(Debug)]
-pub(super) struct Entered {
-    pub(super) stream: TcpStream,
-    pub(super) addr: SocketAddr,
-    pub(super) place: Place,
+pub struct Entered {
+    /// The socket. Nothing was read from it.
+    pub stream: TcpStream,
+    /// Who is at the other end.
+    pub addr: SocketAddr,
+    /// Its place.
+    pub place: Place,
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { most, idle_of_a_peer, taken, .. } = &*self.0;
+        f.debug_struct("Places")
+            .field("most", most)
+            .field("idle_of_a_peer", idle_of_a_peer)
+            .field("taken", taken)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("id", &self.id).field("requests", &self.requests).finish_non_exhaustive()
+    }
 }
 
 impl Shared {
@@ -150,20 +170,20 @@ impl Shared {
 
 impl Taken {
     fn somebody_is_leaving(&self) -> bool {
-        self.connections.values().any(|connection| connection.requests.borrow().evicted)
+        self.connections.values().any(|connection| connection.requests.is_evicted())
     }
 
     fn victim(&self, idle_of_a_peer: usize, now: Instant) -> Option<u64> {
         let mut unproven: HashMap<IpAddr, (usize, u64)> = HashMap::new();
         let mut idle: HashMap<IpAddr, (usize, Instant, u64)> = HashMap::new();
         for (id, Connection { peer, requests }) in &self.connections {
-            let requests = *requests.borrow();
-            if requests.evicted {
+            let state = requests.state();
+            if state.evicted {
                 continue;
             }
-            if requests.can_be_missed(now, PATIENCE) {
+            if state.can_be_missed(now, PATIENCE) {
                 unproven.entry(*peer).or_insert((0, *id)).0 += 1;
-            } else if let Some(since) = requests.idle_since() {
+            } else if let Some(since) = state.idle_since() {
                 let (count, longest, oldest) = idle.entry(*peer).or_insert((0, since, *id));
                 *count += 1;
                 if since < *longest {
@@ -182,19 +202,18 @@ impl Taken {
 }
 
 /// A place that is taken, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     id: u64,
     shared: Arc<Shared>,
     /// What is under way on the connection.
-    pub(super) requests: watch::Sender<Requests>,
+    pub(super) requests: Requests,
 }
 
 impl Place {
     /// Waits until the place is needed for somebody else.
-    pub(super) async fn evicted(&self) {
+    pub async fn evicted(&self) {
         // The sender is part of `self`: this cannot fail.
-        let _ = self.requests.subscribe().wait_for(|requests| requests.evicted).await;
+        let _ = self.requests.subscribe().wait_for(|state| state.evicted).await;
     }
 }
 
@@ -221,27 +240,31 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const BAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 9));
 
     fn ask(place: &Place) {
-        let mut request = Requests::begin(&place.requests);
+        let mut request = place.requests.begin();
         request.arrived();
     }
 
     fn is_evicted(place: &Place) -> bool {
-        place.requests.borrow().evicted
+        place.requests.is_evicted()
     }
 
     fn places(most: usize, idle_of_a_peer: usize) -> Places {
-        Places::new(most, idle_of_a_peer, IntCounter::new("evicted", "Evicted.").unwrap())
+        Places::new(most, idle_of_a_peer, Box::new(|| {}))
     }
 
     #[test]
     fn the_oldest_that_never_asked_makes_room() {
-        let places = places(4, 10);
+        let evicted = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&evicted);
+        let places = Places::new(4, 10, Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
         let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
         ask(&kept);
         assert!(places.take(GOOD).is_none() && places.take(GOOD).is_none(), "one at a time");
@@ -249,7 +272,7 @@ mod tests {
         assert!(places.has_room());
         drop(first);
         assert!(places.take(GOOD).is_some());
-        assert_eq!(places.0.evicted.get(), 1);
+        assert_eq!(evicted.load(Ordering::Relaxed), 1);
     }
 
     #[test]
@@ -272,7 +295,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(5)).await;
         ask(&one);
         ask(&busy);
-        let mut deciding = Requests::begin(&busy.requests);
+        let mut deciding = busy.requests.begin();
         deciding.arrived();
         assert!(places.take(GOOD).is_none());
         assert_eq!([&busy, &one, &other].map(is_evicted), [false, false, true]);

@@ -11,14 +11,14 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 
-use super::certificate_error::CertificateError;
+use super::error::CertificateError;
 use super::key_pair::{CertPaths, ServingPair};
 use super::pem::{certificates, read};
 use super::volume::{beneath, directory, real};
 
 /// The authorities of client certificates.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ClientCa(Vec<CertificateDer<'static>>);
+pub struct ClientCa(Vec<CertificateDer<'static>>);
 
 /// Reads the authorities of client certificates.
 ///
@@ -48,7 +48,7 @@ fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore,
 ///
 /// # Errors
 /// [`CertificateError::Refused`] and [`CertificateError::Verifier`].
-pub(super) fn server_config(
+pub fn server_config(
     paths: &CertPaths,
     pair: &ServingPair,
     client_ca: Option<(&Path, &ClientCa)>,
@@ -84,4 +84,4 @@ fn verifier(
 }
 
 /// The ALPN name of HTTP/2.
-pub(super) const HTTP2: &[u8] = b"h2";
+pub(crate) const HTTP2: &[u8] = b"h2";

@@ -9,7 +9,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::certificate_error::CertificateError;
+use super::error::CertificateError;
 use super::file_events::FileEvents;
 use super::key_pair::{CertPaths, ServingPair, load_pair};
 use super::tls::{ClientCa, load_client_ca};
@@ -17,7 +17,7 @@ use super::volume::directory;
 
 /// Which files there are, and which directories are watched for them.
 #[derive(Debug)]
-pub(super) struct CertificateFiles {
+pub struct CertificateFiles {
     paths: CertPaths,
     client_ca_file: Option<PathBuf>,
     /// Device and inode: a directory that is made anew has the same name, and no watch.
@@ -26,27 +26,31 @@ pub(super) struct CertificateFiles {
 
 /// What one look at them found.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) pair: Result<ServingPair, CertificateError>,
+pub struct Found {
+    /// The certificate and its key.
+    pub pair: Result<ServingPair, CertificateError>,
     /// `None` where there is no file of authorities.
-    pub(super) client_ca: Option<Result<ClientCa, CertificateError>>,
+    pub client_ca: Option<Result<ClientCa, CertificateError>>,
     /// Where the directories are others than before.
-    pub(super) events: Option<notify::Result<FileEvents>>,
+    pub events: Option<io::Result<FileEvents>>,
 }
 
 impl CertificateFiles {
-    pub(super) fn new(paths: CertPaths, client_ca_file: Option<PathBuf>) -> Self {
+    /// Nothing is read or watched yet.
+    #[must_use]
+    pub fn new(paths: CertPaths, client_ca_file: Option<PathBuf>) -> Self {
         Self { paths, client_ca_file, watched: Vec::new() }
     }
 
     /// Reads them, however long that takes.
-    pub(super) fn look(&mut self) -> Found {
+    #[must_use]
+    pub fn look(&mut self) -> Found {
         // Before the files are read: what changes after that makes an event.
         let events = self.watch();
         Found { pair: load_pair(&self.paths), client_ca: self.client_ca_file.as_deref().map(load_client_ca), events }
     }
 
-    fn watch(&mut self) -> Option<notify::Result<FileEvents>> {
+    fn watch(&mut self) -> Option<io::Result<FileEvents>> {
         let files = [Some(&self.paths.cert), Some(&self.paths.key), self.client_ca_file.as_ref()];
         let files: Vec<&Path> = files.into_iter().flatten().map(PathBuf::as_path).collect();
         let now: Vec<_> = files.iter().map(|file| identity(directory(file))).collect();
@@ -54,7 +58,7 @@ impl CertificateFiles {
             return None;
         }
         self.watched = now;
-        Some(FileEvents::of_directories(files.into_iter()))
+        Some(FileEvents::of_directories(files.into_iter()).map_err(io::Error::other))
     }
 }
 
@@ -64,7 +68,7 @@ fn identity(directory: &Path) -> Option<(u64, u64)> {
 
 /// The thread that looks, for as long as this lives.
 #[derive(Debug)]
-pub(super) struct FileReader(mpsc::Sender<oneshot::Sender<Found>>);
+pub struct FileReader(mpsc::Sender<oneshot::Sender<Found>>);
 
 impl FileReader {
     /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait for
@@ -72,7 +76,7 @@ impl FileReader {
     ///
     /// # Errors
     /// Where a thread cannot be started.
-    pub(super) fn start(mut files: CertificateFiles) -> io::Result<Self> {
+    pub fn start(mut files: CertificateFiles) -> io::Result<Self> {
         let (sender, looks) = mpsc::channel::<oneshot::Sender<Found>>();
         let looking = move || {
             while let Ok(look) = looks.recv() {
@@ -85,7 +89,8 @@ impl FileReader {
     }
 
     /// Asks for a look.
-    pub(super) fn look(&self) -> oneshot::Receiver<Found> {
+    #[must_use]
+    pub fn look(&self) -> oneshot::Receiver<Found> {
         let (found, look) = oneshot::channel();
         // Where the thread is gone, `found` is dropped and the receiver says so.
         let _ = self.0.send(found);

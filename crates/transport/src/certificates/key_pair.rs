@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-use super::certificate_error::CertificateError;
+use super::error::CertificateError;
 use super::leaf::Leaf;
 use super::pem::{certificates, malformed, read};
 use super::volume::{beneath, directory, real};
@@ -43,13 +43,14 @@ impl CertPaths {
 
 /// A certificate that can be served, and what there is to say about it.
 #[derive(Clone, Debug)]
-pub(super) struct ServingPair {
+pub struct ServingPair {
     pub(super) key: Arc<CertifiedKey>,
     /// SHA-256 of the leaf, in hex.
-    pub(super) fingerprint: String,
-    pub(super) leaf: Leaf,
+    pub fingerprint: String,
+    /// What the leaf says of itself.
+    pub leaf: Leaf,
     /// The fingerprint of each certificate that is shown, and when it expires, in seconds since the epoch.
-    pub(super) chain: Vec<(String, u64)>,
+    pub chain: Vec<(String, u64)>,
 }
 
 impl PartialEq for ServingPair {

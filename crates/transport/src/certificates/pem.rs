@@ -7,7 +7,7 @@ use std::path::Path;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
 
-use super::certificate_error::CertificateError;
+use super::error::CertificateError;
 
 /// The certificates in a PEM text, at least one.
 pub(super) fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {

@@ -2,71 +2,70 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::Service;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::lifecycle::{Lifecycle, Phase};
+use super::lifecycle::Lifecycle;
 use super::places::Place;
-use super::requests::{Requests, UnderWay};
+use super::requests::{Requests, State, UnderWay};
+use super::stream::{Io, Protocol, Stream};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IdleTimeouts {
+pub struct IdleTimeouts {
     /// One that has not sent a whole request yet.
-    pub(super) unproven: Duration,
+    pub unproven: Duration,
     /// One that has.
-    pub(super) kept: Duration,
+    pub kept: Duration,
 }
 
-/// Which HTTP a connection speaks. Known from ALPN, never guessed from the first bytes: a client that sends none would
-/// be waited for without bound (hyper-util's `auto` does).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Protocol {
-    Http1,
-    Http2,
-}
+/// An answer under way. There always is one.
+pub type Answer = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
-impl Protocol {
-    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between two
-    /// answers (each says `Connection: close` by then): closing a connection that a client is about to use loses its
-    /// request, so that one is kept until nobody asks any more.
-    fn leaves_at(self) -> Phase {
-        match self {
-            Self::Http1 => Phase::Closing,
-            Self::Http2 => Phase::Draining,
-        }
+/// What answers requests. A request is under way until the second argument is dropped.
+pub type Answering = Box<dyn Fn(Request<Incoming>, UnderWay) -> Answer + Send + Sync>;
+
+/// Serves one connection to its end, which gives back its place. Dropping the future cuts it off.
+#[must_use]
+pub fn serve(
+    stream: Stream,
+    lifecycle: Lifecycle,
+    place: Place,
+    idle: IdleTimeouts,
+    answering: Answering,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let protocol = stream.protocol();
+    match stream.0 {
+        Io::Plain(socket) => Box::pin(speak(TokioIo::new(socket), protocol, lifecycle, place, idle, answering)),
+        Io::Tls(tls) => Box::pin(speak(TokioIo::new(*tls), protocol, lifecycle, place, idle, answering)),
     }
 }
 
-/// Serves one connection to its end.
-pub(super) async fn serve<I, S, F>(
+async fn speak<I>(
     io: I,
     protocol: Protocol,
-    lifecycle: &Lifecycle,
-    place: &Place,
+    lifecycle: Lifecycle,
+    place: Place,
     idle: IdleTimeouts,
-    answer: S,
+    answering: Answering,
 ) where
     I: Read + Write + Unpin + Send + 'static,
-    S: Fn(Request<Incoming>, UnderWay) -> F,
-    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
-    let seen = place.requests.subscribe();
-    let service = service_fn(|request| {
-        let answer = answer(request, Requests::begin(&place.requests));
-        async move { Ok::<_, Infallible>(answer.await) }
-    });
+    // Given back at the end, whatever happens on the way.
+    let Place { requests, .. } = &place;
+    let seen = requests.subscribe();
+    let service = Asked { answering, requests: requests.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
@@ -91,6 +90,22 @@ pub(super) async fn serve<I, S, F>(
     }
 }
 
+/// What hyper calls: counts the request, and has it answered.
+struct Asked {
+    answering: Answering,
+    requests: Requests,
+}
+
+impl Service<Request<Incoming>> for Asked {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn call(&self, request: Request<Incoming>) -> Answer {
+        (self.answering)(request, self.requests.begin())
+    }
+}
+
 /// Drives a connection until it ends, has been idle for too long, has to make room, or is done draining.
 ///
 /// Idle is the time without a request under way. It covers a connection between two requests, one that has never sent
@@ -98,7 +113,7 @@ pub(super) async fn serve<I, S, F>(
 /// drips in byte by byte, and an answer that the client does not fetch.
 async fn drive<C>(
     connection: C,
-    mut requests: watch::Receiver<Requests>,
+    mut requests: watch::Receiver<State>,
     leave: impl Future<Output = ()>,
     idle: IdleTimeouts,
 ) -> Result<(), C::Error>
@@ -110,7 +125,7 @@ where
     let mut leaving = false;
     let mut told = false;
     loop {
-        let Requests { under_way, any, proven, leave: asked, evicted, .. } = *requests.borrow_and_update();
+        let State { under_way, any, proven, leave: asked, evicted, .. } = *requests.borrow_and_update();
         if evicted {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// The stages of a server's life, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Phase {
+pub enum Phase {
     /// Bound, but not accepting yet.
     Starting,
     /// Serving.
@@ -23,7 +23,7 @@ pub(super) enum Phase {
 
 /// The phase a server is in, shared by all that depend on it.
 #[derive(Clone, Debug)]
-pub(super) struct Lifecycle(Arc<Shared>);
+pub struct Lifecycle(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -31,27 +31,39 @@ struct Shared {
     last_request: Mutex<Option<Instant>>,
 }
 
+impl Default for Lifecycle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Lifecycle {
-    pub(super) fn new() -> Self {
+    /// A life that begins.
+    #[must_use]
+    pub fn new() -> Self {
         let phase = watch::Sender::new(Phase::Starting);
         Self(Arc::new(Shared { phase, last_request: Mutex::default() }))
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
+    /// The next phase.
+    pub fn enter(&self, phase: Phase) {
         self.0.phase.send_replace(phase);
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    /// The phase of this moment.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
         *self.0.phase.borrow()
     }
 
     /// Somebody asked something.
-    pub(super) fn asked(&self) {
+    pub fn asked(&self) {
         *self.last_request() = Some(Instant::now());
     }
 
     /// Whether nobody has asked anything for so long.
-    pub(super) fn quiet(&self, time: Duration) -> bool {
+    #[must_use]
+    pub fn quiet(&self, time: Duration) -> bool {
         self.last_request().is_none_or(|last| last.elapsed() >= time)
     }
 
@@ -61,7 +73,7 @@ impl Lifecycle {
     }
 
     /// Waits until `phase`, or a later one, is reached.
-    pub(super) async fn reached(&self, phase: Phase) {
+    pub async fn reached(&self, phase: Phase) {
         let mut receiver = self.0.phase.subscribe();
         // The sender lives as long as `self`: this cannot fail.
         let _ = receiver.wait_for(|current| *current >= phase).await;

@@ -6,7 +6,7 @@ use rustls::Error;
 
 /// Why a handshake came to nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum HandshakeFailure {
+pub enum HandshakeFailure {
     /// The client showed a certificate that is none of the client authorities'.
     ClientCertificate,
     /// The client left without a word, as TCP probes do.
@@ -22,11 +22,13 @@ pub(super) enum HandshakeFailure {
 }
 
 impl HandshakeFailure {
-    pub(super) const ALL: [Self; 6] =
+    /// All of them.
+    pub const ALL: [Self; 6] =
         [Self::ClientCertificate, Self::Closed, Self::Malformed, Self::Nothing, Self::Refused, Self::Timeout];
 
     /// The `reason` label.
-    pub(super) const fn name(self) -> &'static str {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::ClientCertificate => "client_certificate",
             Self::Closed => "closed",

@@ -1,0 +1,26 @@
+//! Certificates as files: found, read as of one moment, judged, and made into the configuration of handshakes.
+
+mod authorities;
+mod dev;
+mod error;
+mod expiry;
+mod file_events;
+mod files;
+mod key_pair;
+mod leaf;
+mod pem;
+mod subject;
+mod tls;
+mod volume;
+
+pub use self::authorities::{AuthorityRemark, NoCertificate, authority_remarks};
+pub use self::dev::{DevError, DevPair, prepare};
+pub use self::error::CertificateError;
+pub use self::expiry::ExpiryWarnings;
+pub use self::file_events::FileEvents;
+pub use self::files::{CertificateFiles, FileReader, Found};
+pub use self::key_pair::{CertPaths, ServingPair};
+pub use self::leaf::{Leaf, Unfit};
+pub use self::subject::is_allowed;
+pub(crate) use self::tls::HTTP2;
+pub use self::tls::{ClientCa, server_config};

@@ -1,0 +1,129 @@
+//! What is under way on one connection.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The requests of one connection, and whether it is wanted any longer. A clone speaks of the same connection.
+#[derive(Clone, Debug)]
+pub struct Requests(watch::Sender<State>);
+
+/// How they stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    /// Not answered yet.
+    pub(super) under_way: usize,
+    /// Of those, how many have not arrived whole.
+    arriving: usize,
+    /// Whether there was any.
+    pub(super) any: bool,
+    /// Whether one has arrived whole.
+    pub(super) proven: bool,
+    /// When `under_way` or `arriving` changed last.
+    since: Instant,
+    /// Whether the connection is to end after its answers.
+    pub(super) leave: bool,
+    /// Whether the connection has to go.
+    pub(super) evicted: bool,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        let since = Instant::now();
+        let (under_way, arriving, any, proven, leave, evicted) = (0, 0, false, false, false, false);
+        Self(watch::Sender::new(State { under_way, arriving, any, proven, since, leave, evicted }))
+    }
+}
+
+impl Requests {
+    /// Another request, until it is dropped.
+    #[must_use]
+    pub fn begin(&self) -> UnderWay {
+        self.0.send_modify(|state| {
+            state.under_way += 1;
+            state.arriving += 1;
+            state.any = true;
+            state.since = Instant::now();
+        });
+        UnderWay { requests: self.clone(), arrived: false }
+    }
+
+    /// Ends the connection after the answers that are under way.
+    pub fn leave(&self) {
+        self.0.send_modify(|state| state.leave = true);
+    }
+
+    /// Ends the connection now.
+    pub fn evict(&self) {
+        self.0.send_modify(|state| state.evicted = true);
+    }
+
+    /// Whether the connection was told to end at once.
+    #[must_use]
+    pub fn is_evicted(&self) -> bool {
+        self.0.borrow().evicted
+    }
+
+    pub(super) fn state(&self) -> State {
+        *self.0.borrow()
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<State> {
+        self.0.subscribe()
+    }
+}
+
+impl State {
+    /// Whether nobody would miss the connection: it has sent nothing whole yet, or nothing for so long.
+    pub(super) fn can_be_missed(&self, now: Instant, patience: Duration) -> bool {
+        let stalled = self.arriving > 0
+            && self.arriving == self.under_way
+            && now.saturating_duration_since(self.since) > patience;
+        !self.proven || stalled
+    }
+
+    /// Since when it has had no request.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        (self.under_way == 0).then_some(self.since)
+    }
+}
+
+/// A request under way, until it is dropped.
+#[derive(Debug)]
+pub struct UnderWay {
+    requests: Requests,
+    arrived: bool,
+}
+
+impl UnderWay {
+    /// It has arrived whole. Saying so twice says nothing more.
+    pub fn arrived(&mut self) {
+        if std::mem::replace(&mut self.arrived, true) {
+            return;
+        }
+        self.requests.0.send_modify(|state| {
+            state.arriving -= 1;
+            state.proven = true;
+            state.since = Instant::now();
+        });
+    }
+
+    /// Those of its connection.
+    #[must_use]
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.requests.0.send_modify(|state| {
+            state.under_way -= 1;
+            if !self.arrived {
+                state.arriving -= 1;
+            }
+            state.since = Instant::now();
+        });
+    }
+}
