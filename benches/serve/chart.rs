@@ -15,18 +15,23 @@ pub(crate) fn svg(rows: &[Row]) -> String {
     let height = (rows.len() as f64 + 2.0) * STEP;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"900\" height=\"{height}\" fill=\"#fff\"/>\n\
+         <style>{STYLE}</style>\n<rect class=\"page\" width=\"900\" height=\"{height}\"/>\n\
          <text x=\"8\" y=\"16\" font-weight=\"bold\">CPU time of the server for each request, us (logarithmic)</text>\n"
     );
+    let mut load = "";
     for (index, row) in rows.iter().enumerate() {
         let y = (index as f64 + 1.3) * STEP;
         let width = WIDTH * (row.measured.cpu / least).ln() / (most / least).ln();
-        let colour = if matches!(row.server, "pointsman" | "running") { "#1b6ac9" } else { "#9aa5b1" };
-        let (load, server, cpu, text) = (&row.load, row.server, row.measured.cpu, y + 12.0);
+        let class = if matches!(row.server, "pointsman" | "running") { "ours" } else { "others" };
+        let (server, cpu, text) = (row.server, row.measured.cpu, y + 12.0);
+        if row.load != load {
+            load = &row.load;
+            let _ = write!(out, "<text x=\"8\" y=\"{text}\">{load}</text>");
+        }
         let _ = writeln!(
             out,
-            "<text x=\"8\" y=\"{text}\">{load}</text><text x=\"{}\" y=\"{text}\" text-anchor=\"end\">{server}</text>\
-             <rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"15\" fill=\"{colour}\"/>\
+            "<text x=\"{}\" y=\"{text}\" text-anchor=\"end\">{server}</text>\
+             <rect class=\"{class}\" x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"15\"/>\
              <text x=\"{:.1}\" y=\"{text}\">{cpu:.1}</text>",
             LEFT - 6.0,
             LEFT + width + 6.0,
@@ -35,3 +40,8 @@ pub(crate) fn svg(rows: &[Row]) -> String {
     out.push_str("</svg>\n");
     out
 }
+
+/// Readable on a light page and on a dark one.
+const STYLE: &str = "\
+    text{fill:#1f2328}.page{fill:#fff}.ours{fill:#1b6ac9}.others{fill:#9aa5b1}\
+    @media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.ours{fill:#58a6ff}.others{fill:#6e7681}}";

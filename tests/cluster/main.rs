@@ -36,12 +36,23 @@ mod measure;
 mod migration;
 mod model;
 mod outage;
+#[expect(dead_code, reason = "reviews are made by the API server here")]
+#[path = "../../benches/data/reviews.rs"]
+mod reviews;
 mod scenario;
 mod schema;
+mod speed;
 mod stories;
 mod support;
 
 fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, null, port, certs] = args.as_slice()
+        && null == speed::NULL
+    {
+        support::null_webhooks::serve(port.parse().unwrap(), certs.as_ref());
+        return ExitCode::SUCCESS;
+    }
     // The longest first.
     let scenarios = [
         certificates::SCENARIOS,
@@ -64,9 +75,10 @@ fn main() -> ExitCode {
         admission_rules::SCENARIOS,
     ]
     .concat();
-    let held = match std::env::var_os("POINTSMAN_MEASURE") {
-        Some(_) => measure::main(),
-        None => harness::main(&scenarios),
+    let held = match (std::env::var_os("POINTSMAN_MEASURE"), std::env::var("POINTSMAN_SPEED")) {
+        (Some(_), _) => measure::main(),
+        (None, Ok(objects)) => speed::main(objects.parse().expect("a number of objects")),
+        (None, Err(_)) => harness::main(&scenarios),
     };
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -41,6 +41,14 @@ pub(crate) fn by_crd(bed: &Bed) -> BTreeMap<String, (u64, u64)> {
     all
 }
 
+/// The sum of a metric's values, in all its series that have `label` in their labels.
+pub(crate) fn sum(bed: &Bed, name: &str, label: &str) -> f64 {
+    let page = page(bed);
+    let series = page.lines().filter_map(|line| line.strip_prefix(name));
+    let fitting = series.filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(label));
+    fitting.map(|rest| rest.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
+}
+
 fn page(bed: &Bed) -> String {
     let answer = bed.api.client.call(Method::GET, "/metrics", None);
     answer.ok().as_str().unwrap().to_owned()

@@ -8,6 +8,7 @@ pub(crate) mod client;
 pub(crate) mod etcd;
 pub(crate) mod kubectl;
 pub(crate) mod metrics;
+pub(crate) mod null_webhooks;
 pub(crate) mod pki;
 pub(crate) mod pointsman;
 pub(crate) mod printed;

@@ -1,6 +1,6 @@
 //! A conversion webhook as one would write it in Rust today: axum, kube's types for reviews, structs for both versions.
 //!
-//! Going up only, and it decides and guards nothing else. It serves a pair of files on a port of the loopback address.
+//! It decides and guards nothing else. It serves a pair of files on a port of the loopback address.
 
 mod types;
 
@@ -17,13 +17,17 @@ use kube_core::response::Status;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::types::{CommonStatus, Object, SpecV1alpha1, SpecV1alpha2, StatusV1alpha1};
+use crate::types::{CommonStatus, Kept, Object, SpecV1alpha1, SpecV1alpha2, StatusV1alpha1};
 
+const OLDER: &str = "materialize.cloud/v1alpha1";
+const NEWER: &str = "materialize.cloud/v1alpha2";
+const KEPT: &str = "materialize.cloud/kept-v1alpha1";
+const ROLE: &str = "eks.amazonaws.com/role-arn";
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
 
 async fn review(Json(review): Json<ConversionReview>) -> Json<ConversionReview> {
@@ -35,7 +39,8 @@ async fn review(Json(review): Json<ConversionReview>) -> Json<ConversionReview> 
             );
         }
     };
-    let converted: Result<Vec<Value>, _> = request.objects.iter().map(|object| up(object.clone())).collect();
+    let convert = if request.desired_api_version == OLDER { down } else { up };
+    let converted: Result<Vec<Value>, _> = request.objects.iter().map(|object| convert(object.clone())).collect();
     let response = ConversionResponse::for_request(request);
     let response = match converted {
         Ok(objects) => response.success(objects),
@@ -49,21 +54,24 @@ fn up(object: Value) -> Result<Value, serde_json::Error> {
     let SpecV1alpha1 { mut common, request_rollout, in_place_rollout, environmentd_iam_role_arn, force_promote } =
         older.spec;
     let mut metadata = older.metadata;
-    let mut kept = json!({
-        "requestRollout": request_rollout, "inPlaceRollout": in_place_rollout,
-        "environmentdIamRoleArn": environmentd_iam_role_arn, "forcePromote": force_promote,
-    });
+    let mut kept = Kept {
+        request_rollout: request_rollout.clone(),
+        in_place_rollout,
+        environmentd_iam_role_arn: environmentd_iam_role_arn.clone(),
+        force_promote: force_promote.clone(),
+        ..Kept::default()
+    };
     if let Some(role) = environmentd_iam_role_arn.filter(|role| !role.is_empty()) {
         let annotations = common.service_account_annotations.get_or_insert_default();
-        annotations.entry("eks.amazonaws.com/role-arn".to_owned()).or_insert(role);
+        annotations.entry(ROLE.to_owned()).or_insert(role);
     }
     let force_promote = Some(force_promote).filter(|promoted| !promoted.is_empty() && promoted != NIL);
     let spec = SpecV1alpha2 { common, force_promote };
     let hash = rollout_hash(&spec)?;
     let status = older.status.map(|status| {
-        kept["lastCompletedRolloutRequest"] = status.last_completed_rollout_request.clone().into();
-        kept["resourcesHash"] = status.resources_hash.into();
         let done = status.last_completed_rollout_request == request_rollout;
+        kept.last_completed_rollout_request = status.last_completed_rollout_request;
+        kept.resources_hash = status.resources_hash;
         CommonStatus {
             last_completed_rollout_hash: done.then(|| hash.clone()),
             requested_rollout_hash: Some(hash),
@@ -71,9 +79,32 @@ fn up(object: Value) -> Result<Value, serde_json::Error> {
         }
     });
     let annotations = metadata.annotations.get_or_insert_default();
-    annotations.insert("materialize.cloud/kept-v1alpha1".to_owned(), kept.to_string());
-    let api_version = "materialize.cloud/v1alpha2".to_owned();
-    serde_json::to_value(Object { api_version, kind: older.kind, metadata, spec, status })
+    annotations.insert(KEPT.to_owned(), serde_json::to_string(&kept)?);
+    serde_json::to_value(Object { api_version: NEWER.to_owned(), kind: older.kind, metadata, spec, status })
+}
+
+fn down(object: Value) -> Result<Value, serde_json::Error> {
+    let newer: Object<SpecV1alpha2, CommonStatus> = serde_json::from_value(object)?;
+    let SpecV1alpha2 { mut common, force_promote } = newer.spec;
+    let mut metadata = newer.metadata;
+    let kept = metadata.annotations.as_mut().and_then(|annotations| annotations.remove(KEPT));
+    let kept: Kept = kept.map(|kept| serde_json::from_str(&kept)).transpose()?.unwrap_or_default();
+    if let (Some(_), Some(annotations)) = (&kept.environmentd_iam_role_arn, &mut common.service_account_annotations) {
+        annotations.remove(ROLE);
+    }
+    let spec = SpecV1alpha1 {
+        common,
+        request_rollout: kept.request_rollout,
+        in_place_rollout: kept.in_place_rollout,
+        environmentd_iam_role_arn: kept.environmentd_iam_role_arn,
+        force_promote: force_promote.unwrap_or(kept.force_promote),
+    };
+    let status = newer.status.map(|common| StatusV1alpha1 {
+        common,
+        last_completed_rollout_request: kept.last_completed_rollout_request,
+        resources_hash: kept.resources_hash,
+    });
+    serde_json::to_value(Object { api_version: OLDER.to_owned(), kind: newer.kind, metadata, spec, status })
 }
 
 fn rollout_hash(spec: &SpecV1alpha2) -> Result<String, serde_json::Error> {

@@ -141,11 +141,28 @@ pub(crate) struct SpecV1alpha2 {
 /// An object of a version.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[serde(bound(deserialize = "Spec: Default + Deserialize<'de>, Status: Deserialize<'de>"))]
 pub(crate) struct Object<Spec, Status> {
     pub(crate) api_version: String,
     pub(crate) kind: String,
+    // What the API server asks about during a server-side apply may have neither.
+    #[serde(default)]
     pub(crate) metadata: ObjectMeta,
+    #[serde(default = "Spec::default")]
     pub(crate) spec: Spec,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Status>,
+}
+
+/// What the newer version has no place for.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Kept {
+    pub(crate) request_rollout: String,
+    pub(crate) in_place_rollout: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) environmentd_iam_role_arn: Option<String>,
+    pub(crate) force_promote: String,
+    pub(crate) last_completed_rollout_request: String,
+    pub(crate) resources_hash: String,
 }

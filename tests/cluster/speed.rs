@@ -1,0 +1,342 @@
+//! What webhooks cost the users of a real API server, and the server itself: ours, those of others, some that do nothing,
+//! and none, in one run.
+//!
+//!     benches/rivals/build.sh
+//!     POINTSMAN_SPEED=10000 cargo test -q --release --test cluster
+//!
+//! The number is that of the objects in the cold cache.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::reviews::{self, Version};
+use crate::scenario::PLANS;
+use crate::support::assets::Assets;
+use crate::support::bed::Bed;
+use crate::support::metrics::sum;
+use crate::support::process::{Process, eventually, free_port};
+use crate::support::sample::MATERIALIZE;
+use crate::support::scene::{APPLY, JSON, Scene};
+
+/// Prints the tables. Returns whether there was something to measure with.
+pub(crate) fn main(objects: usize) -> bool {
+    let assets = match Assets::find(PLANS[0].version) {
+        Ok(assets) => assets,
+        Err(why) => {
+            eprintln!("nothing to measure with: {why}");
+            return false;
+        }
+    };
+    let mut bed = Bed::start(&PLANS[0], assets);
+    {
+        let log = bed.logs.join("speed.log");
+        let scene = Scene::new(&bed, &MATERIALIZE, "speed", Some(MATERIALIZE.group), log);
+        scene.arm(MATERIALIZE.old);
+        let servers = Servers::start(&scene);
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        println!("load average before: {load}");
+        writes(&scene, &servers);
+        cold(&scene, &servers, objects);
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        println!("load average after: {load}");
+        // Nobody is asked any more when the servers go.
+        Webhooks::NONE.register(&scene);
+    }
+    bed.stop();
+    true
+}
+
+/// What is registered.
+#[derive(Clone, Copy)]
+struct Webhooks {
+    name: &'static str,
+    /// Where its conversion webhook is.
+    port: Option<u16>,
+    /// Whether its mutating and validating webhooks are registered as well.
+    admission: bool,
+}
+
+impl Webhooks {
+    const NONE: Self = Self { name: "none", port: None, admission: false };
+
+    fn label(self) -> String {
+        format!("{}{}", self.name, if self.admission { ", all three" } else { "" })
+    }
+
+    /// Puts it in the place of what is registered. Every cache of the kind is cold then.
+    fn register(self, scene: &Scene<'_>) {
+        let mut conversion = json!({"strategy": "None"});
+        if let Some(port) = self.port {
+            conversion = scene.conversion();
+            conversion["webhook"]["clientConfig"]["service"]["port"] = json!(port);
+        }
+        scene.change_crd(|crd| {
+            crd["spec"]["conversion"] = conversion.clone();
+            // The same conversion twice changes nothing.
+            let short = if crd["spec"]["names"]["shortNames"] == json!(["x"]) { "y" } else { "x" };
+            crd["spec"]["names"]["shortNames"] = json!([short]);
+        });
+        let service = format!("--service={}/pointsman:{}", scene.ns, self.port.unwrap_or(scene.setup.port));
+        let version = format!("--controller-version={VERSION}");
+        let printed = scene.pointsman_prints(&["webhooks", &version, "--guard=none", &service]);
+        let does: &[&str] = if self.admission { &["apply"] } else { &["delete", "--ignore-not-found"] };
+        scene.kubectl(does, &serde_json::from_str(&printed).unwrap());
+    }
+}
+
+/// The servers, each with the same certificate.
+struct Servers {
+    all: Vec<(&'static str, u16)>,
+    _running: Vec<Process>,
+}
+
+impl Servers {
+    fn start(scene: &Scene<'_>) -> Self {
+        let rivals = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rivals");
+        let programs = [
+            ("null", std::env::current_exe().unwrap(), true),
+            ("axum", rivals.join("axum"), false),
+            ("controller-runtime", rivals.join("controller-runtime"), false),
+        ];
+        let (mut all, mut running) = (vec![("pointsman", scene.setup.port)], Vec::new());
+        for (name, program, ours) in programs {
+            if !program.exists() {
+                println!("left out: {name} (benches/rivals/build.sh makes it)");
+                continue;
+            }
+            let port = free_port();
+            let mut args = vec![port.to_string(), scene.dir.display().to_string()];
+            if ours {
+                args.insert(0, NULL.to_owned());
+            }
+            running.push(Process::start(name, &program, &args, &scene.setup.log.with_extension(name)));
+            eventually(name, Duration::from_secs(20), || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+            all.push((name, port));
+        }
+        Self { all, _running: running }
+    }
+
+    /// Conversion alone by everybody, then all three by those who have them.
+    fn registrations(&self) -> Vec<Webhooks> {
+        let mut registrations = vec![Webhooks::NONE];
+        registrations.extend(self.conversions());
+        let three = self.all.iter().filter(|(name, _)| matches!(*name, "pointsman" | "null"));
+        registrations.extend(three.map(|&(name, port)| Webhooks { name, port: Some(port), admission: true }));
+        registrations
+    }
+
+    fn conversions(&self) -> impl Iterator<Item = Webhooks> {
+        self.all.iter().map(|&(name, port)| Webhooks { name, port: Some(port), admission: false })
+    }
+}
+
+/// What a user asks for in the version that is not stored.
+#[derive(Clone, Copy)]
+enum Action {
+    Get,
+    Update,
+    Apply,
+}
+
+const ACTIONS: [(Action, &str); 3] = [(Action::Get, "get"), (Action::Update, "update"), (Action::Apply, "apply")];
+
+/// One row: what was registered, how many wrote at a time, what they did, and how long each took.
+struct Row {
+    webhooks: Webhooks,
+    writers: usize,
+    action: usize,
+    took: Vec<Duration>,
+    failed: usize,
+    conversions: f64,
+    cpu: f64,
+}
+
+fn writes(scene: &Scene<'_>, servers: &Servers) {
+    let mut rows: Vec<Row> = Vec::new();
+    for round in 0..ROUNDS {
+        for webhooks in servers.registrations() {
+            webhooks.register(scene);
+            // Informers of CRDs and of webhook configurations have no sign for having caught up.
+            thread::sleep(SETTLE);
+            for writers in [1, 8] {
+                let names: Vec<String> = (0..writers)
+                    .map(|number| {
+                        format!("{}-{writers}-{number}", webhooks.label().replace(", ", "-").replace(' ', "-"))
+                    })
+                    .collect();
+                if round == 0 {
+                    names.iter().for_each(|name| apply(scene, name, 0).then_some(()).expect("an object to begin with"));
+                }
+                for (action, (act, _)) in ACTIONS.into_iter().enumerate() {
+                    let before = (conversions(scene), cpu(scene));
+                    let (took, failed) = all_at_once(scene, &names, act, round);
+                    let (conversions, cpu) = (conversions(scene) - before.0, cpu(scene) - before.1);
+                    rows.push(Row { webhooks, writers, action, took, failed, conversions, cpu });
+                }
+            }
+        }
+    }
+    print_writes(&rows, &servers.registrations());
+}
+
+/// How long what each of some writers did took, again and again.
+fn all_at_once(scene: &Scene<'_>, names: &[String], action: Action, round: usize) -> (Vec<Duration>, usize) {
+    let end = Instant::now() + EACH;
+    let paths: Vec<String> = names.iter().map(|name| scene.one(MATERIALIZE.new, name)).collect();
+    let objects: Vec<Value> = names.iter().map(|name| manifest(scene, name)).collect();
+    let client = &scene.bed.api.client;
+    let done: Vec<(Vec<Duration>, usize)> = thread::scope(|scope| {
+        let mut writers = Vec::new();
+        for (path, mut object) in paths.iter().zip(objects) {
+            writers.push(scope.spawn(move || {
+                let (mut took, mut failed) = (Vec::new(), 0);
+                let mut stored = client.call(Method::GET, path, None).ok();
+                while Instant::now() < end {
+                    let change = json!(format!("{round}-{}", took.len()));
+                    stored["metadata"]["annotations"]["speed"] = change.clone();
+                    object["metadata"]["annotations"]["speed"] = change;
+                    let (method, path, body) = match action {
+                        Action::Get => (Method::GET, path.clone(), None),
+                        Action::Update => (Method::PUT, path.clone(), Some((JSON, stored.to_string()))),
+                        Action::Apply => (
+                            Method::PATCH,
+                            format!("{path}?fieldManager=me&force=true"),
+                            Some((APPLY, object.to_string())),
+                        ),
+                    };
+                    let began = Instant::now();
+                    let answer = client.call(method, &path, body);
+                    took.push(began.elapsed());
+                    failed += usize::from(!answer.is_ok());
+                    if answer.is_ok() {
+                        stored = answer.body;
+                    }
+                }
+                (took, failed)
+            }));
+        }
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    let failed = done.iter().map(|(_, failed)| failed).sum();
+    (done.into_iter().flat_map(|(took, _)| took).collect(), failed)
+}
+
+fn apply(scene: &Scene<'_>, name: &str, change: usize) -> bool {
+    let mut object = manifest(scene, name);
+    object["metadata"]["annotations"]["speed"] = json!(change.to_string());
+    scene.force_apply(MATERIALIZE.new, name, &object, "me").is_ok()
+}
+
+/// An object as somebody applies it in the newer version, of the size that they have.
+fn manifest(scene: &Scene<'_>, name: &str) -> Value {
+    let whole: Value = serde_json::from_str(&reviews::object(Version::Newer)).unwrap();
+    let mut object = scene.with_spec(MATERIALIZE.new, name, whole["spec"].clone());
+    object["metadata"]["labels"] = json!({scene.label_key(): VERSION});
+    object
+}
+
+fn print_writes(rows: &[Row], registrations: &[Webhooks]) {
+    println!(
+        "\n| request at the version that is not stored | writers | webhooks | p50 ms | p90 ms | p99 ms | × none | \
+              requests | failed | conversions each | API server's CPU ms each |\n|---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for writers in [1, 8] {
+        for (action, (_, name)) in ACTIONS.iter().enumerate() {
+            let mut floor = None;
+            for webhooks in registrations {
+                let label = webhooks.label();
+                let fits =
+                    |row: &&Row| (row.writers, row.action, row.webhooks.label()) == (writers, action, label.clone());
+                let fitting: Vec<&Row> = rows.iter().filter(fits).collect();
+                let mut took: Vec<Duration> = fitting.iter().flat_map(|row| row.took.iter().copied()).collect();
+                took.sort_unstable();
+                let at =
+                    |share: f64| took[((took.len() as f64 * share) as usize).min(took.len() - 1)].as_secs_f64() * 1e3;
+                let each = |of: fn(&Row) -> f64| fitting.iter().map(|row| of(row)).sum::<f64>() / took.len() as f64;
+                let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
+                let times = p50 / *floor.get_or_insert(p50);
+                let failed: usize = fitting.iter().map(|row| row.failed).sum();
+                let (conversions, cpu) = (each(|row| row.conversions), each(|row| row.cpu) * 1e3);
+                println!(
+                    "| {name} | {writers} | {label} | {p50:.2} | {p90:.2} | {p99:.2} | {times:.2} | {} | {failed} | \
+                     {conversions:.1} | {cpu:.2} |",
+                    took.len()
+                );
+            }
+        }
+    }
+}
+
+/// How long the cache of the version that is not stored takes to fill.
+fn cold(scene: &Scene<'_>, servers: &Servers, objects: usize) {
+    let whole: Value = serde_json::from_str(&reviews::object(Version::Older)).unwrap();
+    for number in 0..objects {
+        let (name, mut object) = (format!("cold-{number}"), whole.clone());
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["namespace"] = json!(scene.ns);
+        object["metadata"]["uid"] = json!(format!("{number:08}-8d0e-4a57-9b1c-000000000000"));
+        scene.bed.etcd.write(&scene.key(&name), &object);
+    }
+    println!(
+        "\n| cold cache filled by | objects | seconds | ms each | conversions | ms each, the API server says | \
+              API server's CPU ms each |\n|---|---|---|---|---|---|---|"
+    );
+    for _ in 0..COLD_ROUNDS {
+        for webhooks in std::iter::once(Webhooks::NONE).chain(servers.conversions()) {
+            let (filled, waited) = (filled(scene), waited(scene));
+            let (calls, used) = (conversions(scene), cpu(scene));
+            webhooks.register(scene);
+            let began = Instant::now();
+            eventually("the caches are filled", Duration::from_secs(600), || {
+                // Storage is made anew for the first who asks; asking for nothing converts nothing.
+                scene.get(MATERIALIZE.new, "nothing");
+                thread::sleep(LOOK);
+                (self::filled(scene) >= filled + 2.0).then_some(())
+            });
+            let took = began.elapsed().as_secs_f64();
+            let (calls, waited) = (conversions(scene) - calls, self::waited(scene) - waited);
+            let (each, said) = (took * 1e3 / objects as f64, waited * 1e3 / calls.max(1.0));
+            let used = (cpu(scene) - used) * 1e3 / objects as f64;
+            println!("| {} | {objects} | {took:.1} | {each:.2} | {calls} | {said:.2} | {used:.2} |", webhooks.label());
+        }
+    }
+}
+
+/// Conversions so far.
+fn conversions(scene: &Scene<'_>) -> f64 {
+    sum(scene.bed, "apiserver_conversion_webhook_duration_seconds_count", "")
+}
+
+/// How long the API server has waited for them, in seconds.
+fn waited(scene: &Scene<'_>) -> f64 {
+    sum(scene.bed, "apiserver_conversion_webhook_duration_seconds_sum", "")
+}
+
+/// How often a cache of the kind was filled: one for each version.
+fn filled(scene: &Scene<'_>) -> f64 {
+    sum(scene.bed, "apiserver_watch_cache_initializations_total", MATERIALIZE.plural)
+}
+
+/// The CPU time of the API server, in seconds.
+fn cpu(scene: &Scene<'_>) -> f64 {
+    sum(scene.bed, "process_cpu_seconds_total", "")
+}
+
+/// The argument that makes the test program be the server that does nothing.
+pub(crate) const NULL: &str = "--null-webhooks";
+
+/// The controller version whose objects are judged.
+const VERSION: &str = "26.12.0";
+
+const ROUNDS: usize = 3;
+const COLD_ROUNDS: usize = 2;
+
+/// How long one action goes on.
+const EACH: Duration = Duration::from_millis(1500);
+
+const SETTLE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(250);
