@@ -5,8 +5,8 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::budget::{Claim, REQUEST, decision};
-use pointsman_core::webhook::Endpoint;
+use super::budget::{Claim, REQUEST};
+use pointsman_core::webhook::{Endpoint, weight};
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -21,9 +21,17 @@ pub(super) enum Unread {
     TooLarge,
 }
 
+/// A body that was read whole.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) bytes: Bytes,
+    /// What deciding it takes, in bytes, beside its own.
+    pub(super) weight: u64,
+}
+
 /// Reads a body. What has arrived is what is held: an announcement alone must not shut others out. Read whole, it holds
 /// what deciding it takes.
-pub(super) async fn read(endpoint: Endpoint, body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Bytes, Unread> {
+pub(super) async fn read(endpoint: Endpoint, body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Whole, Unread> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(Unread::TooLarge);
@@ -53,12 +61,13 @@ pub(super) async fn read(endpoint: Endpoint, body: &mut Incoming, limit: u64, cl
         }
         bytes.extend_from_slice(&data);
     }
-    let needed = decision(endpoint, &bytes);
+    let weight = weight(endpoint, &bytes);
+    let needed = REQUEST.saturating_add(bytes.len() as u64).saturating_add(weight);
     if !claim.could_hold(needed) {
         return Err(Unread::TooHeavy { needed });
     }
     claim.resize(needed).then_some(()).ok_or(Unread::Budget)?;
-    Ok(bytes.into())
+    Ok(Whole { bytes: bytes.into(), weight })
 }
 
 fn hold(claim: &Claim, bytes: u64) -> Result<(), Unread> {

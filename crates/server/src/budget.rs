@@ -120,11 +120,6 @@ impl Budget {
     }
 }
 
-/// What deciding a body takes, the body itself and the answer included.
-pub(super) fn decision(endpoint: Endpoint, body: &[u8]) -> u64 {
-    REQUEST.saturating_add(body.len() as u64).saturating_add(weight(endpoint, body))
-}
-
 /// What one request may hold, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Claim {

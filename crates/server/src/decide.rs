@@ -8,8 +8,9 @@ use std::sync::Arc;
 use hyper::body::Bytes;
 use tokio::time::Instant;
 
+use super::body::Whole;
 use super::budget::{Claim, Stage};
-use pointsman_core::webhook::{BadReview, Endpoint, Reply, weight};
+use pointsman_core::webhook::{BadReview, Endpoint, Reply};
 
 /// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
 #[derive(Clone)]
@@ -27,12 +28,13 @@ impl Decide {
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
-        bytes: Bytes,
+        body: Whole,
         claim: &Arc<Claim>,
         deadline: Instant,
     ) -> Result<Reply, Undecided> {
         claim.enter(Stage::Deciding);
-        if bytes.len() <= INLINE && weight(endpoint, &bytes) <= INLINE_WEIGHT {
+        let Whole { bytes, weight } = body;
+        if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
             return self.contained(endpoint, bytes);
         }
         let (this, claim) = (self.clone(), Arc::clone(claim));

@@ -88,7 +88,8 @@ impl Routes {
         let (mut head, mut body) = request.into_parts();
         let endpoint = endpoint(head.uri.path());
         let webhook = webhook_name(endpoint);
-        let in_flight = self.metrics.requests.in_flight(webhook);
+        let metrics = self.metrics.requests.of(endpoint);
+        let in_flight = metrics.in_flight();
 
         // A client that expects a 100 first has not begun to send.
         let sends = !head.headers.contains_key(EXPECT);
@@ -101,7 +102,7 @@ impl Routes {
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Panic { .. }) {
-                    self.metrics.requests.panicked(webhook);
+                    metrics.panicked();
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.claim.record(REQUEST);
@@ -120,7 +121,7 @@ impl Routes {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let seconds = call.started.elapsed().as_secs_f64();
-        self.metrics.requests.answered(webhook, response.status().as_u16(), seconds);
+        metrics.answered(response.status().as_u16(), seconds);
         drop(in_flight);
         response.map(|body| Answer::begin(body, call.claim))
     }
@@ -154,8 +155,8 @@ impl Routes {
 
         let deadline = *started + self.allowed(head.uri.query());
         let limit = self.limits.of(endpoint);
-        let bytes = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
-            Ok(Ok(bytes)) => bytes,
+        let body = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
+            Ok(Ok(body)) => body,
             Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
             Ok(Err(Unread::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
             Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
@@ -167,8 +168,8 @@ impl Routes {
         };
         under_way.arrived();
         let arrived = Instant::now();
-        let decided = self.decide.decide(endpoint, bytes, claim, deadline).await;
-        self.metrics.requests.decided(webhook_name(Some(endpoint)), arrived.elapsed().as_secs_f64());
+        let decided = self.decide.decide(endpoint, body, claim, deadline).await;
+        self.metrics.requests.of(Some(endpoint)).decided(arrived.elapsed().as_secs_f64());
         decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,

@@ -1,80 +1,106 @@
 //! Requests: how many, how long, with which answer.
 
 use pointsman_core::webhook::Endpoint;
-use prometheus::{Error, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec};
+use prometheus::{Error, Histogram, IntCounter, IntCounterVec, IntGauge};
 
 use super::registry::Register;
 use crate::labels::webhook_name;
 
-/// The metrics of requests, whatever was decided.
+/// The metrics of requests, whatever was decided. What every request moves is found once, when the server starts: by its
+/// labels it is looked up behind a lock.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
+    convert: WebhookMetrics,
+    mutate: WebhookMetrics,
+    validate: WebhookMetrics,
+    other: WebhookMetrics,
+}
+
+/// Those of one webhook, or of all paths that are none of ours.
+#[derive(Debug)]
+pub(crate) struct WebhookMetrics {
+    webhook: &'static str,
     answered: IntCounterVec,
-    duration: HistogramVec,
-    decision: HistogramVec,
-    in_flight: IntGaugeVec,
-    panics: IntCounterVec,
+    ok: IntCounter,
+    duration: Histogram,
+    decision: Histogram,
+    in_flight: IntGauge,
+    panics: IntCounter,
 }
 
 impl RequestMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
-        let this = Self {
-            answered: new.counters(
-                "webhook_requests_total",
-                "Requests answered, by HTTP status code; webhook is other for paths that are none of ours.",
-                &["webhook", "code"],
-            )?,
-            duration: new.histograms(
-                "webhook_request_duration_seconds",
-                "Time from a request's head to its answer, the arrival of its body included.",
-                &["webhook"],
-            )?,
-            decision: new.histograms(
-                "webhook_decision_duration_seconds",
-                "Time from the last byte of a body to the decision: what we take ourselves.",
-                &["webhook"],
-            )?,
-            in_flight: new.gauges(
-                "webhook_requests_in_flight",
-                "Requests that are being read or decided.",
-                &["webhook"],
-            )?,
-            panics: new.counters(
-                "webhook_panics_total",
-                "Decisions that panicked and were answered with 500.",
-                &["webhook"],
-            )?,
-        };
-        // A rate over a counter that appears with its first increment misses that increment.
-        for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
-            let webhook = webhook_name(Some(endpoint));
-            this.in_flight.with_label_values(&[webhook]).set(0);
-            this.panics.with_label_values(&[webhook]).inc_by(0);
-            for code in ["200", "500", "503"] {
-                this.answered.with_label_values(&[webhook, code]).inc_by(0);
+        let answered = new.counters(
+            "webhook_requests_total",
+            "Requests answered, by HTTP status code; webhook is other for paths that are none of ours.",
+            &["webhook", "code"],
+        )?;
+        let duration = new.histograms(
+            "webhook_request_duration_seconds",
+            "Time from a request's head to its answer, the arrival of its body included.",
+            &["webhook"],
+        )?;
+        let decision = new.histograms(
+            "webhook_decision_duration_seconds",
+            "Time from the last byte of a body to the decision: what we take ourselves.",
+            &["webhook"],
+        )?;
+        let in_flight =
+            new.gauges("webhook_requests_in_flight", "Requests that are being read or decided.", &["webhook"])?;
+        let panics =
+            new.counters("webhook_panics_total", "Decisions that panicked and were answered with 500.", &["webhook"])?;
+        let of = |endpoint: Option<Endpoint>| {
+            let webhook = webhook_name(endpoint);
+            // A rate over a counter that appears with its first increment misses that increment.
+            for code in endpoint.map_or(&[][..], |_| &["500", "503"]) {
+                answered.with_label_values(&[webhook, code]).inc_by(0);
             }
+            WebhookMetrics {
+                webhook,
+                answered: answered.clone(),
+                ok: answered.with_label_values(&[webhook, "200"]),
+                duration: duration.with_label_values(&[webhook]),
+                decision: decision.with_label_values(&[webhook]),
+                in_flight: in_flight.with_label_values(&[webhook]),
+                panics: panics.with_label_values(&[webhook]),
+            }
+        };
+        let [convert, mutate, validate] = [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate].map(Some).map(of);
+        Ok(Self { convert, mutate, validate, other: of(None) })
+    }
+
+    /// Those of an endpoint, or of paths that are none of ours.
+    pub(crate) fn of(&self, endpoint: Option<Endpoint>) -> &WebhookMetrics {
+        match endpoint {
+            Some(Endpoint::Convert) => &self.convert,
+            Some(Endpoint::Mutate) => &self.mutate,
+            Some(Endpoint::Validate) => &self.validate,
+            None => &self.other,
         }
-        Ok(this)
     }
+}
 
+impl WebhookMetrics {
     /// Counts a request as in flight until the result is dropped: also where its client goes away.
-    pub(crate) fn in_flight(&self, webhook: &'static str) -> InFlight {
-        let gauge = self.in_flight.with_label_values(&[webhook]);
-        gauge.inc();
-        InFlight(gauge)
+    pub(crate) fn in_flight(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
     }
 
-    pub(crate) fn answered(&self, webhook: &'static str, code: u16, seconds: f64) {
-        self.answered.with_label_values(&[webhook, &code.to_string()]).inc();
-        self.duration.with_label_values(&[webhook]).observe(seconds);
+    pub(crate) fn answered(&self, code: u16, seconds: f64) {
+        match code {
+            200 => self.ok.inc(),
+            _ => self.answered.with_label_values(&[self.webhook, &code.to_string()]).inc(),
+        }
+        self.duration.observe(seconds);
     }
 
-    pub(crate) fn decided(&self, webhook: &'static str, seconds: f64) {
-        self.decision.with_label_values(&[webhook]).observe(seconds);
+    pub(crate) fn decided(&self, seconds: f64) {
+        self.decision.observe(seconds);
     }
 
-    pub(crate) fn panicked(&self, webhook: &'static str) {
-        self.panics.with_label_values(&[webhook]).inc();
+    pub(crate) fn panicked(&self) {
+        self.panics.inc();
     }
 }
 
