@@ -32,6 +32,7 @@ pub(crate) fn main(objects: usize) -> bool {
         }
     };
     let mut bed = Bed::start(&PLANS[0], assets);
+    bed.stop_controllers();
     {
         let log = bed.logs.join("speed.log");
         let scene = Scene::new(&bed, &MATERIALIZE, "speed", Some(MATERIALIZE.group), log);
@@ -152,6 +153,7 @@ struct Row {
     took: Vec<Duration>,
     failed: usize,
     conversions: f64,
+    admissions: f64,
     cpu: f64,
 }
 
@@ -172,10 +174,11 @@ fn writes(scene: &Scene<'_>, servers: &Servers) {
                     names.iter().for_each(|name| apply(scene, name, 0).then_some(()).expect("an object to begin with"));
                 }
                 for (action, (act, _)) in ACTIONS.into_iter().enumerate() {
-                    let before = (conversions(scene), cpu(scene));
+                    let before = (conversions(scene), admissions(scene), cpu(scene));
                     let (took, failed) = all_at_once(scene, &names, act, round);
-                    let (conversions, cpu) = (conversions(scene) - before.0, cpu(scene) - before.1);
-                    rows.push(Row { webhooks, writers, action, took, failed, conversions, cpu });
+                    let (conversions, admissions) = (conversions(scene) - before.0, admissions(scene) - before.1);
+                    let cpu = cpu(scene) - before.2;
+                    rows.push(Row { webhooks, writers, action, took, failed, conversions, admissions, cpu });
                 }
             }
         }
@@ -242,7 +245,7 @@ fn manifest(scene: &Scene<'_>, name: &str) -> Value {
 fn print_writes(rows: &[Row], registrations: &[Webhooks]) {
     println!(
         "\n| request at the version that is not stored | writers | webhooks | p50 ms | p90 ms | p99 ms | × none | \
-              requests | failed | conversions each | API server's CPU ms each |\n|---|---|---|---|---|---|---|---|---|---|---|"
+              requests | failed | conversions each | admissions each | API server's CPU ms each |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for writers in [1, 8] {
         for (action, (_, name)) in ACTIONS.iter().enumerate() {
@@ -260,10 +263,11 @@ fn print_writes(rows: &[Row], registrations: &[Webhooks]) {
                 let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
                 let times = p50 / *floor.get_or_insert(p50);
                 let failed: usize = fitting.iter().map(|row| row.failed).sum();
-                let (conversions, cpu) = (each(|row| row.conversions), each(|row| row.cpu) * 1e3);
+                let (conversions, admissions) = (each(|row| row.conversions), each(|row| row.admissions));
+                let cpu = each(|row| row.cpu) * 1e3;
                 println!(
                     "| {name} | {writers} | {label} | {p50:.2} | {p90:.2} | {p99:.2} | {times:.2} | {} | {failed} | \
-                     {conversions:.1} | {cpu:.2} |",
+                     {conversions:.1} | {admissions:.1} | {cpu:.2} |",
                     took.len()
                 );
             }
@@ -309,6 +313,11 @@ fn cold(scene: &Scene<'_>, servers: &Servers, objects: usize) {
 /// Conversions so far.
 fn conversions(scene: &Scene<'_>) -> f64 {
     sum(scene.bed, "apiserver_conversion_webhook_duration_seconds_count", "")
+}
+
+/// Calls of mutating and validating webhooks so far.
+fn admissions(scene: &Scene<'_>) -> f64 {
+    sum(scene.bed, "apiserver_admission_webhook_admission_duration_seconds_count", "")
 }
 
 /// How long the API server has waited for them, in seconds.

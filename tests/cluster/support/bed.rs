@@ -104,9 +104,14 @@ impl Bed {
         self.left.lock().unwrap().extend(what);
     }
 
+    /// Stops what watches every kind and would ask beside whoever measures.
+    pub(crate) fn stop_controllers(&mut self) {
+        self.controllers = None;
+    }
+
     /// Stops in an order that leaves no errors in the logs: whoever asks before whoever answers.
     pub(crate) fn stop(&mut self) {
-        self.controllers = None;
+        self.stop_controllers();
         self.api.stop();
         self.left.lock().unwrap().clear();
         self.etcd.stop();
