@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
 use super::lifecycle::Lifecycle;
 use super::places::Place;
@@ -122,31 +122,39 @@ where
 {
     let mut connection = pin!(connection);
     let mut leave = pin!(leave);
-    let mut leaving = false;
+    let begun = Instant::now();
+    let mut leaving = None;
     let mut told = false;
     loop {
-        let State { under_way, any, proven, leave: asked, evicted, .. } = *requests.borrow_and_update();
+        let now = *requests.borrow_and_update();
+        let State { any, proven, leave: asked, evicted, .. } = now;
         if evicted {
             return Ok(());
         }
         // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
         // API server connects in order to send. It is given a moment, and an answer.
-        if (leaving || asked) && any && !told {
+        if (leaving.is_some() || asked) && any && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }
-        let limit = match proven {
-            _ if leaving && !any => NEWCOMER,
-            true => idle.kept,
-            false => idle.unproven,
+        // Requests come and go unheard: where one did meanwhile, the connection has not been idle for so long.
+        let end = match (leaving, now.idle_since()) {
+            (_, None) => Instant::now() + LOOK_AGAIN,
+            (Some(leaving), Some(_)) if !any => leaving + NEWCOMER,
+            (_, Some(since)) => since.max(begun) + if proven { idle.kept } else { idle.unproven },
         };
         tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = &mut leave, if !leaving => leaving = true,
+            () = &mut leave, if leaving.is_none() => leaving = Some(Instant::now()),
             // The sender is part of the place.
             _ = requests.changed() => {}
-            () = sleep(limit), if under_way == 0 => return Ok(()),
+            () = sleep_until(end) => {
+                let then = *requests.borrow();
+                if now.idle_since().is_some() && then.idle_since() == now.idle_since() {
+                    return Ok(());
+                }
+            }
         }
     }
 }
@@ -164,6 +172,9 @@ const STREAMS: u32 = 250;
 /// Finds peers that are gone without a word. Answers to pings do not make a connection busy.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How soon it is seen that a request has ended, where there was one when a connection might have been idle for too long.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long the first request of a connection is waited for while draining: it may be on its way.
 const NEWCOMER: Duration = Duration::from_secs(1);

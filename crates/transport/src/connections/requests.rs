@@ -37,14 +37,15 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Another request, until it is dropped.
+    /// Another request, until it is dropped. Whoever waits for changes hears of the first one of a connection only, and
+    /// of its arrival: to wake a task three times for each request would cost as much as reading it.
     #[must_use]
     pub fn begin(&self) -> UnderWay {
-        self.0.send_modify(|state| {
+        self.0.send_if_modified(|state| {
             state.under_way += 1;
             state.arriving += 1;
-            state.any = true;
             state.since = Instant::now();
+            !std::mem::replace(&mut state.any, true)
         });
         UnderWay { requests: self.clone(), arrived: false }
     }
@@ -102,10 +103,10 @@ impl UnderWay {
         if std::mem::replace(&mut self.arrived, true) {
             return;
         }
-        self.requests.0.send_modify(|state| {
+        self.requests.0.send_if_modified(|state| {
             state.arriving -= 1;
-            state.proven = true;
             state.since = Instant::now();
+            !std::mem::replace(&mut state.proven, true)
         });
     }
 
@@ -118,12 +119,13 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.requests.0.send_modify(|state| {
+        self.requests.0.send_if_modified(|state| {
             state.under_way -= 1;
             if !self.arrived {
                 state.arriving -= 1;
             }
             state.since = Instant::now();
+            false
         });
     }
 }
