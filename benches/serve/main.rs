@@ -143,18 +143,21 @@ async fn run(args: &Args) {
     }
 }
 
-/// How long each server takes to its first answer, and what it holds then: the median of the rounds.
+/// How long each server takes to its first answer, how much of that is work, and what it holds then: the median of the
+/// rounds.
 async fn startup(args: &Args) {
     let scenario = Scenario::new(Call::Convert, 1, 1, Protocol::Http1);
-    println!("server              ready ms  idle MB");
+    println!("server              ready ms   CPU ms  idle MB");
     for program in args.programs() {
-        let (mut ready, mut idle) = (Vec::new(), Vec::new());
+        let (mut ready, mut work, mut idle) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..args.rounds {
             let Some(server) = args.server(program, &scenario).await else { continue };
             ready.extend(server.startup.map(|startup| startup.as_secs_f64() * 1e3));
+            work.push(server.cpu().as_secs_f64() * 1e3);
             idle.extend(server.idle.map(|idle| idle as f64 / 1e6));
         }
-        println!("{:<18} {:>9.1} {:>8.1}", program.name(), table::median(ready), table::median(idle));
+        let [ready, work, idle] = [ready, work, idle].map(table::median);
+        println!("{:<18} {ready:>9.1} {work:>8.1} {idle:>8.1}", program.name());
     }
 }
 
