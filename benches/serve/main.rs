@@ -107,12 +107,21 @@ fn main() {
 }
 
 async fn run(args: &Args) {
-    if args.fairness {
-        return fairness::run(args).await;
+    if !args.json {
+        println!("load average before: {}", process::load_average());
     }
-    if args.startup {
-        return startup(args).await;
+    match args {
+        Args { fairness: true, .. } => fairness::run(args).await,
+        Args { startup: true, .. } => startup(args).await,
+        _ => compare(args).await,
     }
+    if !args.json {
+        println!("load average after: {}", process::load_average());
+    }
+}
+
+/// All servers under one load after the other.
+async fn compare(args: &Args) {
     let mut rows = Vec::new();
     if !args.json {
         println!("{}", table::HEAD);
