@@ -348,4 +348,5 @@ const COLD_ROUNDS: usize = 2;
 const EACH: Duration = Duration::from_millis(1500);
 
 const SETTLE: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(250);
+/// A page of metrics costs the API server as much as some fifty conversions.
+const LOOK: Duration = Duration::from_secs(1);
