@@ -3,14 +3,21 @@
 # function's share beneath the pointer. What has less than half a percent is left out.
 #
 #     perf record -F 997 --call-graph dwarf,32768 -p PID -- sleep 5
-#     benches/flame.sh perf.data "one object" > docs/one-object.svg
+#     benches/flame.sh perf.data "one object" hyper::server::conn::http1::Connection::poll > docs/one-object.svg
+#
+# What calls the third argument is left out: not every stack is recorded to its end.
 set -euo pipefail
-data=${1:?usage: flame.sh PERF.DATA TITLE}
-title=${2:?usage: flame.sh PERF.DATA TITLE}
+data=${1:?usage: flame.sh PERF.DATA TITLE [ROOT]}
+title=${2:?usage: flame.sh PERF.DATA TITLE [ROOT]}
+root=${3:-}
 
 # One line for each sample: functions from the outermost to the innermost.
 stacks() {
-    perf script --no-inline -i "$data" -F ip,sym 2>/dev/null | awk '
+    perf script --no-inline -i "$data" -F ip,sym 2>/dev/null | awk -v root="$root" '
+        function cut(stack,   at) {
+            at = root == "" ? 0 : index(stack, root)
+            return at ? substr(stack, at) : stack
+        }
         function name(text) {
             sub(/^[ \t]*[0-9a-f]+ /, "", text)
             sub(/::h[0-9a-f]+$/, "", text)
@@ -31,9 +38,9 @@ stacks() {
             gsub(/[<>&;]/, "", text)
             return text
         }
-        NF == 0 { if (stack != "") print stack; stack = ""; next }
+        NF == 0 { if (stack != "") print cut(stack); stack = ""; next }
         { frame = name($0); if (frame !~ /^\[|^$/) stack = frame (stack == "" ? "" : ";" stack) }
-        END { if (stack != "") print stack }'
+        END { if (stack != "") print cut(stack) }'
 }
 
 stacks | sort | awk -v title="$title" '
