@@ -60,7 +60,7 @@ fn modes(scene: &Scene<'_>) {
 }
 
 /// The annotations of a request for an object in the audit log: key and value.
-fn audited(scene: &Scene<'_>, name: &str, part: &str) -> Vec<(String, String)> {
+pub(crate) fn audited(scene: &Scene<'_>, name: &str, part: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for event in scene.bed.audit() {
         // A create by POST has its name in the object only, which is not in the log at this level.

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 mod actions;
 mod admission_cases;
+mod admission_fleet;
 mod admission_flips;
 mod admission_kept;
 mod admission_matrix;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         stories::SCENARIOS,
         outage::SCENARIOS,
         admission_matrix::SCENARIOS,
+        admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,

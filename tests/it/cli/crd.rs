@@ -125,7 +125,17 @@ fn nothing_but_authorities_is_published() {
     let directory = TempDir::new().unwrap();
     let ca = directory.path().join("ca.pem");
     let ca = ca.to_str().unwrap();
-    let webhooks = ["webhooks", "--kind", "materialize", "--controller-version", "2.17.0", "--service", "a/b"];
+    let webhooks = [
+        "webhooks",
+        "--kind",
+        "materialize",
+        "--controller-version",
+        "2.17.0",
+        "--served",
+        "2.17.0",
+        "--service",
+        "a/b",
+    ];
     let ((authority, key), (leaf, _)) = (certificate(true), certificate(false));
     for command in [&SERVICE[..], &webhooks] {
         let command = [command, &["--ca-file", ca]].concat();

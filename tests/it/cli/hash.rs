@@ -79,3 +79,23 @@ fn kinds_without_a_hash_say_so() {
     let answer = with_stdin(&["hash"], object).refusal(1);
     assert!(answer.starts_with("error: stdin: Elasticsearch es: Elasticsearch has no rollout hash"), "{answer}");
 }
+
+#[test]
+fn stale_stamps_are_listed() {
+    let plain = read("manifests/examples/v1alpha2.yaml");
+    let hash = with_stdin(&["hash"], plain.as_bytes()).data()[..64].to_owned();
+    let stamped = |stamp: &str| {
+        let annotations = format!("metadata:\n  annotations: {{materialize.cloud/rollout-hash: {stamp}}}\n");
+        plain.replacen("metadata:\n", &annotations, 1)
+    };
+    let right = stamped(&hash);
+    assert_eq!(with_stdin(&["hash", "--stale"], right.as_bytes()).data(), "every stamp is the hash of its object\n");
+    let all = [right, stamped("0123abcd"), plain.clone()].join("---\n");
+    let answer = with_stdin(&["hash", "--stale"], all.as_bytes());
+    assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));
+    let lines: Vec<Vec<&str>> = answer.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    let name = "materialize-environment/production";
+    assert_eq!(lines, [["OBJECT", "STAMPED", "HASH"], [name, "0123abcd", &hash], [name, "none", &hash]]);
+    let answer = with_stdin(&["hash", "--stale", "-o", "json"], all.as_bytes());
+    assert_eq!(json(&answer.stdout)["items"][0]["stamped"], "0123abcd");
+}

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: [&[&str]; 14] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -17,6 +17,9 @@ const COMMANDS: [&[&str]; 11] = [
     &["mutate"],
     &["validate"],
     &["webhooks"],
+    &["webhooks", "doctor"],
+    &["webhooks", "overlay"],
+    &["webhooks", "retire"],
 ];
 
 /// The command lines among the examples of a help text. One that goes on is indented further.

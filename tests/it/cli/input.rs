@@ -124,3 +124,21 @@ fn broken_pipe_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }
+
+/// `n` is false in YAML 1.1, as kubectl reads it too, and no API server takes that for a namespace.
+#[test]
+fn a_name_that_yaml_reads_as_something_else_is_refused() {
+    for (text, told) in [
+        ("{name: a, namespace: n}", "metadata.namespace is false, and must be a string"),
+        ("{name: 7}", "metadata.name is 7, and must be a string"),
+        ("{generateName: yes}", "metadata.generateName is true, and must be a string"),
+    ] {
+        let object =
+            format!("apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {text}\nspec: {{}}\n");
+        let error = with_stdin(&["convert", "--to", "v1alpha1"], object.as_bytes()).refusal(1);
+        assert!(error.contains(told), "{error}");
+    }
+    let quoted =
+        "apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {name: a, namespace: \"n\"}\nspec: {}\n";
+    assert!(with_stdin(&["convert", "--to", "v1alpha1"], quoted.as_bytes()).data().contains("namespace: \"n\""));
+}

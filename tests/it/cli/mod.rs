@@ -9,6 +9,7 @@ mod kinds;
 mod terminal;
 mod trial;
 mod validate;
+mod webhooks;
 
 use std::io::Write;
 use std::path::Path;

@@ -47,3 +47,26 @@ fn equal_warnings_are_said_once() {
     let [warning] = warnings.as_slice() else { panic!("{}", answer.stderr) };
     assert!(warning.starts_with("warning: stdin: document 1: Elasticsearch search/logs, and 2 more: "), "{warning}");
 }
+
+/// Of an object that is another version's nothing is said by default: 3 tells a pipeline so.
+#[test]
+fn what_nobody_judged_is_no_yes() {
+    let plain = read("manifests/examples/v1alpha2.yaml");
+    let of_a =
+        plain.replacen("metadata:\n", "metadata:\n  labels: {materialize.cloud/controller-version: 2.16.0}\n", 1);
+    let b = ["validate", "--controller-version", "2.17.0", "--served-versions", "2.16.0,2.17.0"];
+    let answer = with_stdin(&b, of_a.as_bytes());
+    let label = "stdin: Materialize materialize-environment/production";
+    assert_eq!(answer.stdout, format!("{label}: create not judged: it is not an object of this controller version\n"));
+    assert_eq!((answer.code, answer.stderr.as_str()), (3, ""));
+    // What it would say if the object came.
+    let as_flip = [&b[..], &["--as-flip"]].concat();
+    assert_eq!(with_stdin(&as_flip, of_a.as_bytes()).data(), format!("{label}: flip allowed\n"));
+    let bad = of_a.replacen("spec:\n", "spec:\n  consoleReplicas: -1\n", 1);
+    assert_eq!(with_stdin(&b, bad.as_bytes()).code, 3);
+    let denied = with_stdin(&as_flip, bad.as_bytes());
+    assert_eq!((denied.code, denied.stdout), (1, format!("{label}: flip denied\n")));
+    assert!(denied.stderr.contains("spec.consoleReplicas: Invalid value: -1"), "{}", denied.stderr);
+    let error = with_stdin(&["validate", "--as-flip"], of_a.as_bytes());
+    assert_eq!(error.code, 2);
+}

@@ -5,34 +5,32 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::PatchOperation;
 
-use super::output::{self, complain};
-use super::{admission::AdmissionArgs, format::TextFormat, json::Json, kinds_dir::KindsArgs, requests::RequestArgs};
+use super::output::{self, complain, warn};
+use super::{format::TextFormat, json::Json, requests::OfflineArgs};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MutateArgs {
-    #[command(flatten)]
-    request: RequestArgs,
-    #[command(flatten)]
-    admission: AdmissionArgs,
     /// Form of the result: a diff, or the JSON Patch of each object.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
-    kinds: KindsArgs,
+    offline: OfflineArgs,
 }
 
 /// Prints patches.
 pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
-    let webhook = args.kinds.webhook()?.admitting(args.admission.settings());
-    let Some(all) = args.request.read(EXAMPLE)? else {
+    let webhook = args.offline.webhook()?;
+    let Some(all) = args.offline.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
     let (mut good, mut values) = (true, Vec::new());
     for request in all {
-        match webhook.patch(&request.object.text, request.old.as_ref().map(|old| old.text.as_str())) {
-            Ok(patch) => {
+        match webhook.stamp(&request.object.text, request.old.as_ref().map(|old| old.text.as_str())) {
+            Ok((patch, warnings)) => {
+                let label = request.object.label();
+                warnings.iter().for_each(|warning| warn(&format!("{label}: {warning}")));
                 let name = request.object.name();
                 values.push((diff(&escaped(&name), &patch), json(&name, &patch)?));
             }

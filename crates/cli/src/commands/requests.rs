@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use pointsman_core::webhook::Webhook;
 
 use super::input::{self, Document, FileArgs, Object, documents};
-use super::{output::complain, usage::Usage};
+use super::{admission::AdmissionArgs, kinds_dir::KindsArgs, output::complain, usage::Usage};
 
 /// Which objects, and which they replace.
 #[derive(Args, Debug)]
@@ -16,6 +17,24 @@ pub(crate) struct RequestArgs {
     /// without one it is a creation.
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
+}
+
+/// What a server of admission is asked offline, and how it is started.
+#[derive(Args, Debug)]
+pub(crate) struct OfflineArgs {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) kinds: KindsArgs,
+    #[command(flatten)]
+    pub(crate) admission: AdmissionArgs,
+}
+
+impl OfflineArgs {
+    /// The server that is asked.
+    pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
+        Ok(self.kinds.webhook()?.admitting(self.admission.settings()))
+    }
 }
 
 /// An object and the one it replaces.

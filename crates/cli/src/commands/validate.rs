@@ -6,38 +6,37 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
 
-use super::kinds_dir::{KindsArgs, kind_of};
+use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
-use super::requests::{Request, RequestArgs};
+use super::requests::{OfflineArgs, Request};
 use super::schema::{Violation, violation};
-use super::{admission::AdmissionArgs, format::TextFormat, json::Json};
+use super::{format::TextFormat, json::Json};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
-    #[command(flatten)]
-    request: RequestArgs,
-    #[command(flatten)]
-    admission: AdmissionArgs,
+    /// Judge what the version of --controller-version would say of objects of another version, or of none, if they were
+    /// handed over to it.
+    #[arg(long, requires = "controller_version")]
+    as_flip: bool,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
-    kinds: KindsArgs,
+    offline: OfflineArgs,
 }
 
 /// Judges objects.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
-    let settings = args.admission.settings();
-    let enforced = settings.enforcement == Enforcement::Enforce;
-    let webhook = args.kinds.webhook()?.admitting(settings);
-    let Some(all) = args.request.read(EXAMPLE)? else {
+    let enforced = args.offline.admission.settings().enforcement == Enforcement::Enforce;
+    let webhook = args.offline.webhook()?;
+    let Some(all) = args.offline.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
     let (mut good, mut unjudged, mut values, mut warnings) = (true, false, Vec::new(), Warnings::default());
     for request in all {
         let label = request.object.label();
-        let judged = match judge(&webhook, &request) {
+        let judged = match judge(&webhook, &request, args.as_flip) {
             Ok(judged) => judged,
             Err(message) => {
                 good = false;
@@ -45,7 +44,11 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
                 continue;
             }
         };
-        let operation = if request.old.is_some() { "update" } else { "create" };
+        let operation = match (args.as_flip, &request.old) {
+            (true, _) => "flip",
+            (false, Some(_)) => "update",
+            (false, None) => "create",
+        };
         judged.judgement.warnings.iter().for_each(|warning| warnings.add(&label, warning));
         if let Some(denial) = &judged.denial {
             good = false;
@@ -81,7 +84,7 @@ struct Judged {
     denial: Option<String>,
 }
 
-fn judge(webhook: &Webhook, request: &Request) -> Result<Judged, String> {
+fn judge(webhook: &Webhook, request: &Request, as_flip: bool) -> Result<Judged, String> {
     let Request { object, old } = request;
     let kind = kind_of(webhook, object)?;
     if let Some(violation) = violation(kind, object, old.as_ref()) {
@@ -89,7 +92,8 @@ fn judge(webhook: &Webhook, request: &Request) -> Result<Judged, String> {
         let denial = format!("the API server refuses it by the schema: {field} {}", violation.message);
         return Ok(Judged { judgement: Judgement::default(), violation: Some(violation), denial: Some(denial) });
     }
-    let judged = webhook.judge(&object.text, old.as_ref().map(|old| old.text.as_str()));
+    let old = old.as_ref().map(|old| old.text.as_str());
+    let judged = if as_flip { webhook.judge_as_flip(&object.text, old) } else { webhook.judge(&object.text, old) };
     let (judgement, denial) = judged.map_err(|error| format!("{}: {error}", object.label()))?;
     Ok(Judged { judgement, violation: None, denial })
 }
@@ -173,6 +177,10 @@ Examples:
   What a stricter version would have said, without saying no:
     pointsman validate -f manifests/examples/v1alpha2.yaml \\
       --controller-version 2.18.0 --default-version --enforcement audit
+
+  What a version would say if objects of another one came to it:
+    pointsman validate -f manifests/examples/v1alpha2.yaml \\
+      --controller-version 2.18.0 --served-versions 2.17.0,2.18.0 --as-flip
 
 Exit codes:
   0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong,

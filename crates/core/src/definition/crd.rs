@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::problems::{Problems, line};
 use super::version::{Version, Versions};
-use super::{schema::Schema, step::StepSpec, yaml};
+use super::{path::Path, schema::Schema, step::StepSpec, yaml};
 
 /// A `CustomResourceDefinition` with the names that are needed of it.
 pub(super) struct Crd {
@@ -102,6 +102,10 @@ impl Crd {
                 storage: flag("storage"),
                 served: flag("served"),
                 status_apart: version.pointer("/subresources/status").is_some(),
+                replicas: version
+                    .pointer("/subresources/scale/specReplicasPath")
+                    .and_then(Value::as_str)
+                    .and_then(|path| Path::parse(path.trim_start_matches('.')).ok()),
             });
         }
         let mut names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();

@@ -193,6 +193,18 @@ impl Kind {
         self.rollout.as_ref().map(|rollout| rollout.recipe.as_str())
     }
 
+    /// The annotation that the rollout hash is stamped as, if there is a rollout hash.
+    #[must_use]
+    pub fn hash_annotation(&self) -> Option<String> {
+        self.rollout.as_ref().map(|_| format!("{}/rollout-hash", self.group))
+    }
+
+    /// The label that says which controller version manages an object.
+    #[must_use]
+    pub fn version_label(&self) -> &str {
+        &self.admission.version_label
+    }
+
     /// The annotation that forces a rollout, if there is one.
     #[must_use]
     pub fn force_annotation(&self) -> Option<&str> {

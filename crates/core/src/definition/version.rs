@@ -3,7 +3,7 @@
 use std::iter::once;
 use std::sync::Arc;
 
-use super::schema::Schema;
+use super::{path::Path, schema::Schema};
 
 #[derive(Debug)]
 pub(crate) struct Version {
@@ -15,6 +15,8 @@ pub(crate) struct Version {
     pub(crate) served: bool,
     /// The status is written apart, as a subresource: what a write of the whole object says of it is dropped.
     pub(crate) status_apart: bool,
+    /// What its scale subresource writes, if it has one.
+    pub(crate) replicas: Option<Path>,
 }
 
 /// Which version of a kind: greater is newer. Only a kind makes one, and it means a version of that kind alone.

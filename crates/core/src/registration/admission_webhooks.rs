@@ -1,9 +1,11 @@
 //! The webhook configurations of one controller version.
 
+use std::iter;
+
 use serde_json::{Value, json};
 
-use super::document::{metadata, not_being_deleted, set};
-use super::{client_config::ClientConfig, names::unique};
+use super::document::{Component, metadata, not_being_deleted, set};
+use super::{cel::literal, client_config::ClientConfig, names::prefixed};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// Which objects a pair of configurations selects.
@@ -55,6 +57,8 @@ fn configuration(
     let (suffix, selector) = selector(kind, version, selection);
     // The group belongs to the name: other groups may have a kind with the same plural.
     let of = format!("{suffix}.{}.{}", kind.plural(), kind.group());
+    let served = kind.versions.iter().filter(|version| version.served);
+    let served: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
     let mut webhook = json!({
         "name": format!("{call}-{of}"),
         "admissionReviewVersions": ["v1"],
@@ -64,10 +68,10 @@ fn configuration(
             // Nothing of this kind is written unjudged: down means wait, and two replicas mean it is not down.
             Selection::Labelled | Selection::Unlabelled => "Fail",
         },
-        "matchConditions": [not_being_deleted()],
+        "matchConditions": conditions(kind, selection),
         "matchPolicy": "Equivalent",
         "objectSelector": {"matchExpressions": [selector]},
-        "rules": [rule(kind)],
+        "rules": [rule(kind, &served, &["CREATE", "UPDATE"], kind.plural())],
         "sideEffects": "None",
         "timeoutSeconds": match selection {
             // A write waits that long where the server does not answer.
@@ -79,13 +83,14 @@ fn configuration(
         // Called again if a later webhook changed the object, since the hash must be of what is stored.
         set(&mut webhook, "reinvocationPolicy", "IfNeeded".into());
     }
-    let mut metadata = metadata(&format!("pointsman-{of}"));
+    let scale = scale(kind, version, client).filter(|_| (selection, calls) == (Selection::Unlabelled, Calls::Validate));
+    let mut metadata = metadata(&format!("pointsman-{of}"), Component::Admission);
     client.annotate(&mut metadata);
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": document,
         "metadata": metadata,
-        "webhooks": [webhook],
+        "webhooks": iter::once(webhook).chain(scale).collect::<Vec<Value>>(),
     })
 }
 
@@ -94,20 +99,51 @@ fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) 
     let key = &kind.admission.version_label;
     let carries = |version: &ControllerVersion| json!({"key": key, "operator": "In", "values": [version.as_str()]});
     match selection {
-        Selection::Labelled => (format!("v{}", unique(version)), carries(version)),
-        Selection::Shadowed(other) => (format!("v{}-shadows-v{}", unique(version), unique(other)), carries(other)),
+        Selection::Labelled => (prefixed(version), carries(version)),
+        Selection::Shadowed(other) => (format!("{}-shadows-{}", prefixed(version), prefixed(other)), carries(other)),
         Selection::Unlabelled => ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"})),
     }
 }
 
-fn rule(kind: &Kind) -> Value {
-    let served = kind.versions.iter().filter(|version| version.served);
-    let versions: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
+/// What a selector cannot say. The selector for objects without a label also matches one that gets its label by this
+/// write; that one is for the version in the label, which must not be asked, and count it, twice.
+fn conditions(kind: &Kind, selection: Selection<'_>) -> Value {
+    let mut conditions = vec![not_being_deleted()];
+    if selection == Selection::Unlabelled {
+        let key = literal(&kind.admission.version_label);
+        let expression = format!("!has(object.metadata.labels) || !({key} in object.metadata.labels)");
+        conditions.push(json!({"name": "without-a-label", "expression": expression}));
+    }
+    Value::Array(conditions)
+}
+
+fn rule(kind: &Kind, versions: &[&str], operations: &[&str], resource: &str) -> Value {
     json!({
         "apiGroups": [kind.group()],
         "apiVersions": versions,
-        "operations": ["CREATE", "UPDATE"],
-        "resources": [kind.plural()],
+        "operations": operations,
+        "resources": [resource],
         "scope": kind.crd.pointer("/spec/scope").cloned().unwrap_or_else(|| json!("*")),
+    })
+}
+
+/// The webhook for writes of the scale subresource, where the kind has one. What is sent is a `Scale`, which has no label
+/// whoever manages the object, so it is for the default version alone; and it must not wait for that one, as a Pod
+/// autoscaler would then stop for the objects of all.
+fn scale(kind: &Kind, version: &ControllerVersion, client: &ClientConfig) -> Option<Value> {
+    let scaled = kind.versions.iter().filter(|version| version.served && version.replicas.is_some());
+    let scaled: Vec<&str> = scaled.map(|version| version.name.as_ref()).collect();
+    let resource = format!("{}/scale", kind.plural());
+    (!scaled.is_empty()).then(|| {
+        json!({
+            "name": format!("scale-default.{}.{}", kind.plural(), kind.group()),
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": client.for_version(version, "/validate"),
+            "failurePolicy": "Ignore",
+            "matchPolicy": "Equivalent",
+            "rules": [rule(kind, &scaled, &["UPDATE"], &resource)],
+            "sideEffects": "None",
+            "timeoutSeconds": 1,
+        })
     })
 }

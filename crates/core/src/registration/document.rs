@@ -12,11 +12,27 @@ pub(super) fn set(object: &mut Value, name: &str, value: Value) {
     }
 }
 
+/// What a document is for, so that those of one purpose can be deleted together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Component {
+    /// Who may write what. In an emergency it can go.
+    Admission,
+    /// What may be stored. Without it fields are lost.
+    Conversion,
+}
+
 /// The metadata of an object that is wholly ours.
-pub(super) fn metadata(name: &str) -> Value {
+pub(super) fn metadata(name: &str, component: Component) -> Value {
     json!({
         "name": name,
-        "labels": {"app.kubernetes.io/name": "pointsman", "app.kubernetes.io/managed-by": "pointsman"},
+        "labels": {
+            "app.kubernetes.io/component": match component {
+                Component::Admission => "admission",
+                Component::Conversion => "conversion",
+            },
+            "app.kubernetes.io/managed-by": "pointsman",
+            "app.kubernetes.io/name": "pointsman",
+        },
     })
 }
 
@@ -28,12 +44,16 @@ pub(super) fn not_being_deleted() -> Value {
 
 /// A `ValidatingAdmissionPolicy`, and its binding. `rule` is which writes it looks at, `action` what it does where a
 /// validation fails, as `validationActions` spells it.
-pub(super) fn policy(name: &str, rule: &Value, checks: (Value, Value), action: &str) -> [Value; 2] {
-    let (variables, validations) = checks;
+pub(super) fn policy(
+    (name, component): (&str, Component),
+    rule: &Value,
+    (variables, validations): (Value, Value),
+    action: &str,
+) -> [Value; 2] {
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(name),
+        "metadata": metadata(name, component),
         "spec": {
             "failurePolicy": "Fail",
             "matchConditions": [not_being_deleted()],
@@ -45,7 +65,7 @@ pub(super) fn policy(name: &str, rule: &Value, checks: (Value, Value), action: &
     let binding = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": metadata(name),
+        "metadata": metadata(name, component),
         "spec": {"policyName": name, "validationActions": [action]},
     });
     [policy, binding]

@@ -6,8 +6,9 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::policy;
-use crate::{definition::Kind, webhook::ControllerVersion};
+use super::document::{Component, policy};
+use crate::definition::Kind;
+use crate::webhook::{ControllerVersion, mistaken_label};
 
 /// What the guard does with a label it does not accept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,15 +36,69 @@ impl GuardMode {
 /// The `ValidatingAdmissionPolicy` for a kind's version label, and its binding.
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
-    let name = format!("pointsman-version-label.{}.{}", kind.plural(), kind.group());
     let key = &kind.admission.version_label;
-    let rule = json!({
+    let mut validations = validations(key, served);
+    if let Some(all) = validations.as_array_mut() {
+        all.extend(kind.admission.mistaken_labels.iter().map(|other| mistaken(other, key, served)));
+    }
+    let name = guard_name(kind);
+    policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), mode.action())
+}
+
+/// The policy that warns whoever writes an object whose label nobody serves, and leaves it so: no server looks at what is
+/// written. It takes no part in who may write what.
+#[must_use]
+pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
+    let key = &kind.admission.version_label;
+    let name = format!("pointsman-unserved-label.{}.{}", kind.plural(), kind.group());
+    let names = list(served);
+    let message = format!(
+        "{} + variables.after + {}",
+        literal(&format!("label {key} says \"")),
+        literal(&format!(
+            "\", which nobody serves: this write was judged by nobody. Set it to one that is served ({names})"
+        ))
+    );
+    let validations = json!([{
+        "expression": "variables.changed || !variables.labelled || variables.after in variables.served",
+        "messageExpression": message,
+        "message": format!("nobody serves the version in label {key}: this write was judged by nobody; served are {names}"),
+        "reason": "Invalid",
+    }]);
+    policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), GuardMode::Warn.action())
+}
+
+/// What the guard of a kind is called.
+pub(super) fn guard_name(kind: &Kind) -> String {
+    format!("pointsman-version-label.{}.{}", kind.plural(), kind.group())
+}
+
+fn rule(kind: &Kind) -> Value {
+    json!({
         "apiGroups": [kind.group()],
         "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE"],
         "resources": [kind.plural()],
-    });
-    policy(&name, &rule, (variables(key, served), validations(key, served)), mode.action())
+    })
+}
+
+fn list(served: &[ControllerVersion]) -> String {
+    served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A label that people take for the version label. Where it stands already, it stays.
+fn mistaken(name: &str, key: &str, served: &[ControllerVersion]) -> Value {
+    let (other, names) = (literal(name), list(served));
+    let labelled = |object: &str| format!("has({object}.metadata.labels) && {other} in {object}.metadata.labels");
+    let as_before = format!(
+        "oldObject != null && {} && oldObject.metadata.labels[{other}] == object.metadata.labels[{other}]",
+        labelled("oldObject")
+    );
+    json!({
+        "expression": format!("!({}) || ({as_before})", labelled("object")),
+        "message": format!("label {name} says nothing to anybody: {}; served are {names}", mistaken_label(key)),
+        "reason": "Invalid",
+    })
 }
 
 /// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.
@@ -67,7 +122,7 @@ fn variables(key: &str, served: &[ControllerVersion]) -> Value {
 
 /// A change leaves a label, and one that is served.
 fn validations(key: &str, served: &[ControllerVersion]) -> Value {
-    let names = served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ");
+    let names = list(served);
     let message = format!(
         "{} + variables.after + {}",
         literal(&format!("label {key}: no controller version \"")),

@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::policy;
+use super::document::{Component, policy};
 use crate::definition::{KEPT, Kind};
 use crate::webhook::INCOMPLETE;
 
@@ -24,7 +24,7 @@ pub fn incomplete(kind: &Kind, storage: &str) -> [Value; 2] {
         "operations": ["CREATE", "UPDATE"],
         "resources": [kind.plural(), format!("{}/status", kind.plural())],
     });
-    policy(&name, &rule, (variables(), validations(storage)), "Deny")
+    policy((&name, Component::Conversion), &rule, (variables(), validations(storage)), "Deny")
 }
 
 fn variables() -> Value {

@@ -2,16 +2,23 @@
 
 use crate::webhook::{ControllerVersion, digest};
 
-/// A version as it stands in names, which take no dots.
+/// A version as it stands in names, which take no dots: `2-17-0` for 2.17.0. A dash is written twice, so that
+/// 2.17.0-rc.1 and 2.17.0-rc-1 have two names; what cannot be told apart in that way, such as capitals, has a digest.
 pub(super) fn dashed(version: &ControllerVersion) -> String {
-    version.as_str().replace(['.', '_', '+'], "-").to_lowercase()
+    let text = version.as_str();
+    let name = text.to_lowercase().replace('-', "--").replace(['.', '_', '+'], "-");
+    let back: Vec<String> = name.split("--").map(|part| part.replace('-', ".")).collect();
+    if back.join("-") == text { name } else { digested(&name, text) }
 }
 
-/// The same, told apart from all other versions: dots, dashes and capitals look alike there.
-pub(super) fn unique(version: &ControllerVersion) -> String {
-    let (text, name) = (version.as_str(), dashed(version));
-    if name.replace('-', ".") == text {
-        return name;
-    }
-    format!("{name}-{:.8}", digest(&[text.as_bytes()]))
+/// The same behind a `v`, as configurations are named. One that is written with a `v` is another version than the one
+/// without.
+pub(super) fn prefixed(version: &ControllerVersion) -> String {
+    let name = dashed(version);
+    if name.starts_with('v') { digested(&name, version.as_str()) } else { format!("v{name}") }
+}
+
+fn digested(name: &str, text: &str) -> String {
+    let digest = format!("{:.8}", digest(&[text.as_bytes()]));
+    if name.ends_with(&digest) { name.to_owned() } else { format!("{name}-{digest}") }
 }

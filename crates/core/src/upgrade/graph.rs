@@ -41,6 +41,10 @@ impl Graph {
         };
         let down = || {
             self.exact.iter().any(|exact| same(&exact.version, from) && exact.downgrade_to.iter().any(|v| same(v, to)))
+                || self
+                    .rules
+                    .iter()
+                    .any(|rule| rule.from.contains(from) && rule.back.is_some_and(|back| back.spans(to, from)))
         };
         match order {
             Ordering::Equal => true,
@@ -52,7 +56,8 @@ impl Graph {
     /// The first version on the shortest way, over the versions that the rules speak of.
     fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
         // Where nothing leads back, a way never goes beyond where it leads.
-        let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty());
+        let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty())
+            || self.rules.iter().any(|rule| rule.back.is_some());
         let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
         let mut seen: BTreeSet<Version> = BTreeSet::from([running.clone()]);
         let mut queue: VecDeque<(Version, Option<Version>)> = VecDeque::from([(running.clone(), None)]);
@@ -73,12 +78,16 @@ impl Graph {
         None
     }
 
-    /// Versions worth trying from one: those the rules name, and the first ones of the next minor and major version.
+    /// Versions worth trying from one: those the rules name, and the first ones of the next minor and major version,
+    /// and of the last minor one where there is a way back.
     fn neighbours(&self, at: &Version) -> BTreeSet<Version> {
         let mut versions: BTreeSet<Version> = BTreeSet::from([
             Version::new(at.major, at.minor.saturating_add(1), 0),
             Version::new(at.major.saturating_add(1), 0, 0),
         ]);
+        if self.rules.iter().any(|rule| rule.back.is_some()) {
+            versions.extend(at.minor.checked_sub(1).map(|minor| Version::new(at.major, minor, 0)));
+        }
         for rule in &self.rules {
             versions.extend(rule.from.first());
             if let Target::Range(range) = &rule.to {
@@ -113,7 +122,7 @@ impl Graph {
     /// What can never hold, in words.
     pub(crate) fn never(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        for Hop { from, to } in &self.rules {
+        for Hop { from, to, .. } in &self.rules {
             match to {
                 Target::Range(to) if !to.goes_beyond(from) => problems
                     .push(format!("the rule from {from} to {to} can never hold: only newer versions may follow")),

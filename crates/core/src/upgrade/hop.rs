@@ -9,6 +9,8 @@ use super::range::Range;
 pub(crate) struct Hop {
     pub(crate) from: Range,
     pub(crate) to: Target,
+    /// How far back these versions may go, if at all.
+    pub(crate) back: Option<Reach>,
 }
 
 /// Where a hop leads.
@@ -44,9 +46,18 @@ impl Target {
     pub(super) fn reaches(&self, from: &Version, to: &Version) -> bool {
         match self {
             Self::Range(range) => range.contains(to),
-            Self::Reach(Reach::Major) => to.major <= from.major.saturating_add(1),
-            Self::Reach(Reach::Minor) => to.major == from.major && to.minor <= from.minor.saturating_add(1),
-            Self::Reach(Reach::Patch) => to.major == from.major && to.minor == from.minor,
+            Self::Reach(reach) => reach.spans(from, to),
+        }
+    }
+}
+
+impl Reach {
+    /// Whether it leads from the older of two versions to the newer one; or back.
+    pub(super) fn spans(self, older: &Version, newer: &Version) -> bool {
+        match self {
+            Self::Major => newer.major <= older.major.saturating_add(1),
+            Self::Minor => newer.major == older.major && newer.minor <= older.minor.saturating_add(1),
+            Self::Patch => newer.major == older.major && newer.minor == older.minor,
         }
     }
 }

@@ -13,14 +13,21 @@ pub(crate) struct Refused {
     pub(crate) next: Option<Version>,
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Refused {
+    /// The refusal with versions spelled in this way.
+    pub(crate) fn told(&self, spell: impl Fn(&Version) -> String) -> String {
         let Self { running, wanted, next } = self;
         let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
-        write!(f, "no {what} from {running} to {wanted} is allowed")?;
-        match next {
-            Some(next) => write!(f, "; go to {next} first"),
-            None => write!(f, ", and no way over other versions is known"),
-        }
+        let way = match next {
+            Some(next) => format!("; go to {} first", spell(next)),
+            None => ", and no way over other versions is known".to_owned(),
+        };
+        format!("no {what} from {} to {} is allowed{way}", spell(running), spell(wanted))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.told(Version::to_string))
     }
 }

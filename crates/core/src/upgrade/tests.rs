@@ -13,7 +13,7 @@ fn rule(from: &str, to: &str) -> Hop {
         "patch" => Target::Reach(Reach::Patch),
         range => Target::Range(Range::parse(range).unwrap()),
     };
-    Hop { from: Range::parse(from).unwrap(), to }
+    Hop { from: Range::parse(from).unwrap(), to, back: None }
 }
 
 #[test]
@@ -48,6 +48,24 @@ fn a_refusal_names_the_next_version_on_the_way() {
         path.allow(&v("7.17.9"), &v("9.0.0")).unwrap_err().to_string(),
         "no upgrade from 7.17.9 to 9.0.0 is allowed; go to 8.18.0 first"
     );
+}
+
+#[test]
+fn a_rule_says_how_far_back_a_version_may_go() {
+    let mut path = Graph { rules: vec![rule("*", "major")], exact: Vec::new() };
+    assert!(path.allow(&v("2.17.0"), &v("2.16.0")).is_err(), "not without being said");
+    path.rules[0].back = Some(Reach::Minor);
+    for (from, to, may) in [
+        ("2.17.0", "2.16.3", true),
+        ("2.17.1", "2.17.0", true),
+        ("2.17.0", "2.15.0", false),
+        ("3.0.0", "2.17.0", false),
+        ("2.15.0", "2.17.0", true),
+    ] {
+        assert_eq!(path.allow(&v(from), &v(to)).is_ok(), may, "{from} to {to}");
+    }
+    let refused = path.allow(&v("2.17.0"), &v("2.15.0")).unwrap_err();
+    assert_eq!(refused.next, Some(v("2.16.0")), "{refused}");
 }
 
 #[test]

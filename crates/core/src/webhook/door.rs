@@ -9,7 +9,7 @@ use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
 use super::{answer, rollout::Preimage};
 use crate::definition::{Kind, VersionIndex};
-use crate::json::Json;
+use crate::json::{Json, Members};
 
 /// Which of the three webhook calls a request is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -162,8 +162,16 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn patch(&self, new: &str, old: Option<&str>) -> Result<Vec<PatchOperation>, ConvertError> {
+        self.stamp(new, old).map(|(patch, _)| patch)
+    }
+
+    /// The same, and what the author of the write is told: what was put back or overwritten, at most 240 characters each.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn stamp(&self, new: &str, old: Option<&str>) -> Result<(Vec<PatchOperation>, Vec<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
-        Ok(admission::patch(kind, &self.settings, &write))
+        Ok(admission::stamp(kind, &self.settings, &write))
     }
 
     /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
@@ -193,11 +201,48 @@ impl Webhook {
         Ok((judgement, message))
     }
 
+    /// What `/validate` would say if this object were handed over to the controller version of this server: how the
+    /// version that is entered judges it. Whether the version that is left lets it go, its own server says. Without a
+    /// controller version, and for an object that is its own already, the same as [`Self::judge`].
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn judge_as_flip(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
+        let (kind, write) = self.write(new, old)?;
+        let Some(own) = &self.settings.controller else {
+            return self.judge(new, old);
+        };
+        let before = old.unwrap_or(new);
+        let mut after = parse(new)?;
+        let key = &kind.admission.version_label;
+        if write.new.label(key).and_then(|label| label.as_str().map(|text| text == own.as_str())) == Some(true) {
+            return self.judge(new, old);
+        }
+        relabel(&mut after, key, own.as_str());
+        self.judge(&after.to_text(), Some(before))
+    }
+
     fn write<'a>(&self, new: &'a str, old: Option<&'a str>) -> Result<(&Kind, Write<'a>), ConvertError> {
         let old = old.map(parse).transpose()?;
         let write = Write::new(parse(new)?, old);
         let kind = self.kinds.of(&write.new.object()?)?;
         Ok((kind, write))
+    }
+}
+
+/// Sets a label of an object, where there is room for one.
+fn relabel(object: &mut Json<'_>, key: &str, value: &str) {
+    let mut here = object;
+    for name in ["metadata", "labels"] {
+        let Ok(Some(members)) = here.open() else { return };
+        if members.get_mut(name).is_none_or(|inner| inner.is_null()) {
+            members.set(name, Json::Object(Members::default()));
+        }
+        let Some(inner) = members.get_mut(name) else { return };
+        here = inner;
+    }
+    if let Ok(Some(labels)) = here.open() {
+        labels.set(key, Json::string(value));
     }
 }
 

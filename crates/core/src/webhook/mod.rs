@@ -16,8 +16,8 @@ mod tests;
 mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
-pub(crate) use admission::same_field;
-pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict};
+pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict, unseen_by_scale};
+pub(crate) use admission::{mistaken_label, same_field};
 pub(crate) use convert::INCOMPLETE;
 pub use convert::{Change, ConvertError, Converted, Metadata};
 pub use door::{Endpoint, Webhook};

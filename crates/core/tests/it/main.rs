@@ -12,6 +12,7 @@ mod fixtures;
 mod kept;
 mod kinds;
 mod laws;
+mod registered;
 mod registration;
 mod regressions;
 mod schemas;

@@ -38,7 +38,7 @@ impl DecisionMetrics {
             )?,
             verdicts: new.counters(
                 "admission_verdicts_total",
-                "What admission rules led to: deny, warn, or would_deny where they are not enforced.",
+                "What admission rules led to: deny, warn, would_deny where they are not enforced, or overridden.",
                 &["kind", "rule", "effect"],
             )?,
             flips: new.counters(

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman_core::webhook::HASH_SCHEMA;
+use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 
 use super::diff;
 use super::hashed::{Hashed, hash};
+use super::stale::{Stamped, stamped};
 use crate::commands::input::{FileArgs, Object};
 use crate::commands::{format::TextFormat, json::Json, kinds_dir::KindsArgs, output, table::table};
 use crate::terminal::escaped;
@@ -21,6 +22,10 @@ pub(crate) struct HashArgs {
     /// Say what the hash is made of.
     #[arg(long)]
     explain: bool,
+    /// Only objects whose stamped hash is another one, or that have none: they were written past /mutate. Each with its
+    /// stamp and its hash.
+    #[arg(long, conflicts_with = "explain")]
+    stale: bool,
     /// Form of the result. Text is a hash and a name on each line, as sha256sum prints them.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
@@ -40,6 +45,9 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
         return diff::run(args);
     }
     let webhook = args.kinds.webhook()?;
+    if args.stale {
+        return stale(args, &webhook);
+    }
     let Some(hashed) = args.files.decide(EXAMPLE, |object| hash(&webhook, object))? else {
         return Ok(ExitCode::FAILURE);
     };
@@ -48,6 +56,36 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
         hashed.map(|(object, hashed)| (text(object, hashed, args.explain), json(object, hashed, args.explain)));
     output::data(&args.output.write_all(values.collect()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lists what is stale. As with grep(1), something that was found is something to act on: exit code 1 says so.
+fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
+    let Some(decided) = args.files.decide(EXAMPLE, |object| stamped(webhook, object))? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let all = decided.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
+    let stale: Vec<(&Object, &Stamped)> = all.filter(|(_, stamped)| stamped.is_stale()).collect();
+    let row = |(object, stamped): &(&Object, &Stamped)| {
+        let stamp = stamped.stamp.clone().unwrap_or_else(|| "none".to_owned());
+        [object.name(), stamp, stamped.hashed.preimage.hash()]
+    };
+    let is_fine = stale.is_empty();
+    match args.output {
+        TextFormat::Text if is_fine => output::text("every stamp is the hash of its object\n")?,
+        TextFormat::Text => {
+            let rows: Vec<[String; 3]> = stale.iter().map(row).collect();
+            output::text(&table(["OBJECT", "STAMPED", "HASH"], &rows))?;
+        }
+        format => {
+            let values = stale.iter().map(|(object, stamped)| {
+                let mut value = json(object, &stamped.hashed, false);
+                value.set("stamped", stamped.stamp.as_ref().map_or(Json::Null, Json::string));
+                (String::new(), value)
+            });
+            output::data(&format.write_all(values.collect()))?;
+        }
+    }
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
@@ -112,11 +150,15 @@ Examples:
   The hashes of all objects in a cluster, for a program:
     kubectl get materializes -A -o yaml | pointsman hash -o json
 
+  Objects that were written past /mutate, so that their stamps are stale:
+    kubectl get materializes -A -o yaml | pointsman hash --stale ||
+      echo 'any write of them stamps them anew'
+
   Why two objects differ:
     pointsman hash diff manifests/examples/v1alpha1.yaml \\
       manifests/examples/v1alpha2.yaml
 
 Exit codes:
   0  all objects have a hash
-  1  one was refused, and nothing was written
+  1  one was refused, and nothing was written; with --stale also: one is stale
   2  the flags are wrong";

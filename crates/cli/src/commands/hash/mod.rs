@@ -3,5 +3,6 @@
 mod command;
 mod diff;
 mod hashed;
+mod stale;
 
 pub(crate) use command::{HashArgs, run};

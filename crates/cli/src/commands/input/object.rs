@@ -45,6 +45,16 @@ impl Object {
         let in_metadata = |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
         let name = in_metadata("name").map(str::to_owned);
         let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
+        // An API server decodes these into text, and says no to the rest. `namespace: n` is false in YAML 1.1.
+        for member in ["name", "namespace", "generateName"] {
+            let value = json.get("metadata").and_then(|metadata| metadata.get(member));
+            if let Some(value) = value.filter(|value| !matches!(value, Json::String(_) | Json::Null)) {
+                return Err(format!(
+                    "{place}: metadata.{member} is {value}, and must be a string: put what is meant in quotes (y, n, yes, no, on \
+                     and off are true or false in YAML)"
+                ));
+            }
+        }
         let missing: Vec<&str> = ["apiVersion", "kind"].into_iter().filter(|name| string(name).is_none()).collect();
         let (Some(api_version), Some(kind)) = (string("apiVersion"), string("kind")) else {
             let named = name.map(|name| format!(" (metadata.name: {name})")).unwrap_or_default();

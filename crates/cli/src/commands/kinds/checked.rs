@@ -2,6 +2,7 @@
 
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::laws::{Broken, LAWS, Verdict};
+use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
 use super::junit::{Case, Outcome, Suite};
@@ -62,6 +63,9 @@ impl Understood {
         }
         if let Some(rollout) = kind.rollout() {
             text.push_str(&format!("  rollout hash of {rollout}\n"));
+        }
+        for note in unseen_by_scale(kind) {
+            text.push_str(&format!("  note: {note}\n"));
         }
         Self { name, text, json }
     }

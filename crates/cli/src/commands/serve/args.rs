@@ -9,7 +9,9 @@ use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::limits::LimitArgs;
-use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
+use crate::commands::input::{Source, read};
+use crate::commands::webhooks::{findings, told};
+use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs, output::warn};
 
 /// What `serve` is asked for.
 #[derive(Args, Debug)]
@@ -61,6 +63,16 @@ pub struct ServeArgs {
     /// How objects are admitted.
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
+    /// Files with what is registered in the cluster, as `pointsman webhooks` prints it. What does not fit this server is
+    /// said at the start; it serves all the same.
+    #[arg(
+        long,
+        value_name = "FILE,…",
+        value_delimiter = ',',
+        env = "POINTSMAN_REGISTERED",
+        help_heading = "Admission"
+    )]
+    pub(crate) registered: Vec<PathBuf>,
 
     /// What is held at one time, and for how long.
     #[command(flatten)]
@@ -80,14 +92,20 @@ impl ServeArgs {
     /// What decides: the kinds that are served and how their objects are admitted.
     ///
     /// # Errors
-    /// A definition that cannot be read, by file and line.
+    /// A definition, or a file of `--registered`, that cannot be read, by file and line.
     pub fn webhook(&self) -> anyhow::Result<Webhook> {
         let metadata = match self.full_metadata {
             true => Metadata::Full,
             false => Metadata::Identity,
         };
-        let webhook = self.kinds.webhook_with(metadata)?;
-        Ok(webhook.admitting(self.admission.settings()))
+        let settings = self.admission.settings();
+        let sources: Vec<Source> = self.registered.iter().map(|file| read(file)).collect::<anyhow::Result<_>>()?;
+        if !sources.is_empty() {
+            for finding in findings(&self.kinds.load()?, &sources, Some(&settings))? {
+                warn(&format!("{}: {}", told(&finding), finding.change));
+            }
+        }
+        Ok(self.kinds.webhook_with(metadata)?.admitting(settings))
     }
 }
 

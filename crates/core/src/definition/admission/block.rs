@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::condition::{Condition, ConditionSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::problems::{Problems, line};
@@ -20,6 +21,13 @@ pub(crate) struct AdmissionSpec {
     /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may follow
     /// any.
     pub(super) version_path: Option<String>,
+    /// Labels that people take for the version label: whoever sets one is refused, and told the right one.
+    #[serde(default)]
+    pub(super) mistaken_labels: Vec<String>,
+    /// What must hold before an object goes to another controller version.
+    #[serde(default)]
+    #[schemars(with = "Vec<ConditionSpec>")]
+    pub(super) handover: Vec<Spanned<ConditionSpec>>,
     /// Upgrade paths, by name.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, UpgradePathSpec>")]
@@ -50,13 +58,21 @@ pub(super) struct ControllerRulesSpec {
 pub(crate) struct Admission {
     pub(crate) version_label: String,
     pub(crate) version_path: Option<UpgradePath>,
+    pub(crate) mistaken_labels: Vec<String>,
+    pub(crate) handover: Vec<Condition>,
     pub(crate) rules: Vec<Rule>,
 }
 
 impl Admission {
     /// What holds for a kind whose definition says nothing of admission.
     pub(crate) fn none(group: &str) -> Self {
-        Self { version_label: default_label(group), version_path: None, rules: Vec::new() }
+        Self {
+            version_label: default_label(group),
+            version_path: None,
+            mistaken_labels: Vec::new(),
+            handover: Vec::new(),
+            rules: Vec::new(),
+        }
     }
 
     pub(crate) fn compile(
@@ -85,11 +101,20 @@ impl Admission {
             None => None,
             Some(name) => Some(compiler.at(at_line).upgrade_path(name)?),
         };
+        let handover = spec.handover.iter().filter_map(|condition| compiler.condition(condition)).collect();
         let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
         if !is_qualified_name(&version_label) {
             problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));
         }
-        Some(Self { version_label, version_path, rules })
+        let mistaken_labels = spec.mistaken_labels.clone();
+        for key in &mistaken_labels {
+            if !is_qualified_name(key) {
+                problems.add(at_line, format!("mistakenLabels: {key:?} is no label key"));
+            } else if *key == version_label {
+                problems.add(at_line, format!("mistakenLabels: {key} is the version label itself"));
+            }
+        }
+        Some(Self { version_label, version_path, mistaken_labels, handover, rules })
     }
 }
 

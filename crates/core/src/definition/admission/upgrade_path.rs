@@ -30,7 +30,9 @@ pub(super) struct UpgradePathSpec {
 pub(super) struct HopSpec {
     /// Running versions: a range such as `7.17` or `>=8.18 <9`; `*` for any.
     pub(super) from: String,
-    /// Versions that may follow, as a range. Only newer ones: older ones are named under `versions`.
+    /// How far back these versions may go: `patch`, `minor`, `major`. Without it not at all.
+    pub(super) back: Option<ReachSpec>,
+    /// Versions that may follow, as a range. Only newer ones: for older ones there is `back`.
     pub(super) to: Option<String>,
     /// Or how far: `patch`, `minor`, `major`.
     pub(super) step: Option<ReachSpec>,
@@ -78,7 +80,10 @@ impl UpgradePath {
         let mut path = Graph::default();
         for hop in rules {
             match (Range::parse(&hop.from), hop.target()) {
-                (Ok(from), Ok(to)) => path.rules.push(Hop { from, to }),
+                (Ok(from), Ok(to)) => {
+                    let back = hop.back.map(ReachSpec::reach);
+                    path.rules.push(Hop { from, to, back });
+                }
                 (from, to) => bad.extend(from.err().into_iter().chain(to.err())),
             }
         }
@@ -114,12 +119,18 @@ impl HopSpec {
     fn target(&self) -> Result<Target, String> {
         match (&self.to, self.step) {
             (Some(to), None) => Range::parse(to).map(Target::Range),
-            (None, Some(step)) => Ok(Target::Reach(match step {
-                ReachSpec::Major => Reach::Major,
-                ReachSpec::Minor => Reach::Minor,
-                ReachSpec::Patch => Reach::Patch,
-            })),
+            (None, Some(step)) => Ok(Target::Reach(step.reach())),
             _ => Err(format!("the rule from {:?} needs either `to` or `step`", self.from)),
+        }
+    }
+}
+
+impl ReachSpec {
+    fn reach(self) -> Reach {
+        match self {
+            Self::Major => Reach::Major,
+            Self::Minor => Reach::Minor,
+            Self::Patch => Reach::Patch,
         }
     }
 }

@@ -1,9 +1,14 @@
 //! A change of the version label: whether the object may go, and whether it may come.
 
+use semver::Version;
+
+use super::conditions::unmet;
+use super::overriding::OVERRIDE;
 use super::upgrade_path::{not_enforced, opted_out};
 use super::{controller::ControllerVersion, findings::Findings, settings::Settings, write::Write};
 use crate::definition::{Kind, admission::UpgradePath};
-use crate::{apimachinery::FieldError, json::Json, upgrade, webhook::convert::tree};
+use crate::upgrade::{self, Refused};
+use crate::{apimachinery::FieldError, json::Json, webhook::convert::tree};
 
 /// The way into this version.
 pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: Option<&str>) -> Findings {
@@ -23,11 +28,31 @@ pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: O
     match object.and_then(|object| opted_out(&object, path, &refused)) {
         Some(annotation) => found.warnings.push(not_enforced(&field, &refused, annotation)),
         None => {
-            let own = Json::string(own.as_str());
-            found.errors.push(FieldError::invalid(field, &own, refused.to_string()));
+            let why = told(settings, own, from.unwrap_or_default(), &refused);
+            found.errors.push(FieldError::invalid(field, &Json::string(own.as_str()), why));
         }
     }
     found
+}
+
+/// A refusal in the spelling of the labels that are there: whoever follows its advice must not be refused for a `v`.
+fn told(settings: &Settings, own: &ControllerVersion, from: &str, refused: &Refused) -> String {
+    let served = || settings.served.iter().map(ControllerVersion::as_str);
+    let labels: Vec<&str> = [from, own.as_str()].into_iter().chain(served()).collect();
+    let spelled = |version: &Version| {
+        let is_it = |label: &&&str| upgrade::version(label).is_some_and(|label| label.cmp_precedence(version).is_eq());
+        labels.iter().find(is_it).map_or_else(|| version.to_string(), |label| (*label).to_owned())
+    };
+    let mut why = refused.told(spelled);
+    let next = refused.next.as_ref().map(spelled);
+    match next.filter(|next| !settings.served.is_empty() && !served().any(|label| label == next)) {
+        Some(next) => why.push_str(&format!(" ({next} is not served now)")),
+        None if settings.served.is_empty() => why.push_str(&format!(
+            "; if nobody serves {from} any more, start this server with --served-versions, and the object is adopted"
+        )),
+        None => {}
+    }
+    why
 }
 
 /// A version that nobody serves is none to come from: its objects are adopted, like those without a label.
@@ -48,9 +73,12 @@ pub(super) fn leave(
 ) -> Findings {
     let field = label_field(kind);
     let mut found = Findings::default();
-    if is_promoting(kind, write) {
-        let own = own.as_str();
-        let why = format!("{own} is promoting this object: wait until the rollout is completed");
+    let own = own.as_str();
+    let promoting = is_promoting(kind, write)
+        .then(|| format!("{own} is promoting this object: wait until the rollout is completed"));
+    let unmet = unmet(kind, write).into_iter().map(|why| format!("{own} is not done with this object: {why}"));
+    for why in promoting.into_iter().chain(unmet) {
+        let why = format!("{why}. To hand it over all the same, say why in annotation {OVERRIDE} of the same write");
         found.errors.push(FieldError::forbidden(&field, why));
     }
     let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{findings::Findings, settings::Enforcement, write::Write};
+use super::{findings::Findings, overriding::OVERRIDE, settings::Enforcement, write::Write};
 use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
 use crate::definition::Kind;
 
@@ -42,7 +42,7 @@ pub struct Verdict {
     pub kind: Arc<str>,
     /// The rule, as `rule:field`.
     pub rule: String,
-    /// `deny`, `warn`, or `would_deny`.
+    /// `deny`, `warn`, `would_deny`, or `overridden`.
     pub effect: &'static str,
 }
 
@@ -115,6 +115,18 @@ impl<'k> Judging<'k> {
         }
     }
 
+    /// The same, where somebody takes it upon themselves: what was found stops nothing then, and is said and counted.
+    pub(super) fn add_unless(&mut self, rule: &str, mut found: Findings, reason: Option<&str>) {
+        if let Some(reason) = reason.filter(|_| !found.errors.is_empty()) {
+            let errors = std::mem::take(&mut found.errors);
+            let passed = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            self.count(rule, "overridden");
+            self.judgement.audit.push(("overridden".to_owned(), excerpt(&format!("{reason}: {passed}"))));
+            self.say(&format!("handed over because of annotation {OVERRIDE}: {passed}"));
+        }
+        self.add(rule, found);
+    }
+
     /// Adds a warning, and counts it.
     pub(super) fn warn(&mut self, rule: &str, warning: &str) {
         self.count(rule, "warn");
@@ -171,4 +183,4 @@ impl<'k> Judging<'k> {
 
 /// The length of one warning: the API server cuts them at 256 characters once all together exceed 4096
 /// (`apiserver pkg/endpoints/filters/warning.go`).
-const WARNING: usize = 240;
+pub(super) const WARNING: usize = 240;

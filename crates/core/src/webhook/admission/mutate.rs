@@ -7,10 +7,12 @@
 use std::borrow::Cow;
 
 use super::write::{Sent, Write};
-use super::{label::Label, settings::Settings};
-use crate::webhook::convert::{Object, Pruned, pruned};
+use super::{judgement::WARNING, label::Label, settings::Settings};
+use crate::apimachinery::excerpt;
+use crate::definition::{KEPT, Kind};
+use crate::json::Json;
+use crate::webhook::convert::{Object, Pruned, is_brought, pruned};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
-use crate::{definition::Kind, json::Json};
 
 /// What must be true of an object's metadata.
 struct Stamp {
@@ -26,27 +28,88 @@ impl Stamp {
     }
 }
 
-/// The patch for an object that is created or updated. Empty if it is right as it is.
-pub(crate) fn patch(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Vec<PatchOperation> {
-    let mut stamps = Vec::new();
+/// The patch for an object that is created or updated, and what its author is told of it: what was put back or
+/// overwritten. The patch is empty if the object is right as it is.
+pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec<PatchOperation>, Vec<String>) {
+    let (mut stamps, mut warnings) = (Vec::new(), Vec::new());
     let mut label = Label::of(&write.new, kind, settings);
     if label == Label::None
         && let Some(value) = managing_version(kind, settings, write)
     {
         label = Label::read(&value, settings);
+        if write.old.is_some() {
+            warnings.push(label_put_back(&kind.admission.version_label, &value));
+        }
         stamps.push(Stamp { map: "labels", key: kind.admission.version_label.clone(), value: Some(value) });
     }
     // The rest is for the version that manages the object to say.
     if label == Label::ThisVersion || (label == Label::None && settings.default) {
         let mut annotations = dropped_kept_fields(kind, write);
-        annotations.extend(hash(kind, &write.new, &annotations));
+        let put_back: Vec<String> = annotations.iter().map(|stamp| stamp.key.clone()).collect();
+        warnings.extend(overwritten_kept_fields(kind, write));
+        let hashes = hash(kind, &write.new, &annotations);
+        warnings.extend(hashes.first().and_then(|stamp| hash_put_back(write, stamp)));
+        annotations.extend(hashes);
         for stale in stale_kept_fields(kind, write, &annotations) {
             annotations.retain(|stamp| stamp.key != stale.key);
             annotations.push(stale);
         }
+        // One of which nothing is left is not there, whoever took it away.
+        let is_back = |key: &&String| annotations.iter().any(|stamp| stamp.key == **key && stamp.value.is_some());
+        warnings.extend(put_back.iter().filter(is_back).map(|key| kept_put_back(key)));
         stamps.extend(annotations);
     }
-    operations(write.new.json(), stamps)
+    let warnings = warnings.iter().map(|warning| excerpt(warning).chars().take(WARNING).collect());
+    (operations(write.new.json(), stamps), warnings.collect())
+}
+
+/// Who leaves the label out keeps the version, and is told so.
+fn label_put_back(key: &str, value: &str) -> String {
+    format!("label {key} was put back as {value:?}: to change who manages the object, set it to another version")
+}
+
+/// Once per annotation: a tool that replaces objects is to be told which part of them it does not know.
+fn kept_put_back(key: &str) -> String {
+    let version = key.strip_prefix(KEPT).unwrap_or(key);
+    format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")
+}
+
+/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write.
+fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
+    let text = |object: &Sent<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
+    let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
+    let key = &stamp.key;
+    match (&before, &sent) {
+        (Some(_), None) => Some(format!("annotation {key} was put back: it is made from the spec")),
+        (_, Some(_)) if sent != before && sent != stamp.value => {
+            Some(format!("annotation {key} was overwritten: it is made from the spec"))
+        }
+        _ => None,
+    }
+}
+
+/// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that the
+/// author does not see comes with them, in the place of what was edited there meanwhile.
+fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
+    let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(Sent::object), write.new.object()) else {
+        return Vec::new();
+    };
+    let keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    let brought = keys.filter(|key| is_brought(kind, [&old, &new], key));
+    let told = brought.map(|key| {
+        let version = key.strip_prefix(KEPT).unwrap_or(key);
+        format!(
+            "annotation {key} was changed by hand: what only {version} can say goes back to what it says, later edits \
+             included; leave it out of manifests"
+        )
+    });
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in told {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
 }
 
 /// The version of an object that has no label: who manages it does not change by leaving the label out.

@@ -94,7 +94,7 @@ fn immutable(
     }
 }
 
-fn range(name: &Path, min: Option<i64>, max: Option<i64>, new: &Json<'_>) -> Vec<FieldError> {
+pub(super) fn range(name: &Path, min: Option<i64>, max: Option<i64>, new: &Json<'_>) -> Vec<FieldError> {
     let low = min
         .filter(|min| compare(new, *min) == Some(Ordering::Less))
         .map(|min| format!("must be greater than or equal to {min}"));

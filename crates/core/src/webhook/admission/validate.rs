@@ -3,14 +3,17 @@
 use super::complete::complete;
 use super::handover::{enter, leave};
 use super::judgement::{Flip, Judgement, Judging};
+use super::mistaken_label::mistaken_labels;
+use super::overriding::reason;
 use super::rules::{applies, apply};
 use super::subject::{Request, Subject};
-use super::warnings::{dropped_fields, rollout};
+use super::warnings::{dropped_fields, rollout, stale_hash};
 use super::{
     controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role, settings::Settings, write::Write,
 };
 use crate::apimachinery::{FieldError, Reason};
-use crate::{definition::Kind, webhook::convert::ConvertError};
+use crate::definition::{Kind, Rollout};
+use crate::webhook::convert::ConvertError;
 
 /// Judges a create or an update.
 pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judgement {
@@ -18,12 +21,12 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
     match Role::of(kind, settings, write) {
         Role::Bystander => judging.unjudged(),
         Role::Entered { from } => {
-            judging.add("version-path", enter(kind, settings, write, from.as_deref()));
+            judging.add_unless("version-path", enter(kind, settings, write, from.as_deref()), reason(write).as_deref());
             judge_object(kind, settings, write, Ratchet::Nothing, &mut judging);
             judging.finish(Some([Flip::Entered, Flip::EnterRefused]))
         }
         Role::Left { this, to } => {
-            judging.add("handover", leave(kind, settings, write, this, &to));
+            judging.add_unless("handover", leave(kind, settings, write, this, &to), reason(write).as_deref());
             judging.finish(Some([Flip::Left, Flip::LeaveRefused]))
         }
         Role::Owner => {
@@ -39,6 +42,7 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 
 /// Applies all rules of this controller version.
 fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
+    judging.add("mistaken-label", mistaken_labels(kind, write));
     let judged = read(kind, write).and_then(|mut request| {
         judging.add("complete", complete(&mut request, write.new.size()));
         apply_rules(settings, request, ratchet, judging)
@@ -84,17 +88,32 @@ fn apply_rules(
         }
         subjects.push(subject);
     }
-    if let (Some(hashed), Some(_)) = (&kind.rollout, &request.old) {
+    if let Some(hashed) = &kind.rollout {
         let made = subjects.into_iter().find(|subject| subject.version() == hashed.at);
-        let subject = made.or_else(|| Subject::of(&mut request, hashed.at).ok());
-        if let Some(warning) = subject.and_then(|subject| rollout(hashed, &request, &subject)) {
-            judging.warn("rollout", &warning);
+        if let Some(subject) = made.or_else(|| Subject::of(&mut request, hashed.at).ok()) {
+            for (rule, warning) in about_the_hash(hashed, &request, &subject) {
+                judging.warn(rule, &warning);
+            }
         }
     }
     for warning in dropped_fields(&mut request) {
         judging.warn("gone", &warning);
     }
     Ok(())
+}
+
+/// What is to be said of the rollout hash: that a rollout starts, and that the stamp is not it. `subject` is the write in
+/// the version that is hashed.
+fn about_the_hash(
+    hashed: &Rollout,
+    request: &Request<'_, '_>,
+    subject: &Subject<'_, '_>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let after = subject.new_object().preimage(hashed);
+    let before = subject.old_object().map(|old| old.preimage(hashed));
+    let starts = before.and_then(|before| rollout(hashed, request, [&before, &after]));
+    let stale = stale_hash(request, &after);
+    starts.map(|warning| ("rollout", warning)).into_iter().chain(stale.map(|warning| ("rollout-hash", warning)))
 }
 
 /// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.

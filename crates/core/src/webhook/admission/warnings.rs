@@ -1,14 +1,34 @@
 //! Warnings of what a write will lead to, and of what it will not.
 
 use super::field_path::field_in;
-use super::subject::{Request, Subject};
+use super::subject::Request;
 use crate::definition::{Path, Rollout, Side};
-use crate::{apimachinery::excerpt, json::Json, webhook::convert::tree};
+use crate::webhook::convert::{Object, tree};
+use crate::webhook::rollout::{HASH_SCHEMA, Preimage};
+use crate::{apimachinery::excerpt, json::Json};
 
-/// What an update will roll out, and why. `subject` is the write in the version that is hashed.
-pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Subject<'_, '_>) -> Option<String> {
-    let before = subject.old_object()?.preimage(rollout);
-    let after = subject.new_object().preimage(rollout);
+/// The stamp of an object that is not the hash of what it says: somebody changed it after `/mutate`, or nobody asked
+/// `/mutate`. `now` is what the hash is made of.
+pub(super) fn stale_hash(request: &Request<'_, '_>, now: &Preimage) -> Option<String> {
+    let group = &request.kind.group;
+    let [stamp, recipe] = ["rollout-hash", "rollout-hash-version"].map(|name| format!("{group}/{name}"));
+    let stamped = request.new.annotations.text(&stamp)?;
+    // One of another recipe is not ours to compare.
+    if request.new.annotations.text(&recipe).is_some_and(|recipe| recipe != HASH_SCHEMA) {
+        return None;
+    }
+    let hash = now.hash();
+    (stamped != hash).then(|| {
+        let stamped: String = stamped.chars().take(8).collect();
+        format!(
+            "annotation {stamp} says {stamped}, and the hash is {hash:.8}: the object was changed after /mutate, or \
+             /mutate was not asked"
+        )
+    })
+}
+
+/// What an update will roll out, and why. The hashes are made of what it was before, and of what it is now.
+pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, [before, after]: [&Preimage; 2]) -> Option<String> {
     if before == after {
         return None;
     }
@@ -19,15 +39,16 @@ pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Su
     let hashed = Path::default().join(&rollout.of);
     let mut fields: Vec<String> = Vec::new();
     let mut more = 0_usize;
-    for name in before.differing(&after) {
+    for name in before.differing(after) {
         if fields.len() == NAMED {
             more += 1;
             continue;
         }
-        let field = field_in(request.kind, &hashed.join(&name), rollout.at, request.at);
-        let field = excerpt(&field.strip(&hashed).unwrap_or(field).to_string());
-        if !fields.contains(&field) {
-            fields.push(field);
+        for field in written(request, rollout, &hashed.join(&name)) {
+            let field = excerpt(&field.strip(&hashed).unwrap_or(field).to_string());
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
         }
     }
     let force = rollout.force.iter().filter(|_| before.force != after.force);
@@ -37,6 +58,37 @@ pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Su
     }
     let fields = fields.join(", ");
     Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
+}
+
+/// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself, or
+/// what becomes a part of it.
+fn written(request: &Request<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Path> {
+    let (kind, at) = (request.kind, request.at);
+    let there = |path: &Path| field_in(kind, path, rollout.at, at);
+    let first = kind.steps_between(rollout.at, at).next();
+    let operations = first.iter().flat_map(|(to, step)| step.level.operations.iter().map(|one| (one, to.other())));
+    let parts = operations.flat_map(|(operation, side)| operation.places.of(side).iter().map(|place| &place.path));
+    let parts = parts.filter(|path| path.len() > field.len() && path.starts_with(field));
+    let own = kind.version_at(at).schema.at(field).map(|_| field.clone());
+    let is_changed = |path: &Path| {
+        let before = request.old.as_ref().and_then(|old| value(old, path));
+        match (before, value(&request.new, path)) {
+            (Some(before), Some(now)) => !before.same(&now),
+            (before, now) => before.is_some() != now.is_some(),
+        }
+    };
+    let mut changed: Vec<Path> = parts.map(there).chain(own).filter(is_changed).collect();
+    if changed.is_empty() {
+        changed.push(there(field));
+    }
+    changed
+}
+
+/// What stands at a path. Null is nothing.
+fn value(object: &Object<'_>, path: &Path) -> Option<Json<'static>> {
+    let whole = object.root.view().into_owned();
+    let value = path.names().iter().try_fold(whole, |json, name| json.get(name).map(Json::into_owned))?;
+    (!value.is_null()).then_some(value)
 }
 
 /// How many fields a warning names: enough for a person.

@@ -51,7 +51,7 @@ impl<'j> Sent<'j> {
     }
 
     /// The value of a label, of whatever type. Null is none.
-    pub(super) fn label(&self, key: &str) -> Option<Json<'static>> {
+    pub(crate) fn label(&self, key: &str) -> Option<Json<'static>> {
         self.entry("labels", key)
     }
 

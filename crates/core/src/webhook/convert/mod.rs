@@ -32,4 +32,4 @@ pub(super) use converted::{Remarks, convert, convert_into, explain};
 pub use error::ConvertError;
 pub use object::Metadata;
 pub(super) use object::Object;
-pub(super) use prune::{Pruned, pruned};
+pub(super) use prune::{Pruned, is_brought, pruned};

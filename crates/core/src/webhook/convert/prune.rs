@@ -54,6 +54,28 @@ pub(crate) fn pruned(kind: &Kind, object: &Object<'_>) -> Result<Vec<Pruned>, Co
     Ok(changed.collect())
 }
 
+/// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there before
+/// nor what is left of that after the write.
+pub(crate) fn is_brought(kind: &Kind, [old, new]: [&Object<'_>; 2], name: &str) -> bool {
+    let (before, now) = (old.annotations.text(name), new.annotations.text(name));
+    let Some(now) = now.filter(|now| before.as_deref() != Some(now.as_str())) else {
+        return false;
+    };
+    let is_same = |one: &str, other: &str| match (Json::parse(one), Json::parse(other)) {
+        (Ok(one), Ok(other)) => one.same(&other),
+        _ => one == other,
+    };
+    if Kept::parse(&now).is_none() || before.as_deref().is_some_and(|before| is_same(before, &now)) {
+        return false;
+    }
+    let Some(before) = before else { return true };
+    let mut unbrought = new.clone();
+    unbrought.annotations.set(name, &before);
+    let left = pruned(kind, &unbrought).unwrap_or_default();
+    let left = left.into_iter().find(|pruned| pruned.name == name).and_then(|pruned| pruned.text);
+    !left.is_some_and(|left| is_same(&left, &now))
+}
+
 /// What an annotation has to hold, if that is not what it does.
 fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<String>> {
     let mut kept = now.and_then(Kept::parse).unwrap_or_default();

@@ -9,9 +9,19 @@ use crate::json::{Json, Members};
 
 /// What an API server asks about.
 pub(crate) enum AdmissionRequest<'j> {
-    /// A deletion, a connection or a subresource. Those are nobody's to refuse: finalizers, status writes and clean-ups
+    /// A deletion, a connection or a subresource other than scale. Those are nobody's to refuse: finalizers, status writes and clean-ups
     /// must always get through.
     Exempt(Envelope),
+    /// The scale subresource of an object is written.
+    Scale {
+        envelope: Envelope,
+        group: String,
+        version: String,
+        plural: String,
+        /// A `Scale`, and what it was before.
+        scale: Json<'j>,
+        old: Option<Json<'j>>,
+    },
     /// An object is created or updated.
     Write {
         envelope: Envelope,
@@ -30,7 +40,16 @@ impl<'j> AdmissionRequest<'j> {
     pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
-        if !request.text("subResource").is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
+        let subresource = request.text("subResource");
+        if subresource == "scale" && operation == "UPDATE" {
+            let resource = Fields::of(request.take("resource").unwrap_or(Json::NULL));
+            let [group, version, plural] = ["group", "version", "resource"].map(|name| resource.text(name));
+            return match objects(&mut request, &operation) {
+                Ok((scale, old)) => Ok(Self::Scale { envelope, group, version, plural, scale, old }),
+                Err(_) => Ok(Self::Exempt(envelope)),
+            };
+        }
+        if !subresource.is_empty() || matches!(operation.as_str(), "CONNECT" | "DELETE") {
             return Ok(Self::Exempt(envelope));
         }
         let dry_run = request.take("dryRun").is_some_and(|value| value.scalar() == Some("true"));
@@ -70,7 +89,7 @@ pub(crate) enum AdmissionResponse<'a> {
     /// It may not.
     Denied { status: &'a Status, warnings: &'a [String], audit: &'a [(String, String)] },
     /// It may happen with these changes, of which there may be none.
-    Patched(&'a [PatchOperation]),
+    Patched { patch: &'a [PatchOperation], warnings: &'a [String] },
 }
 
 impl AdmissionResponse<'_> {
@@ -87,12 +106,13 @@ impl AdmissionResponse<'_> {
                 response.add("status", status.to_json());
                 remarks(&mut response, warnings, audit);
             }
-            Self::Patched(patch) => {
+            Self::Patched { patch, warnings } => {
                 response.add("allowed", Json::borrowed("true"));
                 if !patch.is_empty() {
                     response.add("patchType", Json::string("JSONPatch"));
                     response.add("patch", Json::string(&in_review(patch)));
                 }
+                remarks(&mut response, warnings, &[]);
             }
         }
         envelope.answer(response)

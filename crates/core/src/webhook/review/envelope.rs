@@ -113,7 +113,7 @@ impl<'j> Fields<'j> {
 }
 
 /// What is read of a review, a request and the kind in it.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     "apiVersion",
     "desiredAPIVersion",
     "dryRun",
@@ -124,6 +124,7 @@ const READ: [&str; 13] = [
     "oldObject",
     "operation",
     "request",
+    "resource",
     "subResource",
     "uid",
     "version",

@@ -7,6 +7,7 @@ mod complete;
 mod definitions;
 mod enforcement;
 mod flips;
+mod handover;
 mod judging;
 mod keys;
 mod matrix;
@@ -19,6 +20,7 @@ mod refusals;
 mod rules;
 mod stale;
 mod stamps;
+mod told;
 mod warnings;
 mod windows;
 

@@ -1,0 +1,53 @@
+//! Flags that say where the servers are, and whom to trust there.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use pointsman_core::registration::{Address, ClientConfig, NamespacedName, Service, Url};
+
+use crate::commands::ca_file::{AuthorityRemarks, trust};
+use crate::commands::usage::Usage;
+
+/// Where the servers are.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Server")]
+pub(super) struct ServerArgs {
+    /// Service of the server. {version} in the name stands for the controller version: 2-17-0 for 2.17.0, with a dash
+    /// written twice.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", value_parser = Service::per_version)]
+    service: Option<Service>,
+    /// Address of the server, without a path, where it is not behind a Service.
+    #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url)]
+    url: Option<Url>,
+    /// Authorities that the API server is to trust, PEM.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Certificate whose authority cert-manager is to write into the configurations.
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file")]
+    cert_manager: Option<NamespacedName>,
+}
+
+fn url(text: &str) -> Result<Url, &'static str> {
+    text.parse().map_err(|_| "the API server takes https://, a host and a port only")
+}
+
+impl ServerArgs {
+    /// Where it is, if that is said.
+    pub(super) fn address(&self) -> Option<Address> {
+        let service = self.service.clone().map(Address::Service);
+        service.or_else(|| self.url.clone().map(Address::Url))
+    }
+
+    /// How the API server connects to the servers of so many versions.
+    pub(super) fn client(&self, versions: usize, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
+        let Some(address) = self.address() else {
+            return Err(Usage("needs --service or --url".to_owned()).into());
+        };
+        if versions > 1 && !address.is_per_version() {
+            let message = "each controller version has a server of its own: put {version} into --service or --url";
+            return Err(Usage(message.to_owned()).into());
+        }
+        let trust = trust(self.ca_file.as_deref(), self.cert_manager.as_ref(), remarks)?;
+        Ok(ClientConfig { address, trust })
+    }
+}

@@ -1,0 +1,125 @@
+//! Flags in, webhook configurations out.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use pointsman_core::webhook::ControllerVersion;
+
+use super::addressed::ServerArgs;
+use super::printed::{Guard, Versions, documents, print};
+use super::{doctor, overlay, retire};
+use crate::commands::ca_file::AuthorityRemarks;
+use crate::commands::crd::find;
+use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct WebhooksArgs {
+    #[command(subcommand)]
+    command: Option<WebhooksCommand>,
+    /// Kind to register, by its name, kind or plural.
+    #[arg(long, value_name = "NAME", required = true)]
+    kind: Option<String>,
+    /// Controller version whose objects the server judges.
+    #[arg(long, value_name = "X.Y.Z", required_unless_present = "side_by_side")]
+    controller_version: Option<ControllerVersion>,
+    /// Several controller versions at once, each with a server of its own.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "controller_version")]
+    side_by_side: Vec<ControllerVersion>,
+    /// Controller version that also takes objects without a label, and gives new ones its own.
+    #[arg(long, value_name = "X.Y.Z")]
+    default: Option<ControllerVersion>,
+    /// Controller versions whose objects the server looks at without a say: it counts where it would have denied them.
+    /// Start it with the same --shadow.
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', requires = "controller_version")]
+    shadow: Vec<ControllerVersion>,
+    /// All controller versions that are served, for the policy that guards the label: it replaces the one that is there.
+    /// Defaults to those of --side-by-side; beside --controller-version it must be said.
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
+    served: Vec<ControllerVersion>,
+    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
+    #[arg(long, value_enum, default_value_t = Guard::Deny)]
+    guard: Guard,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum WebhooksCommand {
+    /// Say whether what is registered fits itself, the kinds, and a server.
+    Doctor(doctor::DoctorArgs),
+    /// Print an operator's own webhook configuration once for each controller version.
+    Overlay(overlay::OverlayArgs),
+    /// Print what is applied and deleted, in order, when a controller version goes.
+    Retire(Box<retire::RetireArgs>),
+}
+
+/// Prints what is to be applied.
+pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Some(WebhooksCommand::Doctor(args)) => return doctor::run(args),
+        Some(WebhooksCommand::Overlay(args)) => return overlay::run(args),
+        Some(WebhooksCommand::Retire(args)) => return retire::run(args, remarks),
+        None => {}
+    }
+    let all = args.kinds.load()?;
+    let kind = &find(&all, args.kind.as_deref().unwrap_or_default())?.kind;
+    let registered: Vec<ControllerVersion> =
+        args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
+    let served = served(args, &registered)?;
+    let versions =
+        Versions { registered: &registered, default: args.default.as_ref(), shadowed: &args.shadow, served: &served };
+    let client = args.server.client(registered.len().max(served.len()), remarks)?;
+    print(&documents(kind, &versions, args.guard, &client), args.output)
+}
+
+/// All versions that are served, with those that are registered here among them.
+fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<ControllerVersion>, Usage> {
+    if let Some(default) = args.default.as_ref().filter(|default| !registered.contains(default)) {
+        return Err(Usage(format!("--default {}: register that version too", default.as_str())));
+    }
+    if let (Some(version), [], true) = (&args.controller_version, &*args.served, args.guard.mode().is_some()) {
+        let version = version.as_str();
+        return Err(Usage(format!(
+            "--served must name all controller versions that are served: the policy that guards the label is printed anew, \
+             and refuses all others. Say --served {version} if there is no other, or --guard none to leave it as it is"
+        )));
+    }
+    let served = if args.served.is_empty() { registered } else { &args.served };
+    let Some(version) = registered.iter().find(|version| !served.contains(version)) else {
+        return Ok(served.to_vec());
+    };
+    let version = version.as_str();
+    Err(Usage(format!("--served leaves {version} out, which is registered here: the guard would refuse it")))
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  One controller version that also takes objects without a label:
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --default 2.17.0 --served 2.17.0 \\
+      --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
+
+  Two controller versions side by side, each with a Service of its own:
+    pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 \\
+      --default 2.16.0 --service 'pointsman-system/pointsman-{version}:443' \\
+      --cert-manager pointsman-system/pointsman
+
+  A new version looks on while the old one decides:
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --shadow 2.16.0 --guard none --ca-file certs/dev/ca.crt \\
+      --service pointsman-system/pointsman-next:443
+
+  See first what the guard of the label would refuse:
+    pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
+      --served 2.17.0 --guard warn --service pointsman-system/pointsman \\
+      --ca-file certs/dev/ca.crt
+
+Exit codes:
+  0 printed, 1 a file could not be read, 2 the flags are wrong.";

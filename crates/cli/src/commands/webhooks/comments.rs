@@ -1,0 +1,54 @@
+//! Comments in what is printed: whoever changes a choice later reads there why it is so.
+
+use crate::commands::{json::Json, yaml};
+
+/// Documents in YAML, each with its comments.
+pub(super) fn commented(documents: &[Json]) -> String {
+    let texts: Vec<String> = documents.iter().map(document).collect();
+    texts.join("---\n")
+}
+
+fn document(document: &Json) -> String {
+    let kind = document.get("kind").and_then(Json::as_str).unwrap_or_default();
+    let why = if kind.ends_with("WebhookConfiguration") { &OF_WEBHOOKS[..] } else { &OF_POLICIES[..] };
+    let mut out = String::new();
+    for line in yaml::write(document).lines() {
+        let plain = line.trim_start().trim_start_matches("- ");
+        if let Some((_, why)) = why.iter().find(|(key, _)| plain.starts_with(key)) {
+            let indent = line.len() - plain.len();
+            let indent = if line.trim_start().starts_with("- ") { indent.saturating_sub(2) } else { indent };
+            out.push_str(&format!("{:indent$}# {why}\n", ""));
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+const OF_WEBHOOKS: [(&str, &str); 7] = [
+    (
+        "failurePolicy: Fail",
+        "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
+    ),
+    ("failurePolicy: Ignore", "It only looks on: nobody waits for it."),
+    (
+        "matchConditions:",
+        "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
+    ),
+    (
+        "matchPolicy: Equivalent",
+        "All served versions are named below, so nothing is converted for the call; a later one would be.",
+    ),
+    ("objectSelector:", "Matched against the old object and the new one: a change of the label reaches both versions."),
+    (
+        "reinvocationPolicy: IfNeeded",
+        "Another webhook may change the spec after us, and the hash must be of what is stored.",
+    ),
+    ("sideEffects: None", "Dry runs are answered as any other."),
+];
+
+const OF_POLICIES: [(&str, &str); 3] = [
+    ("failurePolicy: Fail", "The API server evaluates it by itself: it holds while no server of ours is up."),
+    ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
+    ("matchPolicy: Equivalent", "Whatever version a write comes in."),
+];

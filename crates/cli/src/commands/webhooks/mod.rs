@@ -1,0 +1,12 @@
+//! `pointsman webhooks`: what is registered for a controller version, whether it fits, and how a version goes.
+
+mod addressed;
+mod command;
+mod comments;
+mod doctor;
+mod overlay;
+mod printed;
+mod retire;
+
+pub(crate) use command::{WebhooksArgs, run};
+pub(crate) use doctor::{findings, told};

@@ -1,0 +1,80 @@
+//! `pointsman webhooks overlay`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_core::registration::{Address, Service, overlay};
+use pointsman_core::webhook::ControllerVersion;
+
+use super::printed::print;
+use crate::commands::crd::find;
+use crate::commands::input;
+use crate::commands::output::talk;
+use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct OverlayArgs {
+    /// File with the operator's configuration as it brings it; - is stdin.
+    file: PathBuf,
+    /// Kind that the operator's versions share, by its name, kind or plural.
+    #[arg(long, value_name = "NAME")]
+    kind: String,
+    /// Controller versions side by side.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
+    side_by_side: Vec<ControllerVersion>,
+    /// Controller version that is asked about objects without a label as well.
+    #[arg(long, value_name = "X.Y.Z")]
+    default: Option<ControllerVersion>,
+    /// Service of the operator's webhook. {version} in the name stands for the controller version: 2-17-0 for 2.17.0.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", value_parser = Service::per_version)]
+    service: Option<Service>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Prints what is applied in the place of the operator's own.
+pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let kind = &find(&all, &args.kind)?.kind;
+    if let Some(default) = args.default.as_ref().filter(|default| !args.side_by_side.contains(default)) {
+        return Err(Usage(format!("--default {}: name it in --side-by-side too", default.as_str())).into());
+    }
+    let address = args.service.clone().map(Address::Service);
+    if args.side_by_side.len() > 1 && !address.as_ref().is_some_and(Address::is_per_version) {
+        let message =
+            "each version of the operator has a webhook of its own: give --service with {version} in its name";
+        return Err(Usage(message.to_owned()).into());
+    }
+    let source = input::read(&args.file)?;
+    let mut documents = Vec::new();
+    for value in input::values(&source).map_err(anyhow::Error::msg)? {
+        let document = serde_json::from_str(&value.to_string())?;
+        let laid = overlay(kind, &args.side_by_side, args.default.as_ref(), address.as_ref(), &document)
+            .map_err(|error| anyhow::anyhow!("{}: {error}", source.name))?;
+        let name = document.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
+        match &laid.rest {
+            Some(_) => talk(&format!("{name}: what is printed under this name replaces it")),
+            None => talk(&format!("{name}: delete it when what is printed is applied, and not before")),
+        }
+        documents.extend(laid.versions);
+        documents.extend(laid.rest);
+    }
+    anyhow::ensure!(!documents.is_empty(), source.no_object());
+    print(&documents, args.output)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Elastic's own webhook, for two versions of its operator:
+    pointsman webhooks overlay manifests/examples/webhooks/elastic.yaml \\
+      --kind elasticsearch --side-by-side 2.16.0,2.17.0 --default 2.16.0 \\
+      --service 'elastic-system/elastic-webhook-{version}'
+
+Exit codes:
+  0 printed, 1 a file could not be read or nothing can be laid over it,
+  2 the flags are wrong.";

@@ -1,0 +1,73 @@
+//! What is printed for controller versions.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{ClientConfig, GuardMode, Selection, guard, unserved, webhooks};
+use pointsman_core::webhook::ControllerVersion;
+use serde_json::Value;
+
+use super::comments::commented;
+use crate::commands::{format::Format, json::Json, output};
+
+/// What the policy that guards the label does with one it does not accept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Guard {
+    /// Only the audit log hears of it.
+    Audit,
+    /// The request is refused.
+    Deny,
+    /// No policy.
+    None,
+    /// The user is warned.
+    Warn,
+}
+
+impl Guard {
+    pub(super) fn mode(self) -> Option<GuardMode> {
+        match self {
+            Self::Audit => Some(GuardMode::Audit),
+            Self::Deny => Some(GuardMode::Deny),
+            Self::Warn => Some(GuardMode::Warn),
+            Self::None => None,
+        }
+    }
+}
+
+/// The controller versions that are registered.
+pub(super) struct Versions<'a> {
+    pub(super) registered: &'a [ControllerVersion],
+    pub(super) default: Option<&'a ControllerVersion>,
+    pub(super) shadowed: &'a [ControllerVersion],
+    pub(super) served: &'a [ControllerVersion],
+}
+
+/// The documents for versions, with the guard of the label where there is one.
+pub(super) fn documents(kind: &Kind, versions: &Versions<'_>, guarded: Guard, client: &ClientConfig) -> Vec<Value> {
+    let mut documents = Vec::new();
+    for version in versions.registered {
+        let mut add = |selection: Selection<'_>| documents.extend(webhooks(kind, version, selection, client));
+        add(Selection::Labelled);
+        if versions.default == Some(version) {
+            add(Selection::Unlabelled);
+        }
+        versions.shadowed.iter().map(Selection::Shadowed).for_each(&mut add);
+    }
+    if let Some(mode) = guarded.mode() {
+        documents.extend(guard(kind, versions.served, mode));
+        documents.extend(unserved(kind, versions.served));
+    }
+    documents
+}
+
+/// Writes documents to stdout: YAML with comments, or JSON as it is.
+pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
+    let values: Vec<Json> = values.collect::<anyhow::Result<_>>()?;
+    output::data(&match format {
+        Format::Json => format.write_all(values),
+        Format::Yaml => commented(&values),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

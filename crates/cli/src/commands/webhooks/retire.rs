@@ -1,0 +1,158 @@
+//! `pointsman webhooks retire`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{RetireStep, retire};
+use pointsman_core::webhook::ControllerVersion;
+use serde_json::Value;
+
+use super::addressed::ServerArgs;
+use super::comments::commented;
+use super::printed::{Guard, print};
+use crate::commands::ca_file::AuthorityRemarks;
+use crate::commands::crd::find;
+use crate::commands::input::{Document, FileArgs, documents};
+use crate::commands::output::{complain, data, talk};
+use crate::commands::{format::Format, json::Json, kinds_dir::KindsArgs, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RetireArgs {
+    /// Controller version that goes.
+    #[arg(value_name = "X.Y.Z")]
+    going: ControllerVersion,
+    #[command(flatten)]
+    files: FileArgs,
+    /// Kind whose controller it is, by its name, kind or plural.
+    #[arg(long, value_name = "NAME")]
+    kind: String,
+    /// Controller versions that stay.
+    #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', required = true)]
+    served: Vec<ControllerVersion>,
+    /// Controller version that takes objects without a label from here on, if that is the one that goes.
+    #[arg(long, value_name = "X.Y.Z")]
+    default: Option<ControllerVersion>,
+    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
+    #[arg(long, value_enum, default_value_t = Guard::Deny)]
+    guard: Guard,
+    /// Print this step alone: for kubectl apply -f -, or for kubectl delete -f - where it is the last.
+    #[arg(long, value_name = "N")]
+    step: Option<usize>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    kinds: KindsArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Prints the steps, unless there are objects that still need the version.
+pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+    let (gone, served) = (&args.going, &args.served);
+    if served.contains(gone) {
+        return Err(Usage(format!("--served names {}, which is to go: name those that stay", gone.as_str())).into());
+    }
+    if let Some(default) = args.default.as_ref().filter(|default| !served.contains(default)) {
+        return Err(Usage(format!("--default {}: it is not among --served, which stay", default.as_str())).into());
+    }
+    let all = args.kinds.load()?;
+    let kind = &find(&all, &args.kind)?.kind;
+    // The version that goes has a server until the last step.
+    let client = args.server.client(served.len() + 1, remarks)?;
+    let Some(seen) = still_labelled(args, kind)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let steps = retire(kind, gone, served, args.default.as_ref(), args.guard.mode(), &client);
+    match args.step {
+        None => {
+            talk(&format!("none of {seen} objects is labelled {}", gone.as_str()));
+            whole(&steps, args.output)
+        }
+        Some(number) => {
+            let Some(step) = number.checked_sub(1).and_then(|index| steps.get(index)) else {
+                return Err(Usage(format!("--step {number}: there are steps 1 to {}", steps.len())).into());
+            };
+            print(parts(step).2, args.output)
+        }
+    }
+}
+
+/// How many objects of the kind were read; nothing where one still carries the label, or one cannot be read.
+fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize>> {
+    let (mut good, mut seen, mut labelled) = (true, 0, 0);
+    for source in args.files.read(EXAMPLE)? {
+        let documents = match documents(&source) {
+            Ok(documents) => documents,
+            Err(messages) => {
+                good = false;
+                messages.iter().for_each(|message| complain(message));
+                continue;
+            }
+        };
+        let objects = documents.into_iter().flat_map(Document::into_objects);
+        for object in objects.filter(|object| object.kind == kind.kind() && object.group() == kind.group()) {
+            seen += 1;
+            let json = Json::from_json(&object.text)?;
+            let labels = json.get("metadata").and_then(|metadata| metadata.get("labels"));
+            let label = labels.and_then(|labels| labels.get(kind.version_label())).and_then(Json::as_str);
+            if label == Some(args.going.as_str()) {
+                labelled += 1;
+                complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
+            }
+        }
+    }
+    if labelled > 0 {
+        talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.going.as_str()));
+    }
+    Ok((good && labelled == 0).then_some(seen))
+}
+
+/// What is done with a step, why, and with which documents.
+fn parts(step: &RetireStep) -> (&'static str, &str, &[Value]) {
+    match step {
+        RetireStep::Apply { why, documents } => ("apply", why, documents),
+        RetireStep::Delete { why, documents } => ("delete", why, documents),
+        _ => ("apply", "", &[]),
+    }
+}
+
+fn whole(steps: &[RetireStep], format: Format) -> anyhow::Result<ExitCode> {
+    let mut texts = Vec::new();
+    let mut values = Vec::new();
+    for (number, step) in (1..).zip(steps) {
+        let (verb, why, documents) = parts(step);
+        let documents = documents.iter().map(|document| Json::from_json(&document.to_string()));
+        let documents: Vec<Json> = documents.collect::<anyhow::Result<_>>()?;
+        let head = format!("# Step {number} of {}: kubectl {verb}. From there on {why}.\n", steps.len());
+        texts.push(format!("{head}{}", commented(&documents)));
+        values.push(Json::object([
+            ("step", Json::Number(number.to_string())),
+            ("kubectl", Json::string(verb)),
+            ("why", Json::string(why)),
+            ("documents", Json::Array(documents)),
+        ]));
+    }
+    data(&match format {
+        Format::Yaml => texts.join("---\n"),
+        Format::Json => format.write(&Json::object([("steps", Json::Array(values))])),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const EXAMPLE: &str = "kubectl get materializes -A -o yaml | pointsman webhooks retire 2.16.0 …";
+
+const EXAMPLES: &str = "\
+Examples:
+  The old one of two versions goes, and new objects are the other one's:
+    kubectl get materializes -A -o yaml |
+      pointsman webhooks retire 2.16.0 --kind materialize \\
+        --served 2.17.0 --default 2.17.0 \\
+        --service 'pointsman-system/pointsman-{version}:443' \\
+        --cert-manager pointsman-system/pointsman
+
+Exit codes:
+  0 printed, 1 objects still have the label or a file could not be read,
+  2 the flags are wrong.";

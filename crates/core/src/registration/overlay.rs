@@ -1,0 +1,237 @@
+//! An operator's own webhook configuration, once for each controller version: each version of the operator is asked about
+//! its own objects only.
+//!
+//! An operator that brings a webhook knows nothing of a second version beside it. Both would be asked about every object,
+//! and the older one refuses what only the newer one knows. So each version gets a copy of what concerns the kind, with a
+//! selector for its label. The selector matches the old object or the new one, so a condition leaves the verdict on a
+//! change of the label to the version in the new object. What concerns other kinds stays in the original.
+
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::cel::literal;
+use super::document::set;
+use super::names::prefixed;
+use crate::{definition::Kind, webhook::ControllerVersion};
+
+/// A configuration that nothing can be laid over.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadOverlay {
+    /// Another document.
+    #[error("{kind} is no ValidatingWebhookConfiguration and no MutatingWebhookConfiguration")]
+    NotAConfiguration {
+        /// What it is.
+        kind: String,
+    },
+    /// No webhook of it is called for the kind.
+    #[error("{name} has no webhook for {resource}: there is nothing to lay over")]
+    NothingOfTheKind {
+        /// Its name.
+        name: String,
+        /// The resource of the kind.
+        resource: String,
+    },
+    /// It selects by the version label already.
+    #[error("webhook {webhook} of {name} selects by {key} already: give the configuration as the operator brings it")]
+    SelectsAlready {
+        /// The name of the configuration.
+        name: String,
+        /// The name of the webhook.
+        webhook: String,
+        /// The label.
+        key: String,
+    },
+}
+
+/// What is applied in the place of a configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlaid {
+    /// One for each controller version.
+    pub versions: Vec<Value>,
+    /// What is left of the original, for other kinds. Without any the original is deleted.
+    pub rest: Option<Value>,
+}
+
+/// Lays selectors over a configuration. Objects without a label are for `default`, if there is one. With `address` each
+/// version of the operator is called there, at the path that the operator has.
+///
+/// # Errors
+/// What it cannot be laid over.
+pub fn overlay(
+    kind: &Kind,
+    versions: &[ControllerVersion],
+    default: Option<&ControllerVersion>,
+    address: Option<&Address>,
+    document: &Value,
+) -> Result<Overlaid, BadOverlay> {
+    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (what, name) = (text("/kind"), text("/metadata/name"));
+    if !matches!(what.as_str(), "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") {
+        return Err(BadOverlay::NotAConfiguration { kind: what });
+    }
+    let webhooks = document.get("webhooks").and_then(Value::as_array).cloned().unwrap_or_default();
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    for webhook in webhooks {
+        let (own, rest) = parted(kind, &webhook);
+        if let Some(own) = own {
+            let key = &kind.admission.version_label;
+            if own.get("objectSelector").is_some_and(|selector| selector.to_string().contains(&literal(key))) {
+                let webhook = own.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+                return Err(BadOverlay::SelectsAlready { name, webhook, key: key.clone() });
+            }
+            ours.push(own);
+        }
+        others.extend(rest);
+    }
+    if ours.is_empty() {
+        let resource = format!("{}.{}", kind.plural(), kind.group());
+        return Err(BadOverlay::NothingOfTheKind { name, resource });
+    }
+    let of = |version: &ControllerVersion| {
+        let mut webhooks: Vec<Value> =
+            ours.iter().map(|webhook| selecting(kind, Some(version), webhook, version, address)).collect();
+        if default == Some(version) {
+            webhooks.extend(ours.iter().map(|webhook| selecting(kind, None, webhook, version, address)));
+        }
+        configuration(document, &format!("{name}-{}", prefixed(version)), webhooks)
+    };
+    let rest = (!others.is_empty()).then(|| configuration(document, &name, others));
+    Ok(Overlaid { versions: versions.iter().map(of).collect(), rest })
+}
+
+/// The part of a webhook that is called for a kind, and the part that is called for others.
+fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
+    let (mut own, mut others, mut is_wide) = (Vec::new(), Vec::new(), false);
+    for rule in webhook.get("rules").and_then(Value::as_array).into_iter().flatten() {
+        let names = |member: &str| -> Vec<String> {
+            let names = rule.get(member).and_then(Value::as_array).into_iter().flatten();
+            names.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let (groups, resources) = (names("apiGroups"), names("resources"));
+        let is_of_group = groups.iter().any(|group| group == "*" || group == kind.group());
+        let (ours, rest): (Vec<String>, Vec<String>) =
+            resources.into_iter().partition(|resource| is_of_group && resource_of(kind, resource));
+        let with = |groups: &[String], resources: &[String]| {
+            let mut rule = rule.clone();
+            set(&mut rule, "apiGroups", json!(groups));
+            set(&mut rule, "resources", json!(resources));
+            rule
+        };
+        if !ours.is_empty() {
+            let narrow: Vec<String> = ours.iter().map(|resource| resource.replacen('*', kind.plural(), 1)).collect();
+            own.push(with(&[kind.group().to_owned()], &narrow));
+        }
+        // What says any group or any resource goes on for the others.
+        let others_of_group: Vec<String> = groups.iter().filter(|group| *group != kind.group()).cloned().collect();
+        if !rest.is_empty() {
+            others.push(with(&groups, &rest));
+        }
+        let wide: Vec<String> = ours.iter().filter(|resource| resource.starts_with('*')).cloned().collect();
+        if !wide.is_empty() {
+            is_wide = true;
+            others.push(with(&groups, &wide));
+        } else if !ours.is_empty() && !others_of_group.is_empty() {
+            is_wide |= groups.iter().any(|group| group == "*");
+            others.push(with(&others_of_group, &ours));
+        }
+    }
+    let part = |rules: Vec<Value>| {
+        let mut webhook = webhook.clone();
+        set(&mut webhook, "rules", Value::Array(rules));
+        webhook
+    };
+    let own = (!own.is_empty()).then(|| part(own));
+    let others = (!others.is_empty()).then(|| {
+        let mut others = part(others);
+        if is_wide {
+            let [group, plural] = [kind.group(), kind.plural()].map(literal);
+            let expression = format!("request.resource.group != {group} || request.resource.resource != {plural}");
+            condition(&mut others, "pointsman-other-kinds", &expression);
+        }
+        others
+    });
+    (own, others)
+}
+
+/// Whether a rule's resource is that of a kind, or one of its subresources.
+fn resource_of(kind: &Kind, resource: &str) -> bool {
+    let name = resource.split('/').next().unwrap_or_default();
+    name == "*" || name == kind.plural()
+}
+
+/// A webhook for the objects of a version, or for those without a label.
+fn selecting(
+    kind: &Kind,
+    label: Option<&ControllerVersion>,
+    webhook: &Value,
+    server: &ControllerVersion,
+    address: Option<&Address>,
+) -> Value {
+    let mut webhook = webhook.clone();
+    let key = &kind.admission.version_label;
+    let requirement = match label {
+        Some(version) => json!({"key": key, "operator": "In", "values": [version.as_str()]}),
+        None => json!({"key": key, "operator": "DoesNotExist"}),
+    };
+    let labelled = format!("has(object.metadata.labels) && {} in object.metadata.labels", literal(key));
+    let expression = match label {
+        Some(version) => format!(
+            "object == null || {labelled} && object.metadata.labels[{}] == {}",
+            literal(key),
+            literal(version.as_str())
+        ),
+        None => format!("object == null || !({labelled})"),
+    };
+    let mut selector = webhook.get("objectSelector").cloned().unwrap_or_default();
+    let mut requirements = selector.get("matchExpressions").and_then(Value::as_array).cloned().unwrap_or_default();
+    requirements.push(requirement);
+    set(&mut selector, "matchExpressions", Value::Array(requirements));
+    set(&mut webhook, "objectSelector", selector);
+    condition(&mut webhook, "pointsman-controller-version", &expression);
+    if label.is_none() {
+        let name = webhook.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = format!("unlabelled.{name}");
+        set(&mut webhook, "name", name.into());
+    }
+    if let Some(address) = address {
+        let mut client = webhook.get("clientConfig").cloned().unwrap_or_default();
+        let path = client.pointer("/service/path").and_then(Value::as_str).unwrap_or("/").to_owned();
+        if let Some(members) = client.as_object_mut() {
+            members.remove("service");
+            members.remove("url");
+        }
+        for (name, value) in address.for_version(server, &path).as_object().into_iter().flatten() {
+            set(&mut client, name, value.clone());
+        }
+        set(&mut webhook, "clientConfig", client);
+    }
+    webhook
+}
+
+fn condition(webhook: &mut Value, name: &str, expression: &str) {
+    let mut conditions = webhook.get("matchConditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    conditions.push(json!({"name": name, "expression": expression}));
+    set(webhook, "matchConditions", Value::Array(conditions));
+}
+
+/// The original with another name and other webhooks, and without what the API server wrote into it.
+fn configuration(original: &Value, name: &str, webhooks: Vec<Value>) -> Value {
+    let kept = |map: &str| {
+        let mut entries = original.pointer(&format!("/metadata/{map}")).and_then(Value::as_object).cloned()?;
+        entries.remove("kubectl.kubernetes.io/last-applied-configuration");
+        (!entries.is_empty()).then_some(Value::Object(entries))
+    };
+    let mut metadata = json!({"name": name});
+    for map in ["labels", "annotations"] {
+        if let Some(entries) = kept(map) {
+            set(&mut metadata, map, entries);
+        }
+    }
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": original.get("kind"),
+        "metadata": metadata,
+        "webhooks": webhooks,
+    })
+}

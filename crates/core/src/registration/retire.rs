@@ -1,0 +1,70 @@
+//! The end of a controller version: what is applied and deleted, and in which order.
+//!
+//! Each step leaves a cluster in which everything that can be written is judged by somebody. First new objects get another
+//! version, then nobody enters the one that goes, and only then nobody asks its server any more.
+
+use serde_json::{Value, json};
+
+use super::admission_webhooks::{Selection, webhooks};
+use super::client_config::ClientConfig;
+use super::guard::{GuardMode, guard, unserved};
+use crate::{definition::Kind, webhook::ControllerVersion};
+
+/// One step, to be done before the next.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RetireStep {
+    /// Documents that are applied.
+    Apply {
+        /// What it is for.
+        why: String,
+        /// The documents.
+        documents: Vec<Value>,
+    },
+    /// Documents that are deleted: name and kind of each.
+    Delete {
+        /// What it is for.
+        why: String,
+        /// The documents.
+        documents: Vec<Value>,
+    },
+}
+
+/// The steps that retire a version. `served` are the versions that stay, `default` is the one that new objects get where
+/// that was the one that goes, and `client` is where the servers are.
+#[must_use]
+pub fn retire(
+    kind: &Kind,
+    version: &ControllerVersion,
+    served: &[ControllerVersion],
+    default: Option<&ControllerVersion>,
+    mode: Option<GuardMode>,
+    client: &ClientConfig,
+) -> Vec<RetireStep> {
+    let gone = version.as_str();
+    let mut steps = Vec::new();
+    if let Some(default) = default {
+        let why = format!(
+            "objects without a label are {}'s from here on; its server must run with --default-version before",
+            default.as_str()
+        );
+        steps.push(RetireStep::Apply { why, documents: webhooks(kind, default, Selection::Unlabelled, client) });
+    }
+    if let Some(mode) = mode {
+        let documents = [guard(kind, served, mode), unserved(kind, served)].concat();
+        steps.push(RetireStep::Apply { why: format!("no object gets the label {gone} any more"), documents });
+    }
+    let mut going = webhooks(kind, version, Selection::Labelled, client);
+    for other in served {
+        going.extend(webhooks(kind, other, Selection::Shadowed(version), client));
+        going.extend(webhooks(kind, version, Selection::Shadowed(other), client));
+    }
+    let name = |document: &Value| {
+        let of = |pointer: &str| document.pointer(pointer).cloned().unwrap_or_default();
+        json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name")}})
+    };
+    let why =
+        format!("nobody asks the server of {gone} any more; after that it can be stopped, and its controller with it");
+    steps.push(RetireStep::Delete { why, documents: going.iter().map(name).collect() });
+    steps
+}

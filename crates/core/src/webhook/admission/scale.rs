@@ -1,0 +1,90 @@
+//! Writes of the scale subresource: a number of the spec that changes behind the back of the object.
+//!
+//! What comes is a `Scale`, which has no label and nothing else of the object, and no patch can stamp the object through
+//! it. So what holds for all controller versions is judged, and what is left undone is said.
+
+use super::field_path::{field_in, same_field};
+use super::findings::Findings;
+use super::rules::range;
+use crate::apimachinery::FieldError;
+use crate::definition::admission::{Check, Rule};
+use crate::definition::{Kind, Path, VersionIndex};
+use crate::json::Json;
+
+/// Judges a `Scale` of an object in a version, and what it was before.
+pub(crate) fn scaled(
+    kind: &Kind,
+    at: VersionIndex,
+    new: &Json<'_>,
+    old: Option<&Json<'_>>,
+) -> (Vec<FieldError>, Vec<String>) {
+    let mut found = Findings::default();
+    let replicas = |scale: &Json<'_>| Some(scale.get("spec")?.get("replicas")?.into_owned());
+    let (Some(path), Some(wanted)) = (&kind.version_at(at).replicas, replicas(new)) else {
+        return (found.errors, found.warnings);
+    };
+    if old.and_then(replicas).is_some_and(|before| before.same(&wanted)) {
+        return (found.errors, found.warnings);
+    }
+    for rule in rules_of(kind, at, path).filter(|rule| rule.controllers.is_none()) {
+        if let Check::Range { min, max } = &rule.check {
+            found.errors.extend(range(path, *min, *max, &wanted));
+        }
+    }
+    if is_hashed(kind, at, path) {
+        found.warnings.push(format!(
+            "{path} counts for the rollout hash, and scale does not go through /mutate: annotation {}/rollout-hash is stale \
+             until the object itself is written",
+            kind.group
+        ));
+    }
+    (found.errors, found.warnings)
+}
+
+/// What scale writes of a kind pass by, in words.
+#[must_use]
+pub fn unseen_by_scale(kind: &Kind) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let served = kind.versions.indices().filter(|at| kind.version_at(*at).served);
+    for at in served {
+        let version = kind.version_at(at);
+        let Some(path) = &version.replicas else { continue };
+        let name = &version.name;
+        if is_hashed(kind, at, path) {
+            notes.push(format!(
+                "scale at {name} writes {path}, which counts for the rollout hash, and does not go through /mutate: the \
+                 stamped hash is stale until the object itself is written (`pointsman hash --stale` lists such objects)"
+            ));
+        }
+        let seen = |rule: &&Rule| matches!(rule.check, Check::Range { .. }) && rule.controllers.is_none();
+        for rule in rules_of(kind, at, path).filter(|rule| !seen(rule)) {
+            notes.push(format!("scale at {name} writes {path} without a look at the rule {}", rule.id));
+        }
+    }
+    notes
+}
+
+/// The rules that speak of the field that scale writes in a version.
+fn rules_of<'k>(kind: &'k Kind, at: VersionIndex, path: &Path) -> impl Iterator<Item = &'k Rule> {
+    let is_same = move |rule: &&Rule| same_field(kind, &rule.field, rule.at, at).is_some_and(|field| field == *path);
+    kind.admission.rules.iter().filter(is_same)
+}
+
+fn is_hashed(kind: &Kind, at: VersionIndex, path: &Path) -> bool {
+    let Some(rollout) = &kind.rollout else {
+        return false;
+    };
+    let there = field_in(kind, path, at, rollout.at);
+    let mut names = there.names().iter();
+    if names.next().is_none_or(|name| **name != *rollout.of) {
+        return false;
+    }
+    let mut place = Some(&rollout.canonical);
+    for name in names {
+        place = place.and_then(|place| place.members.get(name.as_ref()));
+        if place.is_some_and(|place| place.skip) {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,193 @@
+//! What must hold before an object changes hands, and how somebody takes it upon themselves all the same.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Endpoint, Enforcement, Flip, Settings};
+use serde_json::{Value, json};
+
+use super::apiserver::{Answer, ask, review};
+use super::matrix::{A, B, labelled};
+use super::{data, embedded, gadget, load, serving, version, with};
+
+const OVERRIDE: &str = "/metadata/annotations/pointsman.dev~1hand-over";
+const LABEL: &str = "/metadata/labels/eaas.search.mercari.in~1desired-controller-version";
+
+fn cluster(status: &Value) -> Value {
+    json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
+        "metadata": {"name": "logs", "namespace": "search", "labels": {}, "generation": 3},
+        "spec": {"version": "8.18.0"}, "status": status})
+}
+
+fn served() -> Settings {
+    Settings { served: vec![version(A), version(B)], ..Settings::default() }
+}
+
+/// A flip from A to B, as the server of A judges it.
+fn left(kind: Kind, before: &Value, label: &str, more: impl Fn(&Value) -> Value) -> Answer {
+    let (old, new) = (with(before, label, json!(A)), more(&with(before, label, json!(B))));
+    ask(&serving(kind, Some(A), served()), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
+}
+
+#[test]
+fn objects_are_not_handed_over_in_the_middle_of_a_change() {
+    let same = |object: &Value| object.clone();
+    for (phase, may) in [("Ready", true), ("ApplyingChanges", false), ("MigratingData", false), ("Invalid", true)] {
+        let answer = left(embedded("elasticsearch"), &cluster(&json!({"phase": phase})), LABEL, same);
+        assert_eq!(answer.allowed, may, "{phase}: {answer:?}");
+        assert_eq!(answer.flip, Some(if may { Flip::Left } else { Flip::LeaveRefused }));
+        if !may {
+            let told = format!("2.16.0 is not done with this object: status.phase is {phase:?}, and must be none of ");
+            assert!(answer.message.contains(&told), "{}", answer.message);
+            assert!(answer.message.contains("say why in annotation pointsman.dev/hand-over of the same write"));
+        }
+    }
+    assert!(left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, same).allowed, "nothing is known to go on");
+}
+
+/// A kind whose definition says more than what its file says.
+fn gadgets(handover: &str) -> Result<Kind, String> {
+    let text = data("kinds/gadgets.yaml").replace("  versionPath: controllers\n", &format!("  handover:\n{handover}"));
+    let mut read = |file: &str| Ok(data(&format!("kinds/{file}")));
+    Kind::load("gadgets.yaml", &text, &mut read).map_err(|error| error.to_string())
+}
+
+#[test]
+fn conditions_of_a_hand_over_are_data() {
+    let handover = "  - {condition: Ready, within: status.conditions}\n  - {generation: status.observedGeneration}\n";
+    let kind = || {
+        let crd = data("kinds/gadgets.crd.yaml");
+        let status = "conditions: {type: array, items: {type: object, properties: {type: {type: string}, status: {type: \
+                      string}}}}\n              observedGeneration: {type: integer}\n              release: ";
+        assert!(crd.contains("              release: "), "{crd}");
+        let text =
+            data("kinds/gadgets.yaml").replace("  versionPath: controllers\n", &format!("  handover:\n{handover}"));
+        let crd = crd.replace("              release: ", &format!("              {status}"));
+        Kind::load("gadgets.yaml", &text, &mut |_| Ok(crd.clone())).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let label = "/metadata/labels/example.com~1managed-by-version";
+    let base = with(&gadget("v2", &json!({"replicas": 2})), "/metadata/generation", json!(4));
+    let status = |ready: &str, seen: i64| {
+        let status = json!({"conditions": [{"type": "Ready", "status": ready}], "observedGeneration": seen});
+        with(&base, "/status", status)
+    };
+    let refusals = |object: &Value| left(kind(), object, label, Value::clone).causes.len();
+    assert_eq!(refusals(&status("True", 4)), 0);
+    assert_eq!(refusals(&status("True", 5)), 0);
+    assert_eq!(refusals(&status("False", 4)), 1);
+    assert_eq!(refusals(&status("True", 3)), 1);
+    assert_eq!(refusals(&base), 2, "nothing is known");
+    let answer = left(kind(), &status("False", 3), label, Value::clone);
+    for told in
+        ["condition Ready is False, and must be True", "status.observedGeneration is 3, and metadata.generation is 4"]
+    {
+        assert!(answer.message.contains(told), "{}", answer.message);
+    }
+}
+
+#[test]
+fn conditions_that_can_never_be_are_refused_at_load() {
+    for (handover, told) in [
+        ("  - {field: status.phas, in: [Ready]}\n", "has no \"phas\" there"),
+        ("  - {field: status.release}\n", "status.release needs either `in` or `notIn`"),
+        ("  - {field: status.release, in: [3]}\n", "status.release can never be 3"),
+        ("  - {generation: status.release}\n", "status.release is of type string, not integer"),
+        ("  - {condition: Ready, in: [x]}\n", "a condition is one of"),
+    ] {
+        let error = gadgets(handover).unwrap_err();
+        assert!(error.contains(told), "{handover}: {error}");
+    }
+}
+
+#[test]
+fn who_says_why_takes_an_object_along_and_is_heard() {
+    let stuck = cluster(&json!({"phase": "ApplyingChanges"}));
+    let say = |reason: &'static str| move |object: &Value| with(object, OVERRIDE, json!(reason));
+    let answer = left(embedded("elasticsearch"), &stuck, LABEL, say("2.16.0 never finishes, see ticket 7"));
+    assert_eq!((answer.allowed, answer.flip), (true, Some(Flip::Left)), "{answer:?}");
+    assert_eq!(answer.count("overridden"), 1);
+    let heard = answer.audit["overridden"].as_str().unwrap();
+    assert!(heard.starts_with("2.16.0 never finishes, see ticket 7: metadata.labels["), "{heard}");
+    assert!(answer.warnings[0].starts_with("handed over because of annotation pointsman.dev/hand-over: "));
+    // A reason that says nothing, and one that was given for another write.
+    assert!(!left(embedded("elasticsearch"), &stuck, LABEL, say("")).allowed);
+    let before = with(&stuck, OVERRIDE, json!("last year"));
+    assert!(!left(embedded("elasticsearch"), &before, LABEL, Value::clone).allowed);
+    assert!(left(embedded("elasticsearch"), &before, LABEL, say("this year")).allowed);
+    // Nothing to pass over: nothing to hear.
+    let answer = left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, say("just so"));
+    assert!(answer.allowed && answer.audit.is_null() && answer.count("overridden") == 0, "{answer:?}");
+}
+
+#[test]
+fn the_way_to_a_version_is_passed_over_but_not_its_rules() {
+    let c = "2.18.0";
+    let settings = Settings { served: vec![version(A), version(B), version(c)], ..Settings::default() };
+    let webhook = serving(load("gadgets.yaml"), Some(c), settings);
+    let entered = |replicas: i64| {
+        let base = gadget("v2", &json!({"replicas": replicas}));
+        let new = with(&labelled(&base, Some(c)), OVERRIDE, json!("2.17.0 cannot start"));
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&labelled(&base, Some(A))), Some(&new)))
+    };
+    let answer = entered(2);
+    assert!(answer.allowed && answer.count("overridden") == 1, "{answer:?}");
+    assert!(!entered(1).allowed, "2.18.0 itself takes no object with one replica");
+}
+
+#[test]
+fn advice_is_spelled_as_the_labels_are() {
+    let served = ["v2.16.0", "v2.17.0", "v2.18.0"];
+    let settings = |served: &[&str]| Settings {
+        served: served.iter().map(|text| version(text)).collect(),
+        enforcement: Enforcement::Enforce,
+        ..Settings::default()
+    };
+    let flip = |settings: Settings| {
+        let base = gadget("v2", &json!({"replicas": 2}));
+        let webhook = serving(load("gadgets.yaml"), Some("v2.18.0"), settings);
+        let (old, new) = (labelled(&base, Some("v2.16.0")), labelled(&base, Some("v2.18.0")));
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).message
+    };
+    let told = flip(settings(&served));
+    assert!(told.ends_with("no upgrade from v2.16.0 to v2.18.0 is allowed; go to v2.17.0 first"), "{told}");
+    let told = flip(settings(&["v2.16.0", "v2.18.0"]));
+    assert!(told.ends_with("go to 2.17.0 first (2.17.0 is not served now)"), "{told}");
+    let told = flip(settings(&[]));
+    assert!(told.contains("if nobody serves v2.16.0 any more, start this server with --served-versions"), "{told}");
+}
+
+#[test]
+fn operators_go_back_by_one_minor_version() {
+    let flip = |from: &str, to: &str| {
+        let settings = Settings { served: vec![version(from), version(to)], ..Settings::default() };
+        let webhook = serving(embedded("elasticsearch"), Some(to), settings);
+        let object = |label: &str| with(&cluster(&json!({})), LABEL, json!(label));
+        ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&object(from)), Some(&object(to)))).allowed
+    };
+    assert!(flip("2.16.0", "2.17.0") && flip("2.17.0", "2.16.0") && flip("2.9.0", "3.1.0"));
+    assert!(!flip("2.17.0", "2.15.0") && !flip("3.0.0", "2.17.0"));
+}
+
+#[test]
+fn a_label_that_is_taken_for_the_version_label_is_refused_with_the_right_one() {
+    let webhook = serving(embedded("elasticsearch"), None, Settings::default());
+    let mistaken = "/metadata/labels/eaas.search.mercari.in~1controller-version";
+    let plain = cluster(&json!({}));
+    let wrong = with(&plain, mistaken, json!(B));
+    let ask = |old: Option<&Value>, new: &Value| {
+        let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+        ask(&webhook, Endpoint::Validate, &review(operation, old, Some(new)))
+    };
+    for answer in [ask(None, &wrong), ask(Some(&plain), &wrong), ask(Some(&wrong), &with(&wrong, mistaken, json!(A)))] {
+        assert!(!answer.allowed, "{answer:?}");
+        assert!(
+            answer.message.contains(
+                "metadata.labels[eaas.search.mercari.in/controller-version]: Forbidden: the controller version of an \
+                 object is in label eaas.search.mercari.in/desired-controller-version: set that one"
+            ),
+            "{}",
+            answer.message
+        );
+    }
+    // What stands there already stops nothing, and may go.
+    assert!(ask(Some(&wrong), &with(&wrong, "/spec/version", json!("8.18.1"))).allowed);
+    assert!(ask(Some(&wrong), &plain).allowed);
+}

@@ -1,0 +1,354 @@
+//! What is registered beside each other: whether it fits, what is laid over an operator's own webhooks, how a version goes.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{
+    Address, BadOverlay, ClientConfig, Finding, GuardMode, RetireStep, Selection, Service, Trust, guard, inspect,
+    overlay, retire, unserved, webhooks,
+};
+use pointsman_core::webhook::{ControllerVersion, Settings};
+use serde_json::{Value, json};
+
+use super::admission::{embedded, load, version};
+use super::registration::expression_is_sane;
+
+const KEY: &str = "eaas.search.mercari.in/desired-controller-version";
+
+fn client(service: &str) -> ClientConfig {
+    let address = Address::Service(Service::per_version(service).unwrap());
+    ClientConfig { address, trust: Trust::CertManager("pointsman/serving".parse().unwrap()) }
+}
+
+fn versions(names: &[&str]) -> Vec<ControllerVersion> {
+    names.iter().map(|name| version(name)).collect()
+}
+
+/// Two versions side by side, the older one the default.
+fn good(kind: &Kind) -> Vec<Value> {
+    let [a, b] = ["2.16.0", "2.17.0"].map(version);
+    let client = client("pointsman/pointsman-{version}");
+    let mut documents = webhooks(kind, &a, Selection::Labelled, &client);
+    documents.extend(webhooks(kind, &a, Selection::Unlabelled, &client));
+    documents.extend(webhooks(kind, &b, Selection::Labelled, &client));
+    documents.extend(guard(kind, &[a.clone(), b.clone()], GuardMode::Deny));
+    documents.extend(unserved(kind, &[a, b]));
+    documents
+}
+
+fn server(own: &str, default: bool, served: &[&str]) -> Settings {
+    Settings { controller: Some(version(own)), default, served: versions(served), ..Settings::default() }
+}
+
+#[test]
+fn what_is_printed_fits() {
+    for kind in [embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml"), load("engines.yaml")] {
+        let documents = good(&kind);
+        let none: Vec<Finding> = Vec::new();
+        assert_eq!(inspect(&kind, &documents, None), none);
+        let both = ["2.17.0", "2.16.0"];
+        assert_eq!(inspect(&kind, &documents, Some(&server("2.16.0", true, &both))), none);
+        assert_eq!(inspect(&kind, &documents, Some(&server("2.17.0", false, &both))), none);
+        assert_eq!(inspect(&embedded("materialize"), &[], None), none, "nothing is registered");
+    }
+}
+
+/// A change of a document, and what is found then: a part of the problem, and of the line to change.
+type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
+
+const CASES: [Case; 12] = [
+    (|all| drop(all.remove(4)), "its objects are judged, and nobody stamps them", "apply both configurations"),
+    (|all| drop(all.remove(5)), "its objects are stamped, and nobody judges them", "apply both configurations"),
+    (
+        |all| all[5]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-16-0"),
+        "it calls the server that MutatingWebhookConfiguration pointsman-v2-16-0.elasticsearches.elasticsearch.k8s.elastic.co \
+         calls for 2.16.0: one server has one version",
+        "webhooks[0].clientConfig.service.name: the Service of 2.17.0",
+    ),
+    (
+        |all| all[5]["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/mutate"),
+        "path \"/mutate\" leads to another webhook than /validate",
+        "webhooks[0].clientConfig.service.path: /validate",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["failurePolicy"] = json!("Ignore"),
+        "while the server is down, writes pass unjudged",
+        "webhooks[0].failurePolicy: Fail",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["rules"][0]["apiVersions"] = json!(["v1beta1"]),
+        "writes at v1 are converted for the call, or pass",
+        "webhooks[0].rules[0].apiVersions: [v1]",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["rules"][0]["operations"] = json!(["CREATE"]),
+        "nobody is asked about UPDATE",
+        "webhooks[0].rules[0].operations: [CREATE, UPDATE]",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["objectSelector"] = json!({}),
+        "it does not select by eaas.search.mercari.in/desired-controller-version alone",
+        "webhooks[0].objectSelector.matchExpressions: [{key: eaas",
+    ),
+    (
+        |all| {
+            all[1]["webhooks"][0]["matchConditions"][0]["expression"] = json!("!has(object.metadata.deletionTimestamp)")
+        },
+        "an apply that creates may say that its object is going, and passes",
+        "webhooks[0].matchConditions[0].expression: oldObject == null || ",
+    ),
+    (
+        |all| drop(all[1]["metadata"].as_object_mut().unwrap().remove("annotations")),
+        "it names no authority",
+        "webhooks[0].clientConfig.caBundle: ",
+    ),
+    (
+        |all| all[6]["spec"]["variables"][5]["expression"] = json!("[\"2.17.0\", \"2.18.0\"]"),
+        "2.16.0 is registered, and the guard refuses every object that would get it",
+        "spec.variables[5].expression: '[\"2.17.0\", \"2.18.0\", \"2.16.0\"]'",
+    ),
+    (|all| drop(all.remove(7)), "no binding of the same name: the policy is not in force", "apply the binding"),
+];
+
+#[test]
+fn what_does_not_fit_is_found_with_the_line_to_change() {
+    let kind = embedded("elasticsearch");
+    for (spoil, problem, change) in CASES {
+        let mut documents = good(&kind);
+        spoil(&mut documents);
+        let found = inspect(&kind, &documents, None);
+        let hit = |finding: &&Finding| finding.problem.contains(problem) && finding.change.contains(change);
+        assert!(found.iter().any(|finding| hit(&finding)), "{problem}: {found:#?}");
+    }
+    let mut documents = good(&kind);
+    documents.truncate(6);
+    let [only] = inspect(&kind, &documents, None).try_into().unwrap();
+    let Finding { problem, change, .. } = only;
+    assert!(problem.starts_with("there is no guard"), "{problem}");
+    assert!(change.contains("--served 2.16.0,2.17.0"), "{change}");
+}
+
+#[test]
+fn a_server_that_is_not_what_is_registered_is_found() {
+    let kind = embedded("elasticsearch");
+    let documents = good(&kind);
+    let found = |settings: Settings| -> Vec<String> {
+        let found = inspect(&kind, &documents, Some(&settings)).into_iter();
+        found.map(|finding| format!("{}: {}: {}", finding.document, finding.problem, finding.change)).collect()
+    };
+    let both = ["2.16.0", "2.17.0"];
+    let [told] = found(server("2.16.0", false, &both)).try_into().unwrap();
+    assert!(
+        told.contains("objects without a label are sent to it, and it refuses them: start it with --default-version")
+    );
+    let [told] = found(server("2.17.0", true, &both)).try_into().unwrap();
+    assert!(told.contains("the configuration sends them to another server"), "{told}");
+    let [told] = found(server("2.17.0", false, &["2.17.0"])).try_into().unwrap();
+    assert!(told.ends_with("start it with --served-versions 2.16.0,2.17.0"), "{told}");
+    let told = found(server("2.18.0", false, &both));
+    assert!(told[0].contains("nobody asks it about the objects of 2.18.0"), "{told:?}");
+    let shadow = Settings { shadowed: versions(&["2.16.0"]), ..server("2.17.0", false, &both) };
+    let [told] = found(shadow).try_into().unwrap();
+    assert!(told.contains("it looks on at 2.16.0, and no configuration sends it those objects"), "{told}");
+}
+
+/// As an operator brings it: one webhook for the kind, one for another, one for whatever there is.
+fn operators_own() -> Value {
+    let webhook = |name: &str, groups: &[&str], resources: &[&str]| {
+        json!({
+            "name": name,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"caBundle": "MAA=", "service": {"namespace": "elastic-system", "name": "elastic-webhook", "path": format!("/{name}")}},
+            "failurePolicy": "Ignore",
+            "objectSelector": {"matchExpressions": [{"key": "paused", "operator": "DoesNotExist"}]},
+            "rules": [{"apiGroups": groups, "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE", "DELETE"], "resources": resources}],
+            "sideEffects": "None",
+        })
+    };
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "elastic-webhook.k8s.elastic.co", "uid": "x", "resourceVersion": "7", "labels": {"app": "eck"}},
+        "webhooks": [
+            webhook("es.elastic.co", &["elasticsearch.k8s.elastic.co"], &["elasticsearches", "others"]),
+            webhook("kb.elastic.co", &["kibana.k8s.elastic.co"], &["kibanas"]),
+            webhook("any.elastic.co", &["*"], &["*"]),
+        ],
+    })
+}
+
+#[test]
+fn each_version_of_an_operator_is_asked_about_its_own_objects() {
+    let kind = embedded("elasticsearch");
+    let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
+    let versions = versions(&["2.16.0", "2.17.0"]);
+    let laid = overlay(&kind, &versions, Some(&versions[0]), Some(&address), &operators_own()).unwrap();
+    let [a, b] = laid.versions.as_slice() else { panic!("{laid:?}") };
+    assert_eq!(a["metadata"], json!({"name": "elastic-webhook.k8s.elastic.co-v2-16-0", "labels": {"app": "eck"}}));
+    let names = |document: &Value| -> Vec<String> {
+        let all = document["webhooks"].as_array().unwrap().iter();
+        all.map(|webhook| webhook["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(a), ["es.elastic.co", "any.elastic.co", "unlabelled.es.elastic.co", "unlabelled.any.elastic.co"]);
+    assert_eq!(names(b), ["es.elastic.co", "any.elastic.co"]);
+    let own = &b["webhooks"][0];
+    assert_eq!(own["clientConfig"]["service"]["name"], "webhook-2-17-0");
+    assert_eq!(
+        (&own["clientConfig"]["service"]["path"], &own["clientConfig"]["caBundle"]),
+        (&json!("/es.elastic.co"), &json!("MAA="))
+    );
+    assert_eq!(own["rules"][0]["resources"], json!(["elasticsearches"]));
+    assert_eq!(
+        own["objectSelector"]["matchExpressions"],
+        json!([{"key": "paused", "operator": "DoesNotExist"}, {"key": KEY, "operator": "In", "values": ["2.17.0"]}])
+    );
+    let condition = own["matchConditions"][0]["expression"].as_str().unwrap();
+    expression_is_sane(condition, &[]);
+    assert_eq!(
+        condition,
+        format!(
+            "object == null || has(object.metadata.labels) && \"{KEY}\" in object.metadata.labels && object.metadata.labels[\"{KEY}\"] == \"2.17.0\""
+        )
+    );
+    assert_eq!(
+        b["webhooks"][1]["rules"][0],
+        json!({"apiGroups": ["elasticsearch.k8s.elastic.co"], "apiVersions": ["v1"],
+        "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["elasticsearches"]})
+    );
+    // What concerns others goes on as it was, and no object of the kind is judged there.
+    let rest = laid.rest.unwrap();
+    assert_eq!(names(&rest), ["es.elastic.co", "kb.elastic.co", "any.elastic.co"]);
+    assert_eq!(rest["webhooks"][0]["rules"][0]["resources"], json!(["others"]));
+    assert_eq!(rest["webhooks"][1], operators_own()["webhooks"][1]);
+    assert_eq!(
+        rest["webhooks"][2]["matchConditions"][0]["expression"],
+        "request.resource.group != \"elasticsearch.k8s.elastic.co\" || request.resource.resource != \"elasticsearches\""
+    );
+    assert_eq!(rest["metadata"]["name"], "elastic-webhook.k8s.elastic.co");
+    // Laid over once more there is nothing to do, and it is said.
+    let again = overlay(&kind, &versions, None, Some(&address), b);
+    assert!(matches!(again, Err(BadOverlay::SelectsAlready { .. })), "{again:?}");
+    let mut other = operators_own();
+    other["webhooks"] = json!([operators_own()["webhooks"][1]]);
+    let none = overlay(&kind, &versions, None, None, &other).unwrap_err();
+    assert!(none.to_string().contains("has no webhook for elasticsearches.elasticsearch.k8s.elastic.co"), "{none}");
+    // The doctor knows who is asked about everything.
+    let mut documents = good(&kind);
+    documents.push(operators_own());
+    assert!(inspect(&kind, &documents, None).iter().all(|finding| finding.change.contains("webhooks overlay")));
+    assert_eq!(inspect(&kind, &documents, None).len(), 2);
+}
+
+#[test]
+fn a_version_goes_in_the_safe_order() {
+    let kind = embedded("materialize");
+    let [a, b] = ["2.16.0", "2.17.0"].map(version);
+    let client = client("pointsman/pointsman-{version}");
+    let steps = retire(&kind, &a, std::slice::from_ref(&b), Some(&b), Some(GuardMode::Deny), &client);
+    let [
+        RetireStep::Apply { documents: default, .. },
+        RetireStep::Apply { documents: guarded, .. },
+        RetireStep::Delete { documents: gone, .. },
+    ] = steps.as_slice()
+    else {
+        panic!("{steps:?}")
+    };
+    assert_eq!(default, &webhooks(&kind, &b, Selection::Unlabelled, &client));
+    assert_eq!(guarded[..2], guard(&kind, std::slice::from_ref(&b), GuardMode::Deny));
+    assert_eq!(guarded[2..], unserved(&kind, std::slice::from_ref(&b)));
+    let names: Vec<String> = gone
+        .iter()
+        .map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["metadata"]["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "MutatingWebhookConfiguration pointsman-v2-16-0.materializes.materialize.cloud",
+            "ValidatingWebhookConfiguration pointsman-v2-16-0.materializes.materialize.cloud",
+            "ValidatingWebhookConfiguration pointsman-v2-17-0-shadows-v2-16-0.materializes.materialize.cloud",
+            "ValidatingWebhookConfiguration pointsman-v2-16-0-shadows-v2-17-0.materializes.materialize.cloud",
+        ]
+    );
+    // What is left after all of it fits.
+    let mut documents = good(&kind);
+    documents.retain(|document| {
+        let is = |other: &Value| {
+            (&other["kind"], &other["metadata"]["name"]) == (&document["kind"], &document["metadata"]["name"])
+        };
+        !gone.iter().chain(default).chain(guarded).any(is)
+    });
+    documents.extend(default.iter().chain(guarded).cloned());
+    assert_eq!(inspect(&kind, &documents, Some(&server("2.17.0", true, &["2.17.0"]))), [] as [Finding; 0]);
+}
+
+#[test]
+fn objects_without_a_label_and_their_scale_are_for_the_default() {
+    let kind = load("engines.yaml");
+    let client = client("pointsman/pointsman");
+    let [mutating, validating] =
+        webhooks(&kind, &version("2.16.0"), Selection::Unlabelled, &client).try_into().unwrap();
+    for document in [&mutating, &validating] {
+        let condition = &document["webhooks"][0]["matchConditions"][1];
+        assert_eq!(
+            condition["expression"],
+            "!has(object.metadata.labels) || !(\"example.com/controller-version\" in object.metadata.labels)",
+            "one that gets its label is for the version in it"
+        );
+    }
+    let rules = |document: &Value| document["webhooks"][0]["rules"].as_array().unwrap().clone();
+    let [_, scale] = validating["webhooks"].as_array().unwrap().as_slice() else { panic!("{validating}") };
+    assert_eq!(
+        (&scale["rules"][0]["resources"], &scale["failurePolicy"]),
+        (&json!(["engines/scale"]), &json!("Ignore"))
+    );
+    assert_eq!(
+        (&scale["timeoutSeconds"], scale.get("objectSelector")),
+        (&json!(1), None),
+        "autoscalers wait for nobody"
+    );
+    assert_eq!(mutating["webhooks"].as_array().unwrap().len(), 1, "no patch of a Scale stamps the object");
+    for document in webhooks(&kind, &version("2.16.0"), Selection::Labelled, &client) {
+        assert_eq!((rules(&document).len(), document["webhooks"].as_array().unwrap().len()), (1, 1));
+        assert_eq!(document["webhooks"][0]["matchConditions"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn two_versions_never_have_one_service_or_one_name() {
+    let kind = embedded("materialize");
+    let client = client("pointsman/p-{version}");
+    let mut seen: Vec<[String; 2]> = Vec::new();
+    for name in ["2.17.0", "2.17.0-rc.1", "2.17.0-rc-1", "2.17.0-RC.1", "v2.17.0", "1.16.4", "v1.16.4"] {
+        let document = webhooks(&kind, &version(name), Selection::Labelled, &client).remove(0);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let service = text(&document["webhooks"][0]["clientConfig"]["service"]["name"]);
+        seen.push([text(&document["metadata"]["name"]), service]);
+    }
+    for (index, [name, service]) in seen.iter().enumerate() {
+        assert!(!name.contains("vv"), "{name}");
+        assert!(seen.iter().skip(index + 1).all(|[other, at]| other != name && at != service), "{seen:?}");
+    }
+    let services: Vec<&str> = seen.iter().map(|[_, service]| service.as_str()).collect();
+    assert_eq!(services[..3], ["p-2-17-0", "p-2-17-0--rc-1", "p-2-17-0--rc--1"]);
+}
+
+#[test]
+fn the_guard_knows_labels_that_are_mistaken_and_who_is_judged_by_nobody() {
+    let kind = embedded("elasticsearch");
+    let served = versions(&["2.16.0", "2.17.0"]);
+    let [policy, _] = guard(&kind, &served, GuardMode::Deny);
+    let validations = policy["spec"]["validations"].as_array().unwrap();
+    let last = validations.last().unwrap()["message"].as_str().unwrap();
+    assert_eq!(
+        last,
+        "label eaas.search.mercari.in/controller-version says nothing to anybody: the controller version of an object is in \
+         label eaas.search.mercari.in/desired-controller-version: set that one; served are 2.16.0, 2.17.0"
+    );
+    let [policy, binding] = unserved(&kind, &served);
+    assert_eq!(binding["spec"]["validationActions"], json!(["Warn"]));
+    assert_ne!(policy["metadata"]["name"], guard(&kind, &served, GuardMode::Deny)[0]["metadata"]["name"]);
+    let labels = |document: &Value| document["metadata"]["labels"]["app.kubernetes.io/component"].clone();
+    for document in good(&kind) {
+        assert_eq!(labels(&document), "admission", "one command deletes them all: {document}");
+    }
+    let incomplete = pointsman_core::registration::incomplete(&kind, "v1");
+    assert!(incomplete.iter().all(|document| labels(document) == "conversion"), "which that command leaves alone");
+}

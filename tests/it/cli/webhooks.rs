@@ -1,0 +1,129 @@
+use super::*;
+
+const SERVER: [&str; 4] = ["--service", "ns/pointsman-{version}", "--cert-manager", "ns/serving"];
+
+fn webhooks(args: &[&str]) -> Answer {
+    pointsman(&[&["webhooks", "--kind", "materialize"], args, &SERVER].concat())
+}
+
+/// Documents in a file that is there for as long as the first of the two.
+fn file(text: &str) -> (tempfile::TempDir, String) {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("documents.yaml");
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (directory, path)
+}
+
+#[test]
+fn the_guard_never_shrinks_by_accident() {
+    let error = webhooks(&["--controller-version", "2.17.0"]).refusal(2);
+    assert!(error.contains("--served must name all controller versions that are served"), "{error}");
+    assert!(error.contains("Say --served 2.17.0 if there is no other, or --guard none"), "{error}");
+    let error = webhooks(&["--controller-version", "2.17.0", "--served", "2.16.0"]).refusal(2);
+    assert!(error.contains("--served leaves 2.17.0 out, which is registered here"), "{error}");
+    let printed = webhooks(&["--controller-version", "2.17.0", "--guard", "none"]).data();
+    assert!(!printed.contains("ValidatingAdmissionPolicy"));
+    let printed = webhooks(&["--controller-version", "2.17.0", "--served", "2.16.0,2.17.0"]).data();
+    assert!(
+        printed.contains("'[\"2.16.0\", \"2.17.0\"]'") || printed.contains("[\"2.16.0\", \"2.17.0\"]"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn two_versions_never_share_a_server() {
+    let one = ["--service", "ns/pointsman", "--cert-manager", "ns/serving"];
+    let base = ["webhooks", "--kind", "materialize"];
+    for versions in
+        [&["--side-by-side", "2.16.0,2.17.0"][..], &["--controller-version", "2.17.0", "--served", "2.16.0,2.17.0"]]
+    {
+        let error = pointsman(&[&base, versions, &one].concat()).refusal(2);
+        assert!(
+            error.contains("each controller version has a server of its own: put {version} into --service"),
+            "{error}"
+        );
+    }
+    let alone = ["--controller-version", "2.17.0", "--served", "2.17.0"];
+    pointsman(&[&base, &alone[..], &one].concat()).data();
+}
+
+#[test]
+fn comments_stand_where_they_belong() {
+    let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0"]).data();
+    for document in printed.split("---\n") {
+        let is_webhook =
+            document.contains("kind: ValidatingWebhookConfiguration") || document.contains("kind: Mutating");
+        assert_eq!(document.contains("# Nothing of this kind is written unjudged"), is_webhook, "{document}");
+        let is_policy = document.contains("kind: ValidatingAdmissionPolicy\n");
+        assert_eq!(document.contains("# The API server evaluates it by itself"), is_policy, "{document}");
+    }
+}
+
+#[test]
+fn what_is_printed_fits_and_what_was_changed_does_not() {
+    let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"]).data();
+    let (_directory, path) = file(&printed);
+    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
+    let (_directory, path) = file(&printed.replacen("failurePolicy: Fail", "failurePolicy: Ignore", 1));
+    let answer = pointsman(&["webhooks", "doctor", "-f", &path]);
+    assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));
+    assert_eq!(
+        answer.stdout,
+        "MutatingWebhookConfiguration pointsman-v2-16-0.materializes.materialize.cloud: while the server is down, writes pass \
+         unjudged\n  webhooks[0].failurePolicy: Fail\n"
+    );
+    let server = ["--controller-version", "2.16.0", "--served-versions", "2.16.0,2.17.0"];
+    let answer = pointsman(&[&["webhooks", "doctor", "-o", "json", "-f", &path], &server[..]].concat());
+    let all = json(&answer.stdout);
+    let changes: Vec<&str> =
+        all["items"].as_array().unwrap().iter().map(|one| one["change"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["webhooks[0].failurePolicy: Fail", "start it with --default-version"]);
+}
+
+#[test]
+fn a_version_goes_when_nobody_needs_it() {
+    let label = |version: &str| {
+        let plain = read("manifests/examples/v1alpha2.yaml");
+        let label = format!("metadata:\n  labels: {{materialize.cloud/controller-version: {version}}}\n");
+        plain.replacen("metadata:\n", &label, 1)
+    };
+    let retire = |objects: &str, more: &[&str]| {
+        let args =
+            ["webhooks", "retire", "2.16.0", "--kind", "materialize", "--served", "2.17.0", "--default", "2.17.0"];
+        with_stdin(&[&args, &SERVER[..], more].concat(), objects.as_bytes())
+    };
+    let still = retire(&label("2.16.0"), &[]).refusal(1);
+    assert!(
+        still.contains("materialize-environment/production: materialize.cloud/controller-version is still 2.16.0"),
+        "{still}"
+    );
+    assert!(still.ends_with("1 of 1 objects are labelled 2.16.0; nothing was written\n"), "{still}");
+    let good = retire(&label("2.17.0"), &[]);
+    assert_eq!((good.code, good.stderr.as_str()), (0, "none of 1 objects is labelled 2.16.0\n"));
+    let steps: Vec<&str> = good.stdout.lines().filter(|line| line.starts_with("# Step")).collect();
+    assert_eq!(steps.len(), 3, "{steps:?}");
+    assert!(steps[0].starts_with("# Step 1 of 3: kubectl apply. From there on objects without a label are 2.17.0's"));
+    assert!(steps[2].starts_with("# Step 3 of 3: kubectl delete. "), "{steps:?}");
+    let last = retire(&label("2.17.0"), &["--step", "3"]).data();
+    assert!(last.contains("name: pointsman-v2-16-0.materializes.materialize.cloud") && !last.contains('#'), "{last}");
+    assert!(retire(&label("2.17.0"), &["--step", "4"]).refusal(2).contains("there are steps 1 to 3"));
+}
+
+#[test]
+fn an_operators_webhook_is_laid_over() {
+    let own = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: elastic}\n\
+               webhooks:\n- name: es.elastic.co\n  clientConfig: {service: {namespace: elastic, name: webhook, path: /es}}\n  rules:\n  \
+               - {apiGroups: [elasticsearch.k8s.elastic.co], apiVersions: [v1], operations: [CREATE], resources: [elasticsearches]}\n";
+    let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0"];
+    let error = with_stdin(&args, own.as_bytes()).refusal(2);
+    assert!(error.contains("each version of the operator has a webhook of its own"), "{error}");
+    let laid = with_stdin(&[&args[..], &["--service", "elastic/webhook-{version}"]].concat(), own.as_bytes());
+    assert_eq!(laid.code, 0, "{}", laid.stderr);
+    assert_eq!(laid.stderr, "elastic: delete it when what is printed is applied, and not before\n");
+    for told in ["name: elastic-v2-16-0", "name: elastic-v2-17-0", "name: webhook-2-17-0", "path: /es"] {
+        assert!(laid.stdout.contains(told), "{told}: {}", laid.stdout);
+    }
+    let error = with_stdin(&args, b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
+    assert_eq!(error.code, 2, "the flags come first: {}", error.stderr);
+}
