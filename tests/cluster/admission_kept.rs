@@ -164,10 +164,13 @@ fn invalid(scene: &Scene<'_>) {
         let (_, said) = servers.answered(|| {
             let status = json!({"status": {"replicas": 1}});
             scene.patch(version, &format!("{name}/status"), &status).ok();
+        });
+        assert_eq!(said, "nobody", "{name}");
+        let (_, said) = servers.answered(|| {
             let scale = json!({"spec": {"replicas": 4}});
             scene.patch(version, &format!("{name}/scale"), &scale).ok();
         });
-        assert_eq!(said, "nobody", "{name}");
+        assert_eq!(said, "A: validate allow", "{name}");
         assert_holds(&scene.get(new, name).ok(), &json!({"spec": {"replicas": 4}, "status": {"replicas": 1}}));
         scene.delete(version, name).ok();
         let finalizers = json!({"metadata": {"finalizers": null}});

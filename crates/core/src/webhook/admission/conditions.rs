@@ -22,7 +22,7 @@ pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
         return Vec::new();
     }
     let metadata = write.old.as_ref().and_then(|old| old.json().get("metadata"));
-    let generation = metadata.and_then(|metadata| Some(number(&metadata.get("generation")?)?));
+    let generation = metadata.and_then(|metadata| number(&metadata.get("generation")?));
     let name = |field: &Path| field_in(kind, field, newest, at);
     kind.admission.handover.iter().filter_map(|condition| missing(condition, &mut old, generation, name)).collect()
 }
