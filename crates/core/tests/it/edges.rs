@@ -300,6 +300,24 @@ fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
 }
 
 #[test]
+fn a_forged_number_that_is_no_integer_stays_away() {
+    for (schema, number) in
+        [("{type: integer}", "1e21"), ("{x-kubernetes-int-or-string: true}", "18446744073709551616")]
+    {
+        let thing = thing(
+            &format!("{{size: {schema}, image: {STRING}}}"),
+            &format!("{{image: {STRING}}}"),
+            "- drop: spec.size",
+        );
+        let mut there = thing.comes_home("v1", json!({"size": 9_007_199_254_740_993_i64, "image": "a"}));
+        let kept = |number: &str| json!(format!("{{\"fields\":{{\"spec.size\":{{\"value\":{number}}}}}}}"));
+        assert_eq!(there["metadata"]["annotations"]["pointsman.dev/kept-v1"], kept("9007199254740993"));
+        there["metadata"]["annotations"]["pointsman.dev/kept-v1"] = kept(number);
+        assert_eq!(thing.convert(&there)["spec"], json!({"image": "a"}), "a typed client fails a list for {number}");
+    }
+}
+
+#[test]
 fn keys_of_items_move_with_the_object_that_holds_them() {
     let item = |outer: &str, fields: &str| {
         format!(

@@ -18,8 +18,6 @@ pub(super) struct Crossing<'c> {
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
-    /// Whether the API server reads what is written.
-    pub(super) ends: bool,
     /// Which objects stay that would go.
     pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
@@ -45,9 +43,9 @@ pub(super) struct Crossed<'a> {
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
-    pub(super) fn back(self, complete: bool, ends: bool) -> Self {
-        Self { to: self.to.other(), complete, ends, stay: Stay::Nothing, ..self }
+    /// The way home. `complete` says whether the object is complete there.
+    pub(super) fn back(self, complete: bool) -> Self {
+        Self { to: self.to.other(), complete, stay: Stay::Nothing, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -239,7 +237,7 @@ impl Crossing<'_> {
             for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is kept
                 // that it was missing.
-                let wanted = !given_back || self.ends && (place.required || place.fills_default());
+                let wanted = !given_back || place.required || place.fills_default();
                 if wanted
                     && held_there.get(slot) == Some(&true)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())

@@ -44,18 +44,13 @@ pub(super) fn convert<'a>(
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
     let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
-    let crossing = Crossing {
-        level,
-        to,
-        complete: context.complete,
-        ends: context.ends.ends,
-        stay: Stay::Nothing,
-        others: &others,
-    };
+    let crossing = Crossing { level, to, complete: context.complete, stay: Stay::Nothing, others: &others };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
-        context.complete_at_home = conversion.is_complete(root, required);
+        let is_complete = conversion.is_complete(root, required);
+        context.invents = is_complete && context.turns_sparse;
+        context.complete_at_home = is_complete && !context.turns_sparse;
     }
     if !conversion.keep(context) {
         for stay in [Stay::Emptied, Stay::All] {
@@ -124,11 +119,10 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
-        let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+        let home = self.crossing.back(context.complete_at_home);
         let mut back = home.run(&self.crossed.pieces, &Fields::default()).pieces;
         if context.complete_at_home && !context.complete {
-            let sparse =
-                self.crossing.back(false, context.ends.starts).run(&self.crossed.pieces, &Fields::default()).pieces;
+            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &Fields::default()).pieces;
             if !self.is_alike(&back, &sparse) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
@@ -140,11 +134,7 @@ impl<'a> Conversion<'_, 'a> {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
-            back = self
-                .crossing
-                .back(context.complete_at_home, context.ends.starts)
-                .run(&self.crossed.pieces, &self.to_keep)
-                .pieces;
+            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep).pieces;
         }
         false
     }
@@ -167,14 +157,14 @@ impl<'a> Conversion<'_, 'a> {
                 Some(_) => kinds(was).eq(kinds(now)),
                 None => identical(now, was),
             };
-            if is_same || context.complete && context.ends.starts && self.is_unsaid(index, places, now) {
+            if is_same || context.complete && self.is_unsaid(index, places, now) {
                 continue;
             }
             alike = false;
             adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
             self.to_keep.keep(id, &was, &became);
-            let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+            let home = self.crossing.back(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
         // Values that come back where there were none, into objects that are there, change nothing else.
