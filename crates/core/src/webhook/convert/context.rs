@@ -14,6 +14,8 @@ pub(super) struct Way {
     pub(super) sparse_behind: bool,
     /// There is a step behind the next one.
     pub(super) goes_on: bool,
+    /// Objects that the steps before made of nothing, as paths: nobody who wrote the version where the way starts had them.
+    pub(super) made: Vec<String>,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
 }
@@ -32,5 +34,11 @@ pub(super) struct Context<'c, 't> {
     /// Whether the object is sparse for the first time, and goes on: it stays sparse, so that it has to be known on the way
     /// home from there.
     pub(super) turns_sparse: bool,
+    /// What waits on the object for versions behind the one that is read, as it is written.
+    pub(super) waiting: &'c [String],
+    /// Objects that the steps before made of nothing; then those that this one made as well.
+    pub(super) made: &'c mut Vec<String>,
+    /// Whether another step needs to know these.
+    pub(super) goes_on: bool,
     pub(super) trace: &'c mut Trace<'t>,
 }

@@ -22,6 +22,8 @@ pub(super) struct Crossing<'c> {
     pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
+    /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
+    pub(super) made: &'c [bool],
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -45,7 +47,7 @@ pub(super) struct Crossed<'a> {
 impl Crossing<'_> {
     /// The way home. `complete` says whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, stay: Stay::Nothing, ..self }
+        Self { to: self.to.other(), complete, stay: Stay::Nothing, made: &[], ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -97,7 +99,7 @@ impl Crossing<'_> {
             let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
             // The items of a list are converted one by one, and none is kept with a list that is here.
             (operation.items().is_none() || value.is_null() || unread)
-                && from.is_held(holder)
+                && self.is_held(from, holder)
                 && place.schema.has_types_of(value)
                 // Of an item that is null the API server takes nothing away.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
@@ -117,12 +119,17 @@ impl Crossing<'_> {
             let gone = seen && !part.any(&mut |slot| pieces.has(slot));
             if typed
                 && !gone
-                && from.is_held(cut.holder)
+                && self.is_held(from, cut.holder)
                 && let Some(place) = pieces.rests.get_mut(index)
             {
                 *place = Some(rest);
             }
         }
+    }
+
+    /// Whether what was kept for the inside of a holder may come back: it is there, and was all the time.
+    fn is_held(self, from: &Pieces<'_>, holder: Option<usize>) -> bool {
+        from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one

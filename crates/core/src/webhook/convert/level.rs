@@ -17,6 +17,7 @@
 //!
 //! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
 
+use super::chain;
 use super::change::Change;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, Stay};
@@ -43,8 +44,14 @@ pub(super) fn convert<'a>(
     required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
-    let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
-    let crossing = Crossing { level, to, complete: context.complete, stay: Stay::Nothing, others: &others };
+    let Taken { pieces: from, mut others } = take(&level.frontier, to.other(), root, prefix)?;
+    let mut made = Vec::new();
+    if prefix.is_empty() {
+        chain::note_waiting(&level.frontier, &from, context.waiting, &mut others);
+        made = chain::made(&level.frontier, context.made);
+    }
+    let crossing =
+        Crossing { level, to, complete: context.complete, stay: Stay::Nothing, others: &others, made: &made };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
@@ -63,7 +70,10 @@ pub(super) fn convert<'a>(
     }
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;
-    let Conversion { crossed, to_keep, .. } = conversion;
+    let Conversion { from, crossed, to_keep, .. } = conversion;
+    if prefix.is_empty() && context.goes_on {
+        chain::note_made(&level.frontier, &from, &crossed.pieces, context.made);
+    }
     put(&level.frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }

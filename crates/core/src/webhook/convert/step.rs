@@ -34,8 +34,18 @@ pub(super) fn convert<'a>(
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let mut context =
-        Context { to, complete, complete_at_home: complete && !way.sparse_behind, invents: false, turns_sparse, trace };
+    let waiting = waiting(kind, step, to, annotations);
+    let mut context = Context {
+        to,
+        complete,
+        complete_at_home: complete && !way.sparse_behind,
+        invents: false,
+        turns_sparse,
+        waiting: &waiting,
+        made: &mut way.made,
+        goes_on: way.goes_on,
+        trace,
+    };
     let required = (!way.sparse_behind).then_some(step.complete.of(to).as_slice());
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
@@ -63,6 +73,16 @@ pub(super) fn convert<'a>(
     }
     annotations.settle(step, to, &kept, to_keep);
     Ok(())
+}
+
+/// The annotations for versions that are further away than the one that is read.
+fn waiting(kind: &Kind, step: &Step, to: Side, annotations: &Annotations<'_>) -> Vec<String> {
+    let Some(read) = kind.versions.named(step.versions.of(to.other())) else { return Vec::new() };
+    let versions = kind.versions.indices().filter(|version| match to {
+        Side::Older => *version > read,
+        Side::Newer => *version < read,
+    });
+    versions.filter_map(|version| annotations.text(kind.kept_annotation(version)?)).collect()
 }
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
