@@ -278,7 +278,10 @@ impl<'a> Conversion<'_, 'a> {
             let at = join(prefix, &here.id);
             let entries = kept.items(&there.id);
             let item = there.schema.each.as_deref();
-            let is_item = |value: &Json<'_>| item.is_none_or(|item| item.has_types_of(value));
+            // The API server takes no null out of a list, as it does out of an object.
+            let is_item = |value: &Json<'_>| {
+                item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
+            };
             let target = (to, &inside.keys, &is_item as &dyn Fn(&Json<'_>) -> bool);
             let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
                 convert(item, &inside.level, context, kept, at, None)

@@ -16,8 +16,8 @@ pub(super) enum Entry<'a> {
     /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
     Rest { rest: Json<'a>, seen: bool },
     /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched. Absence
-    /// is absence.
-    Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
+    /// is absence. `digest` stands in the place of what is long in `became`.
+    Value { value: Option<Json<'a>>, became: Option<Json<'a>>, digest: Option<Json<'a>> },
 }
 
 impl<'a> Entry<'a> {
@@ -31,7 +31,8 @@ impl<'a> Entry<'a> {
         } else if let Some(rest) = members.remove("rest") {
             Self::Rest { rest, seen: members.remove("seen").is_some() }
         } else {
-            Self::Value { value: members.remove("value"), became: members.remove("became") }
+            let (value, became) = (members.remove("value"), members.remove("became"));
+            Self::Value { value, became, digest: members.remove("digest") }
         };
         members.is_empty().then_some(entry)
     }
@@ -47,8 +48,8 @@ impl<'a> Entry<'a> {
                     written.add("seen", Json::borrowed("true"));
                 }
             }
-            Self::Value { value, became } => {
-                for (name, value) in [("value", value), ("became", became)] {
+            Self::Value { value, became, digest } => {
+                for (name, value) in [("value", value), ("became", became), ("digest", digest)] {
                     if let Some(value) = value {
                         written.add(name, value);
                     }
