@@ -1,7 +1,8 @@
 //! What is the same for all operations of one step on one object.
 
 use super::change::Trace;
-use crate::definition::Side;
+use super::kept::Kept;
+use crate::definition::{Side, Sides};
 
 /// What is known of an object on its way through the steps. What a step reads and writes between two others is what the API
 /// server would have stored there: a way of several steps is one step after the other.
@@ -34,8 +35,8 @@ pub(super) struct Context<'c, 't> {
     /// Whether the object is sparse for the first time, and goes on: it stays sparse, so that it has to be known on the way
     /// home from there.
     pub(super) turns_sparse: bool,
-    /// What waits on the object for versions behind the one that is read, as it is written.
-    pub(super) waiting: &'c [String],
+    /// What waits on the object for versions behind that of a side.
+    pub(super) waiting: &'c Sides<Vec<Kept<'c>>>,
     /// Objects that the steps before made of nothing; then those that this one made as well.
     pub(super) made: &'c mut Vec<String>,
     /// Whether another step needs to know these.

@@ -22,6 +22,10 @@ pub(super) struct Crossing<'c> {
     pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
+    /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
+    pub(super) waiting: &'c [bool],
+    /// The same on the way home: for a version behind the one that is written.
+    pub(super) waiting_there: &'c [bool],
     /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
     pub(super) made: &'c [bool],
 }
@@ -47,7 +51,15 @@ pub(super) struct Crossed<'a> {
 impl Crossing<'_> {
     /// The way home. `complete` says whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, stay: Stay::Nothing, made: &[], ..self }
+        Self {
+            to: self.to.other(),
+            complete,
+            stay: Stay::Nothing,
+            waiting: self.waiting_there,
+            waiting_there: self.waiting,
+            made: &[],
+            ..self
+        }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -154,6 +166,7 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
+                Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
                 Presence::Object => match kept.was(&holder.id).filter(|_| self.may_go(was_cut)) {
                     Some(Was::Absent) => Presence::Absent,
                     Some(Was::Null) => Presence::Null,

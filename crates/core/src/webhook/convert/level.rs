@@ -30,7 +30,7 @@ use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use crate::definition::frontier::{Branch, Part};
-use crate::definition::{Level, Place, Required, Side};
+use crate::definition::{Level, Place, Required, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required` are
@@ -44,14 +44,23 @@ pub(super) fn convert<'a>(
     required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
-    let Taken { pieces: from, mut others } = take(&level.frontier, to.other(), root, prefix)?;
-    let mut made = Vec::new();
+    let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
+    let (mut waiting, mut made) = (Sides::<Vec<bool>>::default(), Vec::new());
     if prefix.is_empty() {
-        chain::note_waiting(&level.frontier, &from, context.waiting, &mut others);
+        let waits = |side| chain::waiting(&level.frontier, context.waiting.of(side));
+        waiting = Sides { older: waits(Side::Older), newer: waits(Side::Newer) };
         made = chain::made(&level.frontier, context.made);
     }
-    let crossing =
-        Crossing { level, to, complete: context.complete, stay: Stay::Nothing, others: &others, made: &made };
+    let crossing = Crossing {
+        level,
+        to,
+        complete: context.complete,
+        stay: Stay::Nothing,
+        others: &others,
+        waiting: waiting.of(to.other()),
+        waiting_there: waiting.of(to),
+        made: &made,
+    };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {

@@ -7,7 +7,7 @@ use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Required, Side, Step};
+use crate::definition::{Kind, Required, Side, Sides, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
@@ -34,7 +34,9 @@ pub(super) fn convert<'a>(
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let waiting = waiting(kind, step, to, annotations);
+    let texts = waiting(kind, step, annotations);
+    let read = |side| texts.of(side).iter().filter_map(|text| Kept::parse(text)).collect();
+    let waiting = Sides { older: read(Side::Older), newer: read(Side::Newer) };
     let mut context = Context {
         to,
         complete,
@@ -75,14 +77,21 @@ pub(super) fn convert<'a>(
     Ok(())
 }
 
-/// The annotations for versions that are further away than the one that is read.
-fn waiting(kind: &Kind, step: &Step, to: Side, annotations: &Annotations<'_>) -> Vec<String> {
-    let Some(read) = kind.versions.named(step.versions.of(to.other())) else { return Vec::new() };
-    let versions = kind.versions.indices().filter(|version| match to {
-        Side::Older => *version > read,
-        Side::Newer => *version < read,
-    });
-    versions.filter_map(|version| annotations.text(kind.kept_annotation(version)?)).collect()
+/// The annotations for versions that are further away than that of a side.
+fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<String>> {
+    let mut texts = Sides::<Vec<String>>::default();
+    if kind.steps.len() < 2 {
+        return texts;
+    }
+    for side in [Side::Older, Side::Newer] {
+        let Some(near) = kind.versions.named(step.versions.of(side)) else { continue };
+        let versions = kind.versions.indices().filter(|version| match side {
+            Side::Older => *version < near,
+            Side::Newer => *version > near,
+        });
+        *texts.of_mut(side) = versions.filter_map(|version| annotations.text(kind.kept_annotation(version)?)).collect();
+    }
+    texts
 }
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {

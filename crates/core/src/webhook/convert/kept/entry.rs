@@ -21,6 +21,11 @@ pub(super) enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// Whether there is something to give back. That something was not there is nothing.
+    pub(super) fn holds(&self) -> bool {
+        !matches!(self, Self::Holder(_) | Self::Value { value: None, .. })
+    }
+
     /// Reads an entry. `None` if it is none of ours.
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);

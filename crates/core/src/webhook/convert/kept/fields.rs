@@ -36,6 +36,11 @@ impl<'a> Fields<'a> {
         self.0.contains_key(id)
     }
 
+    /// Whether there is something to give back at one of these places.
+    pub(crate) fn holds(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|(id, entry)| entry.holds() && is_meant(id))
+    }
+
     /// Takes what other entries hold of a place in the place of what these do.
     pub(crate) fn take_from(&mut self, others: &mut Self, id: &str) {
         self.0.remove(id);
