@@ -201,7 +201,9 @@ pub(super) fn a_broken_guard_stays_broken(
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
-    changes.retain(|change| change.kept && !change.after.is_empty() && !change.before.is_empty());
+    // What is kept of a rollout's status stays: that is written apart, by a controller that knows no annotation of ours.
+    let is_apart = |change: &Change| change.before.iter().any(|(path, _)| trip.apart.contains(path));
+    changes.retain(|change| change.kept && !is_apart(change) && !change.after.is_empty() && !change.before.is_empty());
     let Some(change) = random.pick(&changes) else { return Ok(false) };
     let plain = |path: &String| (!path.contains('[')).then(|| way(path));
     let paths = change.after.iter().map(|(path, _)| plain(path));
