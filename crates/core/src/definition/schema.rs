@@ -229,9 +229,7 @@ impl Schema {
         let nothing = Self::default();
         let each = self.each.as_deref().unwrap_or(&nothing);
         let item = |item: &Json<'_>| (!item.is_null() || each.can_be_null()) && each.has_types_of(item);
-        // A number that is too large for an integer may have been stored by an older schema.
-        let is_whole = || matches!(self.kind.as_deref(), Some("integer" | "int-or-string")) && has_no_fraction(value);
-        (self.is_type_of(value) || is_whole())
+        self.is_type_of(value)
             && match value.type_name() {
                 "array" => value.elements().iter().all(item),
                 "object" => value

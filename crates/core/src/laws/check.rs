@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use super::coverage::{Coverage, Unexercised};
 use super::fault::at_fault;
@@ -37,6 +38,8 @@ pub struct Report {
     pub cases: BTreeMap<&'static str, u64>,
     /// Operations, directions and guards that no case exercised.
     pub unexercised: Vec<Unexercised>,
+    /// How many objects were converted for it.
+    pub conversions: u64,
 }
 
 /// A law that does not hold, with the smallest object that shows it.
@@ -160,7 +163,9 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut Options<'_>) -> Resul
     let mut run = Run::new(webhook, kind, options);
     run.generated(Until::Broken);
     let unexercised = run.coverage.missing(kind);
-    let mut report = Report { unexercised, ..Report::default() };
+    // All ways count together.
+    let conversions = run.trips.first().map_or(0, |trip| trip.conversions.get());
+    let mut report = Report { unexercised, conversions, ..Report::default() };
     for verdict in run.verdicts {
         *report.cases.entry(verdict.law.name).or_default() += verdict.cases;
         if let Some(broken) = verdict.broken {
@@ -347,10 +352,10 @@ impl<'r, 'o> Run<'r, 'o> {
 /// Every way between two versions of a kind.
 fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words) -> Vec<Trip<'k>> {
     let sources: Vec<Source<'k>> = kind.versions().filter_map(|version| Source::new(kind, version, words)).collect();
-    let mut trips = Vec::new();
+    let (mut trips, conversions) = (Vec::new(), Rc::default());
     for (at, from) in sources.iter().enumerate() {
         for (other, to) in sources.iter().enumerate().filter(|(other, _)| *other != at) {
-            trips.push(Trip::new(webhook, from, to, other as isize - at as isize));
+            trips.push(Trip::new(webhook, (from, to), other as isize - at as isize, &conversions));
         }
     }
     trips

@@ -55,6 +55,11 @@ impl Focus {
         self.members.get(name).or(self.items.as_deref())
     }
 
+    /// The names that operations say: in a map, keys.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.members.keys().map(String::as_str).collect()
+    }
+
     /// The elements of a list.
     pub(super) fn items(&self) -> Option<&Self> {
         self.items.as_deref()

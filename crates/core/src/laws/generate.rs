@@ -199,8 +199,12 @@ impl<'m> Maker<'m> {
         }
         let fullness = self.fullness;
         if let Some(inner) = map_values(schema) {
+            // An entry that the definition names is one among others.
+            let named = focus.map(Focus::names).unwrap_or_default();
             for _ in 0..self.random.below(4) {
-                let key = self.random.word(&KEYS);
+                let is_named = !named.is_empty() && self.random.percent(40);
+                let key = if is_named { self.random.pick(&named).copied() } else { None };
+                let key = key.unwrap_or_else(|| self.random.word(&KEYS));
                 let value = self.valid(inner, key, focus.and_then(|focus| focus.member(key)));
                 members.insert(key.to_owned(), value);
             }

@@ -15,11 +15,11 @@ pub(super) fn converts_or_fails_by_path(
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let text = object.to_text();
-    let there = match trip.webhook.convert(&text, trip.to.version) {
+    let there = match trip.convert(&text, trip.to.version) {
         Ok(there) => there.text,
         Err(error) => return named(&error).map(|()| true),
     };
-    if let Err(error) = trip.webhook.convert(&there, trip.from.version) {
+    if let Err(error) = trip.convert(&there, trip.from.version) {
         named(&error)?;
     }
     Ok(true)
@@ -40,7 +40,7 @@ pub(super) fn same_input_same_bytes(
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let converted = |text: &str| {
-        let converted = trip.webhook.convert(text, trip.to.version);
+        let converted = trip.convert(text, trip.to.version);
         converted.map(|done| done.text).map_err(|error| error.to_string())
     };
     let text = object.to_text();

@@ -1,5 +1,8 @@
 //! A way between two versions of a kind, and how a law says that it is broken.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::apiserver::{answered, read};
 use super::objects::Source;
 use super::rollouts::rollouts;
@@ -19,6 +22,8 @@ pub(super) struct Trip<'k> {
     pub(super) down: bool,
     /// The versions are neighbours.
     pub(super) step: bool,
+    /// How many objects were converted so far, on all ways of a run.
+    pub(super) conversions: Rc<Cell<u64>>,
     /// Fields that a status which speaks of rollouts works out anew; what they are has tests of its own.
     pub(super) apart: Vec<String>,
 }
@@ -51,7 +56,12 @@ impl Breach {
 }
 
 impl<'k> Trip<'k> {
-    pub(super) fn new(webhook: &'k Webhook, from: &Source<'k>, to: &Source<'k>, distance: isize) -> Self {
+    pub(super) fn new(
+        webhook: &'k Webhook,
+        (from, to): (&Source<'k>, &Source<'k>),
+        distance: isize,
+        conversions: &Rc<Cell<u64>>,
+    ) -> Self {
         let rollouts = rollouts(from.kind);
         let apart = rollouts.into_iter().flat_map(|fields| [fields.request, fields.hash]);
         Self {
@@ -60,6 +70,7 @@ impl<'k> Trip<'k> {
             to: to.clone(),
             down: distance < 0,
             step: distance.abs() == 1,
+            conversions: conversions.clone(),
             apart: apart.collect(),
         }
     }
@@ -73,14 +84,21 @@ impl<'k> Trip<'k> {
         format!("{} to {}", self.from.version, self.to.version)
     }
 
+    /// Converts a text to a version.
+    pub(super) fn convert(&self, text: &str, version: &str) -> Result<Converted, ConvertError> {
+        self.conversions.set(self.conversions.get() + 1);
+        self.webhook.convert(text, version)
+    }
+
     /// The object at the other version, as we answer it.
     pub(super) fn there(&self, object: &Value) -> Result<Value, Breach> {
-        let converted = self.webhook.convert(&object.to_text(), self.to.version);
+        let converted = self.convert(&object.to_text(), self.to.version);
         self.read_answer(converted)
     }
 
     /// The same, and what was done.
     pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
+        self.conversions.set(self.conversions.get() + 1);
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
         self.read_answer(explained.map(|(converted, told)| {
             changes.extend(told);

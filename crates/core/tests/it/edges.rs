@@ -300,6 +300,75 @@ fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
 }
 
 #[test]
+fn a_forged_number_that_is_no_integer_stays_away() {
+    for (schema, number) in
+        [("{type: integer}", "1e21"), ("{x-kubernetes-int-or-string: true}", "18446744073709551616")]
+    {
+        let thing = thing(
+            &format!("{{size: {schema}, image: {STRING}}}"),
+            &format!("{{image: {STRING}}}"),
+            "- drop: spec.size",
+        );
+        let mut there = thing.comes_home("v1", json!({"size": 9_007_199_254_740_993_i64, "image": "a"}));
+        let kept = |number: &str| json!(format!("{{\"fields\":{{\"spec.size\":{{\"value\":{number}}}}}}}"));
+        assert_eq!(there["metadata"]["annotations"]["pointsman.dev/kept-v1"], kept("9007199254740993"));
+        there["metadata"]["annotations"]["pointsman.dev/kept-v1"] = kept(number);
+        assert_eq!(thing.convert(&there)["spec"], json!({"image": "a"}), "a typed client fails a list for {number}");
+    }
+}
+
+#[test]
+fn a_forged_item_that_no_list_can_hold_stays_away() {
+    let list = |item: &str| format!("{{list: {{type: array, items: {{type: {item}}}}}}}");
+    let thing = thing(&list("string"), &list("integer"), "- each: {in: spec.list, operations: [{type: .}]}");
+    let mut there = thing.comes_home("v1", json!({"list": ["1", "x"]}));
+    let kept = &mut there["metadata"]["annotations"]["pointsman.dev/kept-v1"];
+    let forged = kept.as_str().unwrap().replace("\"x\"", "null");
+    assert_ne!(forged, kept.as_str().unwrap());
+    *kept = json!(forged);
+    assert_eq!(thing.convert(&there)["spec"], json!({"list": ["1"]}));
+}
+
+#[test]
+fn a_name_that_is_a_list_tells_no_item_apart() {
+    let list = |more: &str| {
+        format!(
+            "{{list: {{type: array, items: {{type: object, required: [name], properties: {{name: {{type: array, items: {STRING}}}{more}}}}}}}}}"
+        )
+    };
+    let thing = thing(&list(", c: {type: string}"), &list(""), "- each: {in: spec.list, operations: [{drop: c}]}");
+    let mut there = thing.comes_home("v1", json!({"list": [{"name": ["a", "b"], "c": "1"}]}));
+    there["spec"]["list"][0]["name"] = json!(["a"]);
+    assert_eq!(
+        thing.convert(&there)["spec"],
+        json!({"list": [{"name": ["a"], "c": "1"}]}),
+        "it is edited, not another"
+    );
+}
+
+#[test]
+fn what_a_long_value_became_is_not_written_twice() {
+    let thing = thing("{a: {type: string}}", "{a: {type: array, items: {type: string}}}", "- wrap: spec.a");
+    let (long, other) = ("x".repeat(10_000), "y".repeat(10_000));
+    let mut there = thing.comes_home("v2", json!({"a": [long, "b"]}));
+    let kept = there["metadata"]["annotations"]["pointsman.dev/kept-v2"].as_str().unwrap().len();
+    assert!(kept < 10_100, "{kept} bytes");
+    there["spec"]["a"] = json!(other);
+    assert_eq!(thing.convert(&there)["spec"], json!({"a": [other]}), "an edit wins over what has a digest, too");
+}
+
+#[test]
+fn an_option_that_only_one_version_has_is_passed_on() {
+    let mode = |options: &str| format!("{{mode: {{type: string, enum: [{options}]}}, image: {STRING}}}");
+    let older = mode("fast, slow").replace("{mode", "{b: {type: string}, mode");
+    let operations = "- drop: spec.b\naccept:\n- {path: spec.mode, difference: enum, reason: slow is gone}";
+    let thing = thing(&older, &mode("fast"), operations);
+    // Readers of v2 see it, and may write it back as it was: the API server looks at what a write changes.
+    let there = thing.comes_home("v1", json!({"mode": "slow", "image": "a"}));
+    assert_eq!(there["spec"]["mode"], "slow");
+}
+
+#[test]
 fn keys_of_items_move_with_the_object_that_holds_them() {
     let item = |outer: &str, fields: &str| {
         format!(

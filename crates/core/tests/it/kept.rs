@@ -43,6 +43,7 @@ fn every_form_ever_written_is_read() {
         "each.omitted",
         "fields",
         "fields.became",
+        "fields.digest",
         "fields.each",
         "fields.rest",
         "fields.seen",

@@ -26,7 +26,7 @@ pub(crate) struct EachSpec<O> {
     /// The list or map in the newer version, where the place differs.
     to: Option<String>,
     /// The field of the older version that tells items of a list apart. Defaults to the schema's
-    /// `x-kubernetes-list-map-keys`, else to a required `name`; without one, an item is known by its whole content.
+    /// `x-kubernetes-list-map-keys`, else to a required `name` that is no object or list; without one, an item is known by its whole content.
     key: Option<String>,
     /// What changed inside.
     #[schemars(with = "Vec<O>")]
@@ -80,7 +80,8 @@ fn keys(
     if !list.is("array") {
         return Some(keys);
     }
-    let required = |schema: &Schema| schema.required.contains("name");
+    let is_scalar = |schema: &Schema| !schema.is("object") && !schema.is("array");
+    let required = |schema: &Schema| schema.required.contains("name") && schema.member("name").is_some_and(is_scalar);
     let names = match written {
         Some(key) => vec![key.clone()],
         None if !list.list_keys.is_empty() => list.list_keys.clone(),

@@ -1,22 +1,30 @@
 //! What is the same for all operations of one step on one object.
 
 use super::change::Trace;
-use crate::definition::Side;
+use super::kept::Kept;
+use crate::definition::{Side, Sides};
 
-/// Where a step stands on the way between two versions. What is between others no API server fills anything in.
-#[derive(Clone, Copy)]
-pub(super) struct Ends {
-    /// The way starts with it: what it reads is an object as the API server sent it.
-    pub(super) starts: bool,
-    /// The way ends with it: what it writes is read by the API server.
-    pub(super) ends: bool,
+/// What is known of an object on its way through the steps. What a step reads and writes between two others is what the API
+/// server would have stored there: a way of several steps is one step after the other.
+#[derive(Default)]
+pub(super) struct Way {
+    /// It was sparse in a version on the way, and so it is in all behind that: what a later version requires less of is not
+    /// whole for that.
+    pub(super) sparse: bool,
+    /// It was sparse in a version behind the next one, where it is going. So it is when it comes back from there.
+    pub(super) sparse_behind: bool,
+    /// There is a step behind the next one.
+    pub(super) goes_on: bool,
+    /// Objects that the steps before made of nothing, as paths: nobody who wrote the version where the way starts had them.
+    pub(super) made: Vec<String>,
+    /// A change that waits for somebody was taken as completed.
+    pub(super) staged: bool,
 }
 
 /// One conversion of one object.
 pub(super) struct Context<'c, 't> {
     /// The side that is written.
     pub(super) to: Side,
-    pub(super) ends: Ends,
     /// Whether the object is complete, so that fields are filled as its readers expect.
     pub(super) complete: bool,
     /// Whether it is complete on the way home too, so that what is filled in there need not be kept.
@@ -24,5 +32,14 @@ pub(super) struct Context<'c, 't> {
     /// Whether something would be filled in on the way home that was not there, because the object counts as complete only
     /// then.
     pub(super) invents: bool,
+    /// Whether the object is sparse for the first time, and goes on: it stays sparse, so that it has to be known on the way
+    /// home from there.
+    pub(super) turns_sparse: bool,
+    /// What waits on the object for versions behind that of a side.
+    pub(super) waiting: &'c Sides<Vec<Kept<'c>>>,
+    /// Objects that the steps before made of nothing; then those that this one made as well.
+    pub(super) made: &'c mut Vec<String>,
+    /// Whether another step needs to know these.
+    pub(super) goes_on: bool,
     pub(super) trace: &'c mut Trace<'t>,
 }

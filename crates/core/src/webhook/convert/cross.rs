@@ -18,12 +18,16 @@ pub(super) struct Crossing<'c> {
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
-    /// Whether the API server reads what is written.
-    pub(super) ends: bool,
     /// Which objects stay that would go.
     pub(super) stay: Stay,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
+    /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
+    pub(super) waiting: &'c [bool],
+    /// The same on the way home: for a version behind the one that is written.
+    pub(super) waiting_there: &'c [bool],
+    /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
+    pub(super) made: &'c [bool],
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -45,9 +49,17 @@ pub(super) struct Crossed<'a> {
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there, `ends` whether the way ends with it.
-    pub(super) fn back(self, complete: bool, ends: bool) -> Self {
-        Self { to: self.to.other(), complete, ends, stay: Stay::Nothing, ..self }
+    /// The way home. `complete` says whether the object is complete there.
+    pub(super) fn back(self, complete: bool) -> Self {
+        Self {
+            to: self.to.other(),
+            complete,
+            stay: Stay::Nothing,
+            waiting: self.waiting_there,
+            waiting_there: self.waiting,
+            made: &[],
+            ..self
+        }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -99,7 +111,7 @@ impl Crossing<'_> {
             let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
             // The items of a list are converted one by one, and none is kept with a list that is here.
             (operation.items().is_none() || value.is_null() || unread)
-                && from.is_held(holder)
+                && self.is_held(from, holder)
                 && place.schema.has_types_of(value)
                 // Of an item that is null the API server takes nothing away.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
@@ -119,12 +131,17 @@ impl Crossing<'_> {
             let gone = seen && !part.any(&mut |slot| pieces.has(slot));
             if typed
                 && !gone
-                && from.is_held(cut.holder)
+                && self.is_held(from, cut.holder)
                 && let Some(place) = pieces.rests.get_mut(index)
             {
                 *place = Some(rest);
             }
         }
+    }
+
+    /// Whether what was kept for the inside of a holder may come back: it is there, and was all the time.
+    fn is_held(self, from: &Pieces<'_>, holder: Option<usize>) -> bool {
+        from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
@@ -149,6 +166,7 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
+                Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
                 Presence::Object => match kept.was(&holder.id).filter(|_| self.may_go(was_cut)) {
                     Some(Was::Absent) => Presence::Absent,
                     Some(Was::Null) => Presence::Null,
@@ -239,7 +257,7 @@ impl Crossing<'_> {
             for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is kept
                 // that it was missing.
-                let wanted = !given_back || self.ends && (place.required || place.fills_default());
+                let wanted = !given_back || place.required || place.fills_default();
                 if wanted
                     && held_there.get(slot) == Some(&true)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())

@@ -17,6 +17,7 @@
 //!
 //! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
 
+use super::chain;
 use super::change::Change;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, Stay};
@@ -29,7 +30,7 @@ use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use crate::definition::frontier::{Branch, Part};
-use crate::definition::{Level, Place, Required, Side};
+use crate::definition::{Level, Place, Required, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required` are
@@ -44,18 +45,28 @@ pub(super) fn convert<'a>(
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
     let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
+    let (mut waiting, mut made) = (Sides::<Vec<bool>>::default(), Vec::new());
+    if prefix.is_empty() {
+        let waits = |side| chain::waiting(&level.frontier, context.waiting.of(side));
+        waiting = Sides { older: waits(Side::Older), newer: waits(Side::Newer) };
+        made = chain::made(&level.frontier, context.made);
+    }
     let crossing = Crossing {
         level,
         to,
         complete: context.complete,
-        ends: context.ends.ends,
         stay: Stay::Nothing,
         others: &others,
+        waiting: waiting.of(to.other()),
+        waiting_there: waiting.of(to),
+        made: &made,
     };
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
-        context.complete_at_home = conversion.is_complete(root, required);
+        let is_complete = conversion.is_complete(root, required);
+        context.invents = is_complete && context.turns_sparse;
+        context.complete_at_home = is_complete && !context.turns_sparse;
     }
     if !conversion.keep(context) {
         for stay in [Stay::Emptied, Stay::All] {
@@ -68,7 +79,10 @@ pub(super) fn convert<'a>(
     }
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;
-    let Conversion { crossed, to_keep, .. } = conversion;
+    let Conversion { from, crossed, to_keep, .. } = conversion;
+    if prefix.is_empty() && context.goes_on {
+        chain::note_made(&level.frontier, &from, &crossed.pieces, context.made);
+    }
     put(&level.frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }
@@ -124,11 +138,10 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
-        let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+        let home = self.crossing.back(context.complete_at_home);
         let mut back = home.run(&self.crossed.pieces, &Fields::default()).pieces;
         if context.complete_at_home && !context.complete {
-            let sparse =
-                self.crossing.back(false, context.ends.starts).run(&self.crossed.pieces, &Fields::default()).pieces;
+            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &Fields::default()).pieces;
             if !self.is_alike(&back, &sparse) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
@@ -140,11 +153,7 @@ impl<'a> Conversion<'_, 'a> {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
-            back = self
-                .crossing
-                .back(context.complete_at_home, context.ends.starts)
-                .run(&self.crossed.pieces, &self.to_keep)
-                .pieces;
+            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep).pieces;
         }
         false
     }
@@ -167,14 +176,14 @@ impl<'a> Conversion<'_, 'a> {
                 Some(_) => kinds(was).eq(kinds(now)),
                 None => identical(now, was),
             };
-            if is_same || context.complete && context.ends.starts && self.is_unsaid(index, places, now) {
+            if is_same || context.complete && self.is_unsaid(index, places, now) {
                 continue;
             }
             alike = false;
             adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
             self.to_keep.keep(id, &was, &became);
-            let home = self.crossing.back(context.complete_at_home, context.ends.starts);
+            let home = self.crossing.back(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
         // Values that come back where there were none, into objects that are there, change nothing else.
@@ -278,7 +287,10 @@ impl<'a> Conversion<'_, 'a> {
             let at = join(prefix, &here.id);
             let entries = kept.items(&there.id);
             let item = there.schema.each.as_deref();
-            let is_item = |value: &Json<'_>| item.is_none_or(|item| item.has_types_of(value));
+            // The API server takes no null out of a list, as it does out of an object.
+            let is_item = |value: &Json<'_>| {
+                item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
+            };
             let target = (to, &inside.keys, &is_item as &dyn Fn(&Json<'_>) -> bool);
             let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
                 convert(item, &inside.level, context, kept, at, None)

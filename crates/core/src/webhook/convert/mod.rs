@@ -6,6 +6,7 @@
 //! ([`annotations`]), whose format is [`kept`].
 
 mod annotations;
+mod chain;
 mod change;
 mod context;
 mod converted;

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::annotations::Annotations;
 use super::change::Trace;
-use super::context::Ends;
+use super::context::Way;
 use super::error::ConvertError;
+use super::kept::Kept;
 use super::step;
 use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
 use crate::json::{Json, Members, unescape};
@@ -100,26 +101,42 @@ impl<'a> Object<'a> {
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
-        let mut staged = false;
-        let mut steps = kind.steps_between(from, to).peekable();
-        let mut starts = true;
-        while let Some((side, step)) = steps.next() {
-            staged |= self.step(kind, step, (side, Ends { starts, ends: steps.peek().is_none() }), trace)?;
-            starts = false;
+        let sparse_behind = self.sparse_behind(kind, from, to);
+        let mut way = Way { sparse: sparse_behind > 0, ..Way::default() };
+        let count = kind.steps_between(from, to).count();
+        for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
+            (way.sparse_behind, way.goes_on) = (at < sparse_behind, at + 1 < count);
+            self.step(kind, step, (side, &mut way), trace)?;
         }
-        Ok(staged)
+        Ok(way.staged)
+    }
+
+    /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first one
+    /// reads its own annotation.
+    fn sparse_behind(&self, kind: &Kind, from: VersionIndex, to: VersionIndex) -> usize {
+        let mut steps = kind.steps_between(from, to).enumerate().skip(1);
+        let is_sparse = |(_, (side, step)): &(usize, (Side, &Step))| {
+            let text = self.annotations.text(step.kept.of(*side));
+            let text = text.filter(|text| text.contains("sparse"));
+            text.and_then(|text| Some(Kept::parse(&text)?.sparse)).unwrap_or_default()
+        };
+        let mut last = 0;
+        while let Some((at, _)) = steps.find(is_sparse) {
+            last = at;
+        }
+        last
     }
 
     fn step(
         &mut self,
         kind: &Kind,
         step: &Step,
-        (to, ends): (Side, Ends),
+        (to, way): (Side, &mut Way),
         trace: &mut Trace<'_>,
-    ) -> Result<bool, ConvertError> {
-        let staged = step::convert(kind, step, (to, ends), &mut self.root, &mut self.annotations, trace)?;
+    ) -> Result<(), ConvertError> {
+        step::convert(kind, step, (to, way), &mut self.root, &mut self.annotations, trace)?;
         self.api_version = Cow::Owned([kind.group.as_str(), "/", step.versions.of(to)].concat());
-        Ok(staged)
+        Ok(())
     }
 
     /// What the rollout hash is made of. The object must be in the version that is hashed.

@@ -2,25 +2,24 @@
 
 use super::annotations::Annotations;
 use super::change::Trace;
-use super::context::{Context, Ends};
+use super::context::{Context, Way};
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Required, Side, Step};
+use crate::definition::{Kind, Required, Side, Sides, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
-/// Moves an object to the other version of a step. Returns whether a change that waits for somebody was taken as
-/// completed.
+/// Moves an object to the other version of a step.
 pub(super) fn convert<'a>(
     kind: &Kind,
     step: &Step,
-    (to, ends): (Side, Ends),
+    (to, way): (Side, &mut Way),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
-) -> Result<bool, ConvertError> {
+) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
     let annotation = annotations.text(step.kept.of(to));
     let kept = annotation.as_deref().and_then(Kept::parse);
@@ -28,27 +27,41 @@ pub(super) fn convert<'a>(
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    let complete = !kept.sparse && is_complete(root, step.complete.of(to.other()));
+    let complete = !way.sparse && !kept.sparse && is_complete(root, step.complete.of(to.other()));
+    let turns_sparse = !way.sparse && !complete && way.goes_on;
+    way.sparse = !complete;
     let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
     };
-    let mut context = Context { to, ends, complete, complete_at_home: complete, invents: false, trace };
-    let required = Some(step.complete.of(to).as_slice());
+    let texts = waiting(kind, step, annotations);
+    let read = |side| texts.of(side).iter().filter_map(|text| Kept::parse(text)).collect();
+    let waiting = Sides { older: read(Side::Older), newer: read(Side::Newer) };
+    let mut context = Context {
+        to,
+        complete,
+        complete_at_home: complete && !way.sparse_behind,
+        invents: false,
+        turns_sparse,
+        waiting: &waiting,
+        made: &mut way.made,
+        goes_on: way.goes_on,
+        trace,
+    };
+    let required = (!way.sparse_behind).then_some(step.complete.of(to).as_slice());
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
         to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
         to_keep.sparse = context.invents;
         Ok::<(), ConvertError>(())
     };
-    let mut staged = false;
     match (&step.status, to) {
         (Some(fields), Side::Newer) => {
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
             let requests = Requests::take(root, fields)?;
             level(root, &mut context, &mut to_keep)?;
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
-            staged = status::up(&rollout, root, requests, &kept, &mut to_keep)?;
+            way.staged |= status::up(&rollout, root, requests, &kept, &mut to_keep)?;
             if let Some(before) = before {
                 before.tell_after(root, &to_keep, context.trace)?;
             }
@@ -61,7 +74,24 @@ pub(super) fn convert<'a>(
         (None, _) => level(root, &mut context, &mut to_keep)?,
     }
     annotations.settle(step, to, &kept, to_keep);
-    Ok(staged)
+    Ok(())
+}
+
+/// The annotations for versions that are further away than that of a side.
+fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<String>> {
+    let mut texts = Sides::<Vec<String>>::default();
+    if kind.steps.len() < 2 {
+        return texts;
+    }
+    for side in [Side::Older, Side::Newer] {
+        let Some(near) = kind.versions.named(step.versions.of(side)) else { continue };
+        let versions = kind.versions.indices().filter(|version| match side {
+            Side::Older => *version < near,
+            Side::Newer => *version > near,
+        });
+        *texts.of_mut(side) = versions.filter_map(|version| annotations.text(kind.kept_annotation(version)?)).collect();
+    }
+    texts
 }
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {

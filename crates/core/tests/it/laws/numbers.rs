@@ -21,6 +21,9 @@ const SPELLINGS: [&str; 12] = [
     "18446744073709551616",
 ];
 
+/// Numbers that the API server refuses where a schema wants an integer.
+const NO_INTEGERS: [&str; 4] = ["1e21", "1E400", "12345678901234567890123", "18446744073709551616"];
+
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, seed| {
@@ -68,9 +71,11 @@ fn numbers_come_out_as_they_went_in() {
             let there = convert(&object, to).unwrap();
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
-            // What no API server can decode may stand in an annotation, and is not believed there.
+            // What no API server can decode, or takes for an integer, may stand in an annotation, and is not believed there:
+            // nobody could have written it in that version, and a typed client fails a whole list for it.
+            let is_written = number != "1E400" && (field == "old.quota" || !NO_INTEGERS.contains(&number));
             let carried = without_ours(&there).to_text().contains(&format!("\":{number}"));
-            if number == "1E400" && !carried {
+            if !is_written && !carried {
                 assert_ne!(home.field(&at), object.field(&at), "{}", there.to_text());
                 continue;
             }

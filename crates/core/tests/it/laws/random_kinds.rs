@@ -56,18 +56,24 @@ fn shown(draft: Draft, broken: &Broken) -> String {
 #[test]
 fn accepted_kinds_keep_the_laws() {
     let mut wrong = Vec::new();
-    let mut judgements = 0;
+    let (mut judgements, mut conversions, mut accepted) = (0, 0, 0);
     for (seed, manner) in seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)]) {
         let draft = Draft::random(seed, manner);
+        accepted += u64::from(draft.load().is_ok());
         for law in LAWS {
             let Ok(kind) = draft.load() else { break };
             match judged(kind, law.name, seed, 2) {
-                Ok(report) => judgements += report.cases.values().sum::<u64>(),
+                Ok(report) => {
+                    judgements += report.cases.values().sum::<u64>();
+                    conversions += report.conversions;
+                }
                 Err(broken) => wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken))),
             }
         }
         assert!(wrong.len() < 3, "{}", wrong.join("\n\n"));
     }
+    let drafts = seeds().count() * 2;
+    println!("{accepted} of {drafts} drafts are accepted; {judgements} judgements, {conversions} conversions");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(judgements > seeds().count() as u64 * 10, "{judgements}");
 }

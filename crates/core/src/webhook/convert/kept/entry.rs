@@ -16,11 +16,16 @@ pub(super) enum Entry<'a> {
     /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
     Rest { rest: Json<'a>, seen: bool },
     /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched. Absence
-    /// is absence.
-    Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
+    /// is absence. `digest` stands in the place of what is long in `became`.
+    Value { value: Option<Json<'a>>, became: Option<Json<'a>>, digest: Option<Json<'a>> },
 }
 
 impl<'a> Entry<'a> {
+    /// Whether there is something to give back. That something was not there is nothing.
+    pub(super) fn holds(&self) -> bool {
+        !matches!(self, Self::Holder(_) | Self::Value { value: None, .. })
+    }
+
     /// Reads an entry. `None` if it is none of ours.
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
@@ -31,7 +36,8 @@ impl<'a> Entry<'a> {
         } else if let Some(rest) = members.remove("rest") {
             Self::Rest { rest, seen: members.remove("seen").is_some() }
         } else {
-            Self::Value { value: members.remove("value"), became: members.remove("became") }
+            let (value, became) = (members.remove("value"), members.remove("became"));
+            Self::Value { value, became, digest: members.remove("digest") }
         };
         members.is_empty().then_some(entry)
     }
@@ -47,8 +53,8 @@ impl<'a> Entry<'a> {
                     written.add("seen", Json::borrowed("true"));
                 }
             }
-            Self::Value { value, became } => {
-                for (name, value) in [("value", value), ("became", became)] {
+            Self::Value { value, became, digest } => {
+                for (name, value) in [("value", value), ("became", became), ("digest", digest)] {
                     if let Some(value) = value {
                         written.add(name, value);
                     }

@@ -8,7 +8,8 @@ use super::items::Items;
 use super::values::{read, same, write};
 use super::was::Was;
 use crate::definition::Fragment;
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, normal};
+use crate::webhook::rollout::digest;
 
 /// The entries of one object, or of one item, by the places they are about.
 #[derive(Debug, Default)]
@@ -35,6 +36,11 @@ impl<'a> Fields<'a> {
         self.0.contains_key(id)
     }
 
+    /// Whether there is something to give back at one of these places.
+    pub(crate) fn holds(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|(id, entry)| entry.holds() && is_meant(id))
+    }
+
     /// Takes what other entries hold of a place in the place of what these do.
     pub(crate) fn take_from(&mut self, others: &mut Self, id: &str) {
         self.0.remove(id);
@@ -49,14 +55,19 @@ impl<'a> Fields<'a> {
 
     /// Keeps the values at an operation's places, with what they became.
     pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
-        self.insert(id, Entry::Value { value: write(value), became: write(became) });
+        let (value, became) = (write(value), write(became));
+        let digest = became.as_ref().and_then(digest_of_long);
+        self.insert(id, Entry::Value { value, became: became.filter(|_| digest.is_none()), digest });
     }
 
     /// The values at so many places of an operation, if what they became is untouched.
     pub(crate) fn value<'b>(&self, id: &str, places: usize, now: &[Option<Json<'_>>]) -> Option<Fragment<'b>> {
-        let Entry::Value { value, became } = self.0.get(id)? else { return None };
-        let became = read(became.as_ref(), now.len())?;
-        same(&became, now).then(|| read(value.as_ref(), places))?
+        let Entry::Value { value, became, digest } = self.0.get(id)? else { return None };
+        let is_untouched = match digest {
+            Some(digest) => write(now).is_some_and(|now| digested(&normal(&now.to_text())).same(digest)),
+            None => same(&read(became.as_ref(), now.len())?, now),
+        };
+        is_untouched.then(|| read(value.as_ref(), places))?
     }
 
     pub(crate) fn keep_rest(&mut self, id: &str, rest: Json<'a>, seen: bool) {
@@ -92,4 +103,19 @@ impl<'a> Fields<'a> {
             _ => None,
         }
     }
+}
+
+/// Bytes of what a value became that are written out. What is longer stands beside the annotation anyway.
+const WRITTEN_OUT: usize = 96;
+
+/// A digest of what is too long to be written out. 64 bits: a value that was changed has another one.
+fn digest_of_long<'a>(became: &Json<'_>) -> Option<Json<'a>> {
+    let text = (became.size() > WRITTEN_OUT).then(|| normal(&became.to_text()))?;
+    Some(digested(&text)).filter(|_| text.len() > WRITTEN_OUT)
+}
+
+fn digested<'a>(normal: &str) -> Json<'a> {
+    let mut digest = digest(&[normal.as_bytes()]);
+    digest.truncate(16);
+    Json::string(&digest).into_owned()
 }

@@ -1,0 +1,53 @@
+//! What the steps of a longer way have to tell each other: which objects are not what they seem.
+//!
+//! Both versions of each of two steps have `spec.backup`. The first step moves all that it can say of it elsewhere, the second
+//! keeps the rest:
+//!
+//! ```text
+//! v3  spec: {backup: {days: 3, legacy: y}}
+//! v2  spec: {backup: {days: 3}}               kept-v3: spec.backup.legacy
+//! v1  spec: {backup: {}, days: 3}             kept-v3: spec.backup.legacy
+//! ```
+//!
+//! At v1 the object stays, although nothing is left in it, because something waits for it. So that who removes it there has
+//! removed `legacy`, too: v2 has to make it anew for `days`, and an object that was made on the way gets nothing back.
+
+use super::kept::Kept;
+use super::pieces::{Pieces, Presence};
+use crate::definition::frontier::{Frontier, Held};
+
+/// Which objects hold something that waits in annotations. That something was not there waits for nothing.
+pub(super) fn waiting(frontier: &Frontier, annotations: &[Kept<'_>]) -> Vec<bool> {
+    if annotations.is_empty() {
+        return Vec::new();
+    }
+    let waits = |held: &Held| annotations.iter().any(|kept| kept.fields.holds(&|id| is_inside(id, &held.id)));
+    frontier.holders.iter().map(waits).collect()
+}
+
+fn is_inside(id: &str, holder: &str) -> bool {
+    id.strip_prefix(holder).is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+/// Which holders were made of nothing by the steps before.
+pub(super) fn made(frontier: &Frontier, before: &[String]) -> Vec<bool> {
+    if before.is_empty() {
+        return Vec::new();
+    }
+    let mut made: Vec<bool> = Vec::with_capacity(frontier.holders.len());
+    for held in &frontier.holders {
+        let outer = held.within.and_then(|within| made.get(within).copied()).unwrap_or_default();
+        made.push(outer || before.contains(&held.id));
+    }
+    made
+}
+
+/// Notes what was made of nothing, and forgets what is another object by now.
+pub(super) fn note_made(frontier: &Frontier, from: &Pieces<'_>, to: &Pieces<'_>, made: &mut Vec<String>) {
+    made.retain(|id| !frontier.cuts.iter().any(|cut| *id == cut.id || is_inside(id, &cut.id)));
+    for (index, held) in frontier.holders.iter().enumerate() {
+        if from.holder(index) != Presence::Object && to.holder(index) == Presence::Object && !made.contains(&held.id) {
+            made.push(held.id.clone());
+        }
+    }
+}
