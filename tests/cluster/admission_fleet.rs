@@ -321,7 +321,11 @@ fn retired(scene: &Scene<'_>) {
         let object = scene.post(&format!("{}?dryRun=All", scene.all(new)), &scene.object(new, "last"));
         (object.is_ok() && object.body["metadata"]["labels"][scene.label_key()] == B).then_some(())
     });
-    let message = scene.create(new, &scene.labelled(new, "late", Some(A))).fails(422);
+    // A policy that changed is in force a moment later.
+    let message = scene.eventually(|| {
+        let answer = scene.post(&format!("{}?dryRun=All", scene.all(new)), &scene.labelled(new, "late", Some(A)));
+        (!answer.is_ok()).then(|| answer.fails(422))
+    });
     assert!(message.contains("no controller version \"2.16.0\" is served; served are 2.17.0"), "{message}");
 }
 
