@@ -8,12 +8,15 @@ mod grammar;
 mod normal;
 mod number;
 mod order;
+mod reader;
 mod scan;
+mod spelled;
 #[cfg(test)]
 mod tests;
 mod value;
 
 pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
 pub(crate) use number::go_number;
+pub(crate) use reader::Reader;
 pub(crate) use scan::unescape;
-pub(crate) use value::{Duplicate, Json, Members};
+pub(crate) use value::{Duplicate, Json, Members, Named};

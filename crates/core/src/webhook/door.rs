@@ -201,7 +201,10 @@ impl Webhook {
     }
 }
 
+/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+const OPENED: usize = 2;
+
 /// Text from a person: JSON, or not.
 fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
-    Json::parse(text).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
+    Json::parse_open(text, OPENED).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
 }

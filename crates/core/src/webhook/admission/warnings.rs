@@ -1,5 +1,7 @@
 //! Warnings of what a write will lead to, and of what it will not.
 
+use std::borrow::Cow;
+
 use super::field_path::field_in;
 use super::subject::{Request, Subject};
 use crate::definition::{Path, Rollout, Side};
@@ -7,12 +9,13 @@ use crate::{apimachinery::excerpt, json::Json, webhook::convert::tree};
 
 /// What an update will roll out, and why. `subject` is the write in the version that is hashed.
 pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, subject: &Subject<'_, '_>) -> Option<String> {
-    let before = subject.old_object()?.preimage(rollout);
-    let after = subject.new_object().preimage(rollout);
+    let (old, new) = (subject.old_object()?, subject.new_object());
+    let (before, after) = (old.preimage(rollout), new.preimage(rollout));
     if before == after {
         return None;
     }
-    let (old_hash, new_hash) = (before.hash(), after.hash());
+    let [old_hash, new_hash] = [(old, &before), (new, &after)]
+        .map(|(object, made_of)| object.known_hash().map_or_else(|| Cow::Owned(made_of.hash()), Cow::Borrowed));
     if old_hash == new_hash {
         return None;
     }

@@ -20,7 +20,7 @@
 use super::change::Change;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, Stay};
-use super::cut::{Taken, take};
+use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
 use super::items::convert_items;
@@ -43,7 +43,16 @@ pub(super) fn convert<'a>(
     required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
-    let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
+    let frontier = &level.frontier;
+    let taken = take(frontier, root, prefix)?;
+    if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
+        // Whatever the operations are: of nothing there comes nothing, there and back.
+        if let Some(required) = required {
+            context.complete_at_home = tree::has_all(root, required);
+        }
+        return Ok(Fields::default());
+    }
+    let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
     let crossing = Crossing {
         level,
         to,
@@ -69,7 +78,7 @@ pub(super) fn convert<'a>(
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;
     let Conversion { crossed, to_keep, .. } = conversion;
-    put(&level.frontier, to, root, crossed.pieces);
+    put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }
 

@@ -17,6 +17,7 @@ mod items;
 mod joined;
 mod kept;
 mod level;
+mod marks;
 mod object;
 mod paths;
 mod pieces;

@@ -1,5 +1,7 @@
 //! One step between two neighbouring versions: give back what was kept, run the operations, keep what does not fit.
 
+use std::borrow::Cow;
+
 use super::annotations::Annotations;
 use super::change::Trace;
 use super::context::{Context, Ends};
@@ -7,31 +9,39 @@ use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Required, Side, Step};
+use crate::definition::{Kind, Rollout, RolloutStatus, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
-/// Moves an object to the other version of a step. Returns whether a change that waits for somebody was taken as
-/// completed.
+/// What is to be said of a step that was taken.
+pub(super) struct Stepped {
+    /// A change that waits for somebody was taken as completed.
+    pub(super) staged: bool,
+    /// The rollout hash of the object as it is now, where it had to be calculated.
+    pub(super) hash: Option<String>,
+}
+
+/// Moves an object to the other version of a step.
 pub(super) fn convert<'a>(
-    kind: &Kind,
-    step: &Step,
+    kind: &'a Kind,
+    step: &'a Step,
     (to, ends): (Side, Ends),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
-) -> Result<bool, ConvertError> {
+) -> Result<Stepped, ConvertError> {
     top_level_objects(root, step)?;
-    let annotation = annotations.text(step.kept.of(to));
+    let annotation = annotations.text(step.kept.of(to)).map(Cow::into_owned);
     let kept = annotation.as_deref().and_then(Kept::parse);
     if kept.is_some() {
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    let complete = !kept.sparse && is_complete(root, step.complete.of(to.other()));
+    // The API server sends objects that lack what is required too, during server-side apply.
+    let complete = !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
     let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
-        Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
+        Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
     };
     let mut context = Context { to, ends, complete, complete_at_home: complete, invents: false, trace };
     let required = Some(step.complete.of(to).as_slice());
@@ -41,7 +51,7 @@ pub(super) fn convert<'a>(
         to_keep.sparse = context.invents;
         Ok::<(), ConvertError>(())
     };
-    let mut staged = false;
+    let (mut staged, mut hash) = (false, None);
     match (&step.status, to) {
         (Some(fields), Side::Newer) => {
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
@@ -52,6 +62,7 @@ pub(super) fn convert<'a>(
             if let Some(before) = before {
                 before.tell_after(root, &to_keep, context.trace)?;
             }
+            hash = rollout.calculated.filter(|_| kind.rollout.as_ref().is_some_and(|hashed| is_apart(hashed, fields)));
         }
         (Some(fields), Side::Older) => {
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
@@ -61,7 +72,13 @@ pub(super) fn convert<'a>(
         (None, _) => level(root, &mut context, &mut to_keep)?,
     }
     annotations.settle(step, to, &kept, to_keep);
-    Ok(staged)
+    Ok(Stepped { staged, hash })
+}
+
+/// Whether the hashes are written outside of what is hashed.
+fn is_apart(hashed: &Rollout, status: &RolloutStatus) -> bool {
+    let hashes = [&status.hashes.requested, &status.hashes.completed];
+    hashes.into_iter().all(|hash| hash.path.names().first().is_none_or(|top| **top != *hashed.of))
 }
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
@@ -76,12 +93,4 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
         }
     }
     Ok(())
-}
-
-/// Whether the object has what its kind requires. The API server sends others too, during server-side apply.
-fn is_complete(root: &mut Json<'_>, required: &[Required]) -> bool {
-    required.iter().all(|Required { path, nullable }| {
-        let value = tree::get(root, "", path).ok().flatten();
-        value.is_some_and(|value| *nullable || !value.is_null())
-    })
 }

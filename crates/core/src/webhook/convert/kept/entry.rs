@@ -2,7 +2,8 @@
 
 use super::items::Items;
 use super::was::Was;
-use crate::json::{Json, Members};
+use super::written::{Add, Written};
+use crate::json::Json;
 
 /// What is kept of one place: one of these, each with members of its own.
 #[derive(Debug)]
@@ -36,15 +37,15 @@ impl<'a> Entry<'a> {
         members.is_empty().then_some(entry)
     }
 
-    pub(super) fn into_json(self) -> Json<'a> {
-        let mut written = Members::default();
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
         match self {
-            Self::Each(items) => written.add("each", items.into_json()),
-            Self::Holder(was) => written.add("was", was.into_json()),
+            Self::Each(items) => items.write(written.member("each")),
+            Self::Holder(was) => was.write(written.member("was")),
             Self::Rest { rest, seen } => {
                 written.add("rest", rest);
-                if seen {
-                    written.add("seen", Json::borrowed("true"));
+                if *seen {
+                    written.add("seen", &Json::borrowed("true"));
                 }
             }
             Self::Value { value, became } => {
@@ -55,6 +56,6 @@ impl<'a> Entry<'a> {
                 }
             }
         }
-        Json::Object(written)
+        written.end();
     }
 }

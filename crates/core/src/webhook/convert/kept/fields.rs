@@ -7,8 +7,9 @@ use super::entry::Entry;
 use super::items::Items;
 use super::values::{read, same, write};
 use super::was::Was;
+use super::written::{Add, Written};
 use crate::definition::Fragment;
-use crate::json::{Json, Members};
+use crate::json::Json;
 
 /// The entries of one object, or of one item, by the places they are about.
 #[derive(Debug, Default)]
@@ -23,8 +24,17 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn into_json(self) -> Json<'a> {
-        let written: Members<'a> = self.0.into_iter().map(|(id, entry)| (id, entry.into_json())).collect();
-        Json::Object(written)
+        let mut text = String::new();
+        self.write(&mut |piece| text.push_str(piece));
+        Json::owned(text)
+    }
+
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
+        for (id, entry) in &self.0 {
+            entry.write(written.member(id));
+        }
+        written.end();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
