@@ -27,87 +27,109 @@ pub(super) enum Nothing {
 /// Whether a value has no other spelling than this one, no string in it being a UUID: compact, members sorted, and no
 /// escapes. May say no where it has none.
 pub(super) fn is_canonical(text: &str, nothing: Nothing) -> bool {
+    read(text, nothing).is_some()
+}
+
+/// Reads a text as long as it is canonical.
+fn read(text: &str, nothing: Nothing) -> Option<()> {
+    let (mut at, mut open) = (0, Open { depth: 0, objects: 0, last: [""; DEEP] });
     let bytes = text.as_bytes();
-    // The objects and lists that are open, a bit for each: 1 is an object. Of each the name that came last.
-    let (mut at, mut depth, mut open, mut last) = (0, 0, 0_u32, [""; DEEP]);
     loop {
-        match bytes.get(at) {
-            Some(bracket @ (b'{' | b'[')) if bytes.get(at + 1) == Some(&(bracket + 2)) => {
-                if open & 1 == 1 && nothing == Nothing::IsDropped {
-                    return false;
-                }
+        let first = *bytes.get(at)?;
+        let is_dropped = open.in_object() && nothing == Nothing::IsDropped;
+        match first {
+            b'{' | b'[' if bytes.get(at + 1) == Some(&(first + 2)) => {
+                (!is_dropped).then_some(())?;
                 at += 2;
             }
-            Some(bracket @ (b'{' | b'[')) => {
-                depth += 1;
-                let Some(last) = last.get_mut(depth) else { return false };
-                *last = "";
-                open = open << 1 | u32::from(*bracket == b'{');
-                at += 1;
-                if *bracket == b'{' {
-                    let Some(value) = name(text, at, last) else { return false };
-                    at = value;
-                }
+            b'{' | b'[' => {
+                open.enter(first == b'{')?;
+                at = open.value(text, at + 1)?;
                 continue;
             }
-            Some(b'"') => {
-                at = grammar::plain(bytes, at + 1) + 1;
-                if bytes.get(at - 1) != Some(&b'"') {
-                    return false;
-                }
-            }
-            Some(b'n') if open & 1 == 1 && nothing == Nothing::IsDropped => return false,
-            Some(first) => {
-                let start = at;
-                while !matches!(bytes.get(at), None | Some(b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')) {
-                    at += 1;
-                }
-                let is_number = matches!(first, b'-' | b'0'..=b'9');
-                if is_number && nothing == Nothing::Counts && !is_plain_number(bytes.get(start..at).unwrap_or_default())
-                {
-                    return false;
-                }
-            }
-            None => return false,
+            b'"' => at = string(bytes, at)?,
+            b'n' if is_dropped => return None,
+            _ => at = scalar(bytes, at, nothing)?,
         }
         // A value has ended, and so may have what it is in.
         loop {
             match bytes.get(at) {
-                None => return depth == 0,
+                None => return (open.depth == 0).then_some(()),
                 Some(b',') => {
-                    at += 1;
-                    if open & 1 == 1 {
-                        let next = last.get_mut(depth).and_then(|last| name(text, at, last));
-                        let Some(value) = next else { return false };
-                        at = value;
-                    }
+                    at = open.value(text, at + 1)?;
                     break;
                 }
-                Some(b'}' | b']') if depth > 0 => {
-                    depth -= 1;
-                    open >>= 1;
+                Some(b'}' | b']') => {
+                    open.leave()?;
                     at += 1;
                 }
-                Some(_) => return false,
+                Some(_) => return None,
             }
         }
     }
+}
+
+/// The objects and lists that are open.
+struct Open<'t> {
+    depth: usize,
+    /// A bit for each: 1 is an object.
+    objects: u32,
+    /// Of each object the name that came last.
+    last: [&'t str; DEEP],
+}
+
+impl<'t> Open<'t> {
+    fn in_object(&self) -> bool {
+        self.objects & 1 == 1
+    }
+
+    fn enter(&mut self, object: bool) -> Option<()> {
+        self.depth += 1;
+        self.objects = self.objects << 1 | u32::from(object);
+        *self.last.get_mut(self.depth)? = "";
+        Some(())
+    }
+
+    fn leave(&mut self) -> Option<()> {
+        self.depth = self.depth.checked_sub(1)?;
+        self.objects >>= 1;
+        Some(())
+    }
+
+    /// Where the next value starts: in an object behind its name, which must stand behind the last one.
+    fn value(&mut self, text: &'t str, at: usize) -> Option<usize> {
+        if !self.in_object() {
+            return Some(at);
+        }
+        let end = grammar::plain(text.as_bytes(), at + 1);
+        let name = text.get(at + 1..end)?;
+        let last = self.last.get_mut(self.depth)?;
+        let follows = *last < name && text.as_bytes().get(end..end + 2) == Some(b"\":");
+        *last = name;
+        follows.then_some(end + 2)
+    }
+}
+
+/// One past a string without escapes.
+fn string(bytes: &[u8], at: usize) -> Option<usize> {
+    let end = grammar::plain(bytes, at + 1);
+    (bytes.get(end) == Some(&b'"')).then_some(end + 1)
+}
+
+/// One past a number, `true`, `false` or `null`.
+fn scalar(bytes: &[u8], at: usize, nothing: Nothing) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    let length = rest.iter().position(is_end).unwrap_or(rest.len());
+    let is_number = matches!(rest.first(), Some(b'-' | b'0'..=b'9'));
+    let is_one = nothing == Nothing::IsDropped || !is_number || is_plain_number(rest.get(..length)?);
+    is_one.then_some(at + length)
 }
 
 /// Whether a number is an integer that has no other spelling: with few digits, and not `-0`.
 fn is_plain_number(digits: &[u8]) -> bool {
     let digits = digits.strip_prefix(b"-").filter(|digits| *digits != b"0").unwrap_or(digits);
     digits.len() < 16 && digits.iter().all(u8::is_ascii_digit)
-}
-
-/// Where the value of a member starts whose name starts at `at`, if that stands behind the `last` one.
-fn name<'t>(text: &'t str, at: usize, last: &mut &'t str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let end = grammar::plain(bytes, at + 1);
-    let name = text.get(at + 1..end)?;
-    let follows = *last < name && bytes.get(end..end + 2) == Some(b"\":");
-    *last = name;
-    follows.then_some(end + 2)
 }
 
 /// How deep one looks. What is nested deeper is written anew.

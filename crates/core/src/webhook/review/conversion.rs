@@ -77,7 +77,7 @@ impl<'r, 'j> ObjectsAhead<'r, 'j> {
     }
 
     /// Whether all of the review was JSON, now that its objects have been read.
-    pub(crate) fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 }
