@@ -1,18 +1,23 @@
 //! Instructions of the paths of one object, counted by valgrind: the same on a busy machine as on an idle one.
 //!
 //! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`; with `--check` it exits
-//! with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A path is run 10 and 60 times in
-//! processes of their own, and the difference counts: starting and loading kinds is no part of it. The processor that
-//! valgrind shows has no SHA instructions, so hashing weighs more here than it does outside.
+//! with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A path is run a few times and some
+//! more in processes of their own, and the difference counts: starting and loading kinds is no part of it. The processor
+//! that valgrind shows has no SHA instructions, so hashing weighs more here than it does outside.
+//!
+//! Beside the paths of one object two laws of growth: an object costs as much among a thousand as alone, and less than twice
+//! as much where a definition has a thousand operations that it has no fields of as where there are none.
 
 use std::hint::black_box;
 use std::process::Command;
 
-use pointsman_core::webhook::Endpoint;
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
+use serde_json::{Map, Value, json};
 
 use crate::reviews::{self, Version};
 
-/// A way through the core that one object takes.
+/// A way through the core.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Path {
     Up,
@@ -20,18 +25,42 @@ pub(crate) enum Path {
     Hash,
     Mutate,
     Validate,
+    /// Up, with so many objects in a review.
+    Objects(usize),
+    /// Up, by a definition of so many operations, of whose fields the object has none.
+    Operations(usize),
 }
 
 impl Path {
+    /// Those of one object.
     pub(crate) const ALL: [Self; 5] = [Self::Up, Self::Down, Self::Hash, Self::Mutate, Self::Validate];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Those that show how cost grows.
+    const GROWTH: [Self; 5] =
+        [Self::Objects(10), Self::Objects(100), Self::Objects(1000), Self::Operations(0), Self::Operations(1000)];
+
+    pub(crate) fn name(self) -> String {
         match self {
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::Hash => "hash",
-            Self::Mutate => "mutate",
-            Self::Validate => "validate",
+            Self::Up => "up".to_owned(),
+            Self::Down => "down".to_owned(),
+            Self::Hash => "hash".to_owned(),
+            Self::Mutate => "mutate".to_owned(),
+            Self::Validate => "validate".to_owned(),
+            Self::Objects(objects) => format!("objects-{objects}"),
+            Self::Operations(operations) => format!("operations-{operations}"),
+        }
+    }
+
+    fn objects(self) -> usize {
+        if let Self::Objects(objects) = self { objects } else { 1 }
+    }
+
+    /// How often it is walked, and how often more.
+    fn times(self) -> [u32; 2] {
+        match self.objects() {
+            1 => [10, 50],
+            10 => [2, 8],
+            _ => [1, 1],
         }
     }
 
@@ -46,15 +75,24 @@ impl Path {
             Self::Down => reviews::conversion(Version::Newer, 1),
             Self::Hash => reviews::object(Version::Newer).into_bytes(),
             Self::Mutate | Self::Validate => reviews::update(),
+            Self::Objects(objects) => reviews::conversion(Version::Older, objects),
+            Self::Operations(_) => {
+                let review = String::from_utf8(reviews::conversion(Version::Older, 1)).expect("text");
+                let review = review.replace("materialize.cloud/v1alpha", "example.com/v");
+                review.replace("\"kind\":\"Materialize\"", "\"kind\":\"Boat\"").into_bytes()
+            }
         }
     }
 
     /// The path, to be walked as often as wanted.
     pub(crate) fn run(self) -> impl Fn() {
-        let (webhook, input) = (reviews::webhook(), self.input());
+        let webhook = if let Self::Operations(count) = self { with_operations(count) } else { reviews::webhook() };
+        let input = self.input();
         let text = String::from_utf8(input.clone()).expect("text");
         move || match self {
-            Self::Up | Self::Down => drop(black_box(webhook.handle(Endpoint::Convert, black_box(&input)))),
+            Self::Up | Self::Down | Self::Objects(_) | Self::Operations(_) => {
+                drop(black_box(webhook.handle(Endpoint::Convert, black_box(&input))))
+            }
             Self::Hash => drop(black_box(webhook.preimage(black_box(&text)).map(|preimage| preimage.hash()))),
             Self::Mutate => drop(black_box(webhook.handle(Endpoint::Mutate, black_box(&input)))),
             Self::Validate => drop(black_box(webhook.handle(Endpoint::Validate, black_box(&input)))),
@@ -62,23 +100,49 @@ impl Path {
     }
 }
 
+/// A webhook for a kind of two versions, and so many fields that have another name in the newer one.
+fn with_operations(count: usize) -> Webhook {
+    let version = |name: &str, prefix: &str, stored: bool| {
+        let fields = (0..count).map(|index| (format!("{prefix}{index}"), json!({"type": "string"})));
+        let spec = json!({"type": "object", "properties": fields.collect::<Map<_, _>>()});
+        let schema = json!({"type": "object", "properties": {"spec": spec}});
+        json!({"name": name, "served": true, "storage": stored, "schema": {"openAPIV3Schema": schema}})
+    };
+    let versions = [version("v1", "old", true), version("v2", "new", false)];
+    let names = json!({"kind": "Boat", "plural": "boats"});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "boats.example.com"},
+        "spec": {"group": "example.com", "names": names, "versions": versions},
+    });
+    let rename = |index| json!({"rename": {"from": format!("spec.old{index}"), "to": format!("spec.new{index}")}});
+    let operations: Vec<Value> = (0..count).map(rename).collect();
+    let definition = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "boats.crd.yaml",
+        "steps": [{"from": "v1", "to": "v2", "operations": operations}],
+    });
+    let kind = Kind::from_crd(&definition.to_string(), &crd.to_string()).expect("definition");
+    Webhook::new(vec![kind], Metadata::Identity).expect("one kind")
+}
+
 /// Counts, compares or writes. Returns whether all is as it should be.
 pub(crate) fn main(words: &[&str]) -> bool {
     if let ["run", name, times] = words {
-        let path = Path::ALL.into_iter().find(|path| path.name() == *name).expect("a path");
+        let path = paths().find(|path| path.name() == *name).expect("a path");
         let run = path.run();
         (0..times.parse().expect("a number")).for_each(|_| run());
         return true;
     }
     let known = std::fs::read_to_string(FILE).unwrap_or_default();
     let (mut text, mut good) = (String::new(), true);
-    for path in Path::ALL {
-        let now = count(path, 60).saturating_sub(count(path, 10)) / 50;
-        let before = known.lines().find_map(|line| line.strip_prefix(path.name())?.trim().parse::<u64>().ok());
+    for path in paths() {
+        let [few, more] = path.times();
+        let now = count(path, few + more).saturating_sub(count(path, few)) / (u64::from(more) * path.objects() as u64);
+        let name = path.name();
+        let before = known.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' ')?.parse::<u64>().ok());
         let ratio = before.map_or(1.0, |before| now as f64 / before as f64);
         good &= ratio <= MOST;
-        println!("{:>10} {now:>9} instructions, {:+.1} %", path.name(), (ratio - 1.0) * 100.0);
-        text.push_str(&format!("{} {now}\n", path.name()));
+        println!("{name:>15} {now:>9} instructions, {:+.1} %", (ratio - 1.0) * 100.0);
+        text.push_str(&format!("{name} {now}\n"));
     }
     match words {
         ["--bless"] => std::fs::write(FILE, text).is_ok(),
@@ -87,13 +151,17 @@ pub(crate) fn main(words: &[&str]) -> bool {
     }
 }
 
+fn paths() -> impl Iterator<Item = Path> {
+    Path::ALL.into_iter().chain(Path::GROWTH)
+}
+
 /// The instructions of a process that walks a path so many times.
 fn count(path: Path, times: u32) -> u64 {
     let this = std::env::current_exe().expect("this program");
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(this)
-        .args(["instructions", "run", path.name(), &times.to_string()])
+        .args(["instructions", "run", &path.name(), &times.to_string()])
         .output()
         .expect("valgrind is installed");
     let said = String::from_utf8_lossy(&output.stderr);

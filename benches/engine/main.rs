@@ -68,7 +68,7 @@ fn measure() -> bool {
     }
     let rows = Path::ALL.iter().map(|path| {
         let run = path.run();
-        Row { name: path.name().to_owned(), objects: 1, bytes: path.bytes(), run: Box::new(run) }
+        Row { name: path.name(), objects: 1, bytes: path.bytes(), run: Box::new(run) }
     });
     println!("\none object per call");
     for (row, time) in timed(rows.collect(), 4000) {

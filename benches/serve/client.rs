@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::ValueEnum;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::{http1, http2};
@@ -17,25 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::scenario::Scenario;
-
-/// How requests are sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum Protocol {
-    Http1,
-    Http2,
-    Fresh,
-}
-
-impl Protocol {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Http1 => "HTTP/1.1",
-            Self::Http2 => "HTTP/2",
-            Self::Fresh => "new connection",
-        }
-    }
-}
+use crate::scenario::{Protocol, Scenario};
 
 /// Why there is no answer.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;

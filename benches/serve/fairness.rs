@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::Args;
-use crate::client::Protocol;
 use crate::load::Load;
-use crate::scenario::{Call, Scenario};
+use crate::scenario::{Call, Protocol, Scenario};
 use crate::table::percentile;
 
 /// A call of one object every 5 ms, first alone, then beside reviews of 20,000 objects, one after the other.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::client::{Connection, Protocol, Target};
-use crate::scenario::Scenario;
+use crate::client::{Connection, Target};
+use crate::scenario::{Protocol, Scenario};
 
 /// How long to go on.
 #[derive(Clone, Copy, Debug)]

@@ -30,10 +30,10 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::client::{Protocol, Target};
+use crate::client::Target;
 use crate::load::Load;
 use crate::process::{Program, Server};
-use crate::scenario::{Call, Scenario};
+use crate::scenario::{Call, Protocol, Scenario};
 use crate::table::{Measured, Row};
 
 /// Measures webhook servers on this machine.

@@ -10,9 +10,9 @@ use clap::ValueEnum;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tempfile::TempDir;
 
-use crate::client::{Protocol, Target};
+use crate::client::Target;
 use crate::nothing;
-use crate::scenario::{Call, Scenario};
+use crate::scenario::{Call, Protocol, Scenario};
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -5,7 +5,6 @@ use hyper::body::Bytes;
 use serde_json::Value;
 
 use crate::Args;
-use crate::client::Protocol;
 use crate::reviews::{self, Version};
 
 /// One of the three calls.
@@ -22,6 +21,24 @@ impl Call {
             Self::Convert => "/convert",
             Self::Mutate => "/mutate",
             Self::Validate => "/validate",
+        }
+    }
+}
+
+/// How requests are sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+    Fresh,
+}
+
+impl Protocol {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+            Self::Fresh => "new connection",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The flags. What they do is in `commands`.
+//! The subcommands there are. Their flags, and what they do, are in `commands`.
 
 use std::io;
 use std::process::ExitCode;

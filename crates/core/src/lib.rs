@@ -3,7 +3,7 @@
 //! - [`definition`] knows: kinds are data, compiled once and checked against their own schemas.
 //! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
 //! - `laws` (a feature) judges: any kind, over objects made from its own schemas.
-//! - [`registration`] makes the documents by which a cluster comes to ask.
+//! - [`registration`] makes the documents by which a cluster comes to ask, and says what does not fit in those it has.
 
 mod apimachinery;
 pub mod definition;

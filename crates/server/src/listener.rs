@@ -1,4 +1,5 @@
-//! The webhook listener: a deadline for the handshake, a limit for the number of connections, and none cut off.
+//! The webhook listener: a deadline for the handshake, a limit for the number of connections, and none cut off at the
+//! end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

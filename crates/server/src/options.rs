@@ -30,10 +30,11 @@ pub struct Options {
     pub client_names: Vec<String>,
     /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
-    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, a body and
-    /// its [`weight`](pointsman_core::webhook::weight) while it is decided, answers until they are written. More is refused with 503 and `Retry-After`. A quarter is for
-    /// requests of at most 256 KiB. No body is taken that could not be decided within the rest: an eighth of the
-    /// budget. Default 512 MiB, in which the largest body finds room; see [`Memory`].
+    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, a body and its
+    /// [`weight`](pointsman_core::webhook::weight) while it is decided, answers until they are written. More is refused
+    /// with 503 and `Retry-After`. A quarter is for requests of at most 256 KiB. No body is taken that could not be
+    /// decided within the rest: an eighth of the budget. Default 512 MiB, in which the largest body finds room; see
+    /// [`Memory`].
     pub memory_budget: u64,
     /// The connections held at one time; more wait in the kernel's queue. Default 2048: an API server uses one HTTP/1.1
     /// connection per concurrent call, at most 600 at its default `--max-requests-inflight` and

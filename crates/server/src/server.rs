@@ -30,8 +30,8 @@ use pointsman_transport::connections::{Lifecycle, Phase};
 pub struct Server;
 
 impl Server {
-    /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both listeners. Nothing is accepted before [`Bound::run`]; the kernel queues
-    /// what comes earlier.
+    /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both
+    /// listeners. Nothing is accepted before [`Bound::run`]; the kernel queues what comes earlier.
     ///
     /// # Errors
     /// [`ServeError::Pair`] or [`ServeError::ClientCa`] where a file cannot be used, [`ServeError::Bind`] where an

@@ -1,4 +1,4 @@
-//! One file or folder per subcommand: flags in, calls out.
+//! One file or folder per subcommand, flags in and calls out; and what several of them share.
 
 mod admission;
 mod ca_file;

@@ -15,9 +15,8 @@ pub(crate) struct ObjectName {
 impl ObjectName {
     /// Any object has one: one that is yet to be named is called by the prefix of its name, and one without by words.
     pub(crate) fn of(object: &Json<'_>) -> Self {
-        let metadata = object.get("metadata");
         let part = |part: &str| {
-            let value = metadata.as_ref()?.get(part)?;
+            let value = object.look(&["metadata", part])?;
             value.as_str().map(|text| excerpt(&text)).filter(|text| !text.is_empty())
         };
         let generated = || part("generateName").map(|prefix| format!("{prefix}*"));

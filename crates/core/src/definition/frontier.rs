@@ -118,7 +118,11 @@ impl Frontier {
 
 impl Holder {
     pub(crate) fn branch(&self, name: &str) -> Option<(usize, &Branch)> {
-        let at = self.branches.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        // Few names are told apart by their lengths sooner than by their order.
+        let at = match self.branches.len() {
+            0..16 => self.branches.iter().position(|(other, _)| **other == *name)?,
+            _ => self.branches.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?,
+        };
         self.branches.get(at).map(|(_, branch)| (at, branch))
     }
 }

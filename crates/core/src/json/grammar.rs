@@ -16,16 +16,17 @@ pub(super) fn white(bytes: &[u8], at: usize) -> usize {
 pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut open) = (at, Open::default());
     loop {
-        let next = bytes.get(at)?;
+        let next = *bytes.get(at)?;
         at = match next {
+            b'"' => string(bytes, at)?.0,
             b'{' | b'[' => {
                 let inside = white(bytes, at + 1);
                 let closing = next + 2; // `}` and `]` in ASCII.
                 if *bytes.get(inside)? == closing {
                     inside + 1
                 } else {
-                    open.enter(*next == b'{')?;
-                    at = if *next == b'{' { name(bytes, inside)?.1 } else { inside };
+                    open.enter(next == b'{')?;
+                    at = if next == b'{' { name(bytes, inside)?.value } else { inside };
                     continue;
                 }
             }
@@ -34,40 +35,49 @@ pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
         // A value has ended, and so may have what it is in.
         loop {
             let Some(in_object) = open.innermost() else { return Some(at) };
-            at = white(bytes, at);
-            match (bytes.get(at)?, in_object) {
-                (b',', true) => {
-                    at = name(bytes, white(bytes, at + 1))?.1;
-                    break;
-                }
-                (b',', false) => {
+            match (*bytes.get(at)?, in_object) {
+                (b',', _) => {
                     at = white(bytes, at + 1);
+                    if in_object {
+                        at = name(bytes, at)?.value;
+                    }
                     break;
                 }
                 (b'}', true) | (b']', false) => {
                     open.leave();
                     at += 1;
                 }
+                (b' ' | b'\t' | b'\n' | b'\r', _) => at += 1,
                 _ => return None,
             }
         }
     }
 }
 
-/// The name of a member that starts at `at`: one past its closing quote, and where the member's value starts.
-pub(super) fn name(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+/// The name of a member.
+pub(super) struct Name {
+    /// One past its closing quote.
+    pub(super) end: usize,
+    /// Where the member's value starts.
+    pub(super) value: usize,
+    /// It is spelled with escapes.
+    pub(super) is_escaped: bool,
+}
+
+/// The name of a member that starts at `at`.
+pub(super) fn name(bytes: &[u8], at: usize) -> Option<Name> {
     if *bytes.get(at)? != b'"' {
         return None;
     }
-    let end = string(bytes, at)?;
+    let (end, is_escaped) = string(bytes, at)?;
     let colon = white(bytes, end);
-    (*bytes.get(colon)? == b':').then(|| (end, white(bytes, colon + 1)))
+    (*bytes.get(colon)? == b':').then(|| Name { end, value: white(bytes, colon + 1), is_escaped })
 }
 
+/// A value that is neither a string nor an object or list.
 fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let literal = |text: &[u8]| bytes.get(at..)?.starts_with(text).then(|| at + text.len());
     match bytes.get(at)? {
-        b'"' => string(bytes, at),
         b'f' => literal(b"false"),
         b'n' => literal(b"null"),
         b't' => literal(b"true"),
@@ -75,13 +85,16 @@ fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// One past the closing quote of the string that opens at `at`.
-fn string(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
+/// One past the closing quote of the string that opens at `at`, and whether there are escapes in it.
+fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    let (mut at, mut is_escaped) = (at + 1, false);
     loop {
         at = plain(bytes, at);
+        if *bytes.get(at)? == b'"' {
+            return Some((at + 1, is_escaped));
+        }
+        is_escaped = true;
         match (bytes.get(at)?, bytes.get(at + 1)) {
-            (b'"', _) => return Some(at + 1),
             (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at += 2,
             (b'\\', Some(b'u')) => {
                 let digits = bytes.get(at + 2..at + 6)?;
@@ -100,14 +113,14 @@ fn string(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn plain(bytes: &[u8], at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    // The lowest bit that is set marks the first byte below a limit; those above it may be marked wrongly.
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let mut at = at;
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*eight);
-        let quotes = below(word ^ (ONES * u64::from(b'"')), 1);
-        let backslashes = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let found = (below(word, 0x20) | quotes | backslashes) & HIGH;
+        // With its second bit turned round a quote stands at 0x20, behind the control characters, and what stood there does not.
+        let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
+        let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+        // The lowest bit that is set marks the first byte below a limit; those above it may be marked wrongly.
+        let found = (controls_and_quotes | backslashes) & !word & HIGH;
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }

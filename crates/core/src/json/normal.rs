@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::spelled::{Nothing, is_canonical, is_uuid};
 use super::{number::decimal, order::Unsorted, scan};
 
 /// Where in a value strings are UUIDs, so that their canonical form is lower-case with hyphens.
@@ -25,6 +26,42 @@ impl Canonical {
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
+    }
+
+    /// Adds the canonical form of the value of a member. Returns whether it counts; if not, nothing is added.
+    pub(crate) fn write_member(&self, name: &str, text: &str, out: &mut String) -> bool {
+        let place = self.member(name);
+        if place.is_some_and(|place| place.skip) || is_nothing(text) {
+            return false;
+        }
+        let is_so = match place {
+            None => is_canonical(text, Nothing::IsDropped),
+            Some(place) if !place.members.is_empty() || place.each.is_some() => false,
+            Some(place) if place.uuid => is_uuid(text),
+            Some(_) => is_canonical(text, Nothing::IsDropped),
+        };
+        if is_so {
+            out.push_str(text);
+            return true;
+        }
+        let written = write(text, place, Form::Canonical);
+        let counts = !is_nothing(&written);
+        if counts {
+            out.push_str(&written);
+        }
+        counts
+    }
+
+    /// Leaves out the places of which there is nothing to say, so that nobody looks for them.
+    pub(crate) fn simplify(&mut self) {
+        if let Some(each) = &mut self.each {
+            each.simplify();
+        }
+        self.each = self.each.take().filter(|each| **each != Self::default());
+        self.members.values_mut().for_each(Self::simplify);
+        if self.each.is_none() {
+            self.members.retain(|_, member| *member != Self::default());
+        }
     }
 
     fn member(&self, name: &str) -> Option<&Self> {
@@ -64,6 +101,7 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
     writer.unsorted.arrange(writer.out)
 }
 
+/// What does not count as a member.
 fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }

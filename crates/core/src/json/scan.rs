@@ -91,7 +91,7 @@ fn nested_end(bytes: &[u8], at: usize) -> usize {
 /// The characters of a quoted string. A lone surrogate becomes U+FFFD, as in Go's decoder, which the API server uses.
 pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
-    if !inner.contains('\\') {
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Cow::Borrowed(inner);
     }
     let mut out = String::with_capacity(inner.len());
@@ -139,25 +139,30 @@ fn unicode(escaped: &str) -> (char, usize) {
 /// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.
 pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
+    escape_inside(value, &mut |piece| out.push_str(piece));
+    out.push('"');
+}
+
+/// The same without the quotes, handed on piece by piece.
+pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
     let bytes = value.as_bytes();
     let mut plain = 0;
     loop {
         let at = grammar::plain(bytes, plain);
-        out.push_str(value.get(plain..at).unwrap_or_default());
+        add(value.get(plain..at).unwrap_or_default());
         let Some(byte) = bytes.get(at) else {
             break;
         };
         match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            0x08 => out.push_str("\\b"),
-            0x0c => out.push_str("\\f"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            _ => out.push_str(&format!("\\u{byte:04x}")),
+            b'"' => add("\\\""),
+            b'\\' => add("\\\\"),
+            0x08 => add("\\b"),
+            0x0c => add("\\f"),
+            b'\n' => add("\\n"),
+            b'\r' => add("\\r"),
+            b'\t' => add("\\t"),
+            _ => add(&format!("\\u{byte:04x}")),
         }
         plain = at + 1;
     }
-    out.push('"');
 }

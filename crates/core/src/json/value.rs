@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::grammar;
 use super::normal::normal;
 use super::scan::{self, unescape};
+use super::spelled::{Nothing, is_canonical};
 
 /// A JSON value: text nobody looked into, or one level opened.
 #[derive(Clone, Debug)]
@@ -21,6 +22,25 @@ pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 /// An object that names a member twice: readers disagree which one counts, so we do not choose.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Duplicate(pub(crate) String);
+
+/// So many outermost levels of objects that are opened hold the members of these names alone, of one that is named twice
+/// the first.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'n> {
+    pub(crate) levels: usize,
+    pub(crate) names: &'n [&'n str],
+}
+
+impl Named<'_> {
+    fn inside(self) -> Option<Self> {
+        (self.levels > 0).then_some(self)
+    }
+
+    /// The same one level further in.
+    fn below(self) -> Option<Self> {
+        Self { levels: self.levels.saturating_sub(1), ..self }.inside()
+    }
+}
 
 impl<'a> Json<'a> {
     pub(crate) const NULL: Self = Json::Text(Cow::Borrowed("null"));
@@ -44,7 +64,7 @@ impl<'a> Json<'a> {
 
     pub(crate) fn string(value: &str) -> Self {
         // Quotes and backslashes take two bytes each: there is room for them at once.
-        let doubled = memchr::memchr2_iter(b'"', b'\\', value.as_bytes()).count();
+        let doubled = value.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
         let mut text = String::with_capacity(value.len() + doubled + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
@@ -57,22 +77,26 @@ impl<'a> Json<'a> {
 
     /// Parses text from outside, or says what is wrong with it, and where.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        Self::parse_for(text, 0, &[])
+        Self::parse_open(text, 0)
     }
 
-    /// The same, with so many outermost levels of objects opened on the way: each byte is looked at once. They hold the
-    /// members of these names alone, of one that is named twice the first.
-    pub(crate) fn parse_for(text: &'a str, levels: usize, names: &[&str]) -> Result<Self, serde_json::Error> {
-        match Self::read(text, levels, Some(names)) {
+    /// The same, with so many outermost levels of objects opened on the way.
+    pub(crate) fn parse_open(text: &'a str, levels: usize) -> Result<Self, serde_json::Error> {
+        Self::parse_for(text, levels, Named { levels: 0, names: &[] })
+    }
+
+    /// The same, of which some hold only the members of some names.
+    pub(crate) fn parse_for(text: &'a str, levels: usize, named: Named<'_>) -> Result<Self, serde_json::Error> {
+        match Self::read(text, levels, named.inside()) {
             Some(json) => Ok(json),
             None => serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get())),
         }
     }
 
     /// The whole of a text, if it is JSON and not too deep for [`grammar`].
-    pub(super) fn read(text: &'a str, levels: usize, names: Option<&[&str]>) -> Option<Self> {
+    pub(super) fn read(text: &'a str, levels: usize, named: Option<Named<'_>>) -> Option<Self> {
         let bytes = text.as_bytes();
-        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, names)?;
+        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, named)?;
         (grammar::white(bytes, end) == bytes.len()).then_some(json)
     }
 
@@ -80,11 +104,11 @@ impl<'a> Json<'a> {
     ///
     /// Two objects stay closed, so that whoever opens them sees to it: one that names a member twice, and one with more
     /// members than people write.
-    fn read_at(text: &'a str, at: usize, levels: usize, names: Option<&[&str]>) -> Option<(Self, usize)> {
+    pub(super) fn read_at(text: &'a str, at: usize, levels: usize, named: Option<Named<'_>>) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         if levels > 0
             && bytes.get(at) == Some(&b'{')
-            && let Some((members, end)) = Members::read_at(text, at, levels, names)
+            && let Some((members, end)) = Members::read_at(text, at, levels, named)
             && repeated(&members.0).is_none()
         {
             return Some((Json::Object(members), end));
@@ -204,6 +228,22 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Looks at what some names lead to, one inside the other, without opening anything for good.
+    pub(crate) fn look(&self, way: &[&str]) -> Option<Json<'_>> {
+        match (self, way.split_first()) {
+            (_, None) => Some(self.view()),
+            (Json::Object(members), Some((name, way))) => members.get(name)?.look(way),
+            (Json::Text(text), Some(_)) => {
+                let found = way.iter().try_fold(&**text, |text, name| {
+                    let mut members = scan::members(text.starts_with('{').then_some(text)?);
+                    members.find(|(other, _)| other == name).map(|(_, value)| value)
+                });
+                found.map(Json::borrowed)
+            }
+            (Json::Array(_), Some(_)) => None,
+        }
+    }
+
     /// Looks at the members without opening anything for good. Empty if this is no object.
     pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
         match self {
@@ -279,10 +319,8 @@ impl<'a> Json<'a> {
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
-            // A string without an escape has no other spelling.
-            (Json::Text(a), Json::Text(b))
-                if [a, b].iter().all(|text| text.starts_with('"') && !text.contains('\\')) =>
-            {
+            // Most texts have no other spelling, and two of these are two values.
+            (Json::Text(a), Json::Text(b)) if is_canonical(a, Nothing::Counts) && is_canonical(b, Nothing::Counts) => {
                 false
             }
             (Json::Object(a), Json::Object(b)) if a.has_names_of(b) => {
@@ -326,39 +364,52 @@ impl<'a> Json<'a> {
         self.append(out);
     }
 
-    fn append(&self, out: &mut String) {
+    /// Adds the text of this value where there is room for it.
+    pub(crate) fn append(&self, out: &mut String) {
+        self.each_piece(&mut |piece| out.push_str(piece));
+    }
+
+    /// Hands the text of this value on, piece by piece.
+    pub(crate) fn each_piece(&self, add: &mut (impl FnMut(&str) + ?Sized)) {
         match self {
-            Json::Text(text) => out.push_str(text),
+            Json::Text(text) => add(text),
             Json::Object(members) => {
-                out.push('{');
+                add("{");
                 for (index, (name, value)) in members.0.iter().enumerate() {
                     if index > 0 {
-                        out.push(',');
+                        add(",");
                     }
-                    scan::escape(name, out);
-                    out.push(':');
-                    value.append(out);
+                    Self::each_piece_of_string(name, add);
+                    add(":");
+                    value.each_piece(add);
                 }
-                out.push('}');
+                add("}");
             }
             Json::Array(elements) => {
-                out.push('[');
+                add("[");
                 for (index, element) in elements.iter().enumerate() {
                     if index > 0 {
-                        out.push(',');
+                        add(",");
                     }
-                    element.append(out);
+                    element.each_piece(add);
                 }
-                out.push(']');
+                add("]");
             }
         }
+    }
+
+    /// Hands the text of a string on, piece by piece.
+    pub(crate) fn each_piece_of_string(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
+        add("\"");
+        scan::escape_inside(value, add);
+        add("\"");
     }
 }
 
 impl<'a> Members<'a> {
     /// The members of the object that starts at `at`, and one past its end. All of them, unless there are more than
     /// [`MANY`]; or the first of each of these names.
-    fn read_at(text: &'a str, at: usize, levels: usize, names: Option<&[&str]>) -> Option<(Self, usize)> {
+    fn read_at(text: &'a str, at: usize, levels: usize, named: Option<Named<'_>>) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         let mut next = grammar::white(bytes, at + 1);
         if *bytes.get(next)? == b'}' {
@@ -366,11 +417,17 @@ impl<'a> Members<'a> {
         }
         let mut members = Self(Vec::with_capacity(USUAL));
         loop {
-            let (end, value) = grammar::name(bytes, next)?;
-            let name = unescape(text.get(next..end)?);
-            let is_wanted = names.is_none_or(|names| names.contains(&&*name) && members.get(&name).is_none());
+            let grammar::Name { end, value, is_escaped } = grammar::name(bytes, next)?;
+            let name = match is_escaped {
+                true => unescape(text.get(next..end)?),
+                false => Cow::Borrowed(text.get(next + 1..end - 1)?),
+            };
+            let is_wanted = named.is_none_or(|named| named.names.contains(&&*name) && members.get(&name).is_none());
             let end = if is_wanted {
-                let (value, end) = Json::read_at(text, value, levels - 1, names)?;
+                let (value, end) = Json::read_at(text, value, levels - 1, named.and_then(Named::below))?;
+                if members.0.len() == USUAL {
+                    members.0.reserve_exact(MANY - USUAL);
+                }
                 members.0.push((name, value));
                 end
             } else {
@@ -418,6 +475,10 @@ impl<'a> Members<'a> {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn into_pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.into_iter()
     }
@@ -460,6 +521,16 @@ impl<'a> Members<'a> {
     /// Whether both have members of the same names in the same order.
     fn has_names_of(&self, other: &Members<'_>) -> bool {
         self.0.iter().map(|(name, _)| name).eq(other.0.iter().map(|(name, _)| name))
+    }
+
+    /// Adds the text of each, behind other members.
+    pub(crate) fn append_behind(&self, out: &mut String) {
+        for (name, value) in &self.0 {
+            out.push(',');
+            scan::escape(name, out);
+            out.push(':');
+            value.append(out);
+        }
     }
 
     /// Removes the members whose values were taken out.
@@ -519,7 +590,7 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
 /// From here on members and elements are counted before there is made room for them.
 const MANY: usize = 64;
 
-/// Room for the members of a head or a small object without growing; a spec grows twice.
+/// Room for the members of a head or a small object without growing; a spec grows once.
 const USUAL: usize = 12;
 
 /// White space between JSON tokens (RFC 8259 §2).

@@ -1,5 +1,7 @@
-//! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and the
-//! policies that guard the version label and what is stored. Pure: documents out, nothing is applied here.
+//! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and
+//! the policies that guard the version label and what is stored; how a version goes ([`retire()`]), an operator's own
+//! webhooks once for each version ([`overlay()`]), and what does not fit in what is there ([`inspect`]). Pure:
+//! documents in and out, nothing is fetched or applied here.
 
 mod address;
 mod admission_webhooks;

@@ -246,7 +246,10 @@ fn relabel(object: &mut Json<'_>, key: &str, value: &str) {
     }
 }
 
+/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+const OPENED: usize = 2;
+
 /// Text from a person: JSON, or not.
 fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
-    Json::parse(text).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
+    Json::parse_open(text, OPENED).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
 }

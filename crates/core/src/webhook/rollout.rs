@@ -67,39 +67,50 @@ impl Preimage {
 
 /// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its annotations.
 pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&str) -> Option<String>) -> Preimage {
-    let hashed = root.get(&rollout.of);
-    let text = hashed.as_ref().map(Json::text);
-    let canonical = text.and_then(|text| rollout.canonical.text(&text)).filter(|text| text.starts_with('{'));
-    let canonical = canonical.unwrap_or_else(|| "{}".to_owned());
-    Preimage { canonical: fill(canonical, &rollout.defaults), force: rollout.force.as_deref().and_then(annotation) }
+    Preimage { canonical: canonical(rollout, root), force: rollout.force.as_deref().and_then(annotation) }
 }
 
-/// Adds the members that are missing. Both are sorted by name.
-fn fill(canonical: String, defaults: &[(String, String)]) -> String {
-    if defaults.is_empty() {
-        return canonical;
-    }
-    let mut defaults = defaults.iter().peekable();
-    let mut out = String::with_capacity(canonical.len() + 256);
-    let mut add = |name: &str, value: &str| {
-        out.push(if out.is_empty() { '{' } else { ',' });
-        Json::write_string(name, &mut out);
-        out.push(':');
-        out.push_str(value);
+/// The hashed members that count, and the defaults of those that are missing.
+fn canonical(rollout: &Rollout, root: &Json<'_>) -> String {
+    let mut members: Vec<(Cow<'_, str>, Json<'_>)> = match root {
+        Json::Object(members) => members.get(&rollout.of).map_or_else(Vec::new, Json::members),
+        closed => closed.get(&rollout.of).map_or_else(Vec::new, Json::into_members),
     };
-    for (name, value) in Json::each_member(&canonical) {
-        while let Some((default, value)) = defaults.next_if(|(default, _)| **default < *name) {
-            add(default, value);
+    if !members.is_sorted_by(|(one, _), (two, _)| one <= two) {
+        members.sort_by(|(one, _), (two, _)| one.cmp(two));
+    }
+    let mut out =
+        String::with_capacity(FEW + members.iter().map(|(name, value)| name.len() + value.size() + 4).sum::<usize>());
+    let mut defaults = rollout.defaults.iter().peekable();
+    for (name, value) in &members {
+        while let Some((default, value)) = defaults.next_if(|(default, _)| **default < **name) {
+            begin(default, &mut out);
+            out.push_str(value);
         }
-        defaults.next_if(|(default, _)| *default == name);
-        add(&name, &value.text());
+        let before = out.len();
+        begin(name, &mut out);
+        match rollout.canonical.write_member(name, &value.text(), &mut out) {
+            true => drop(defaults.next_if(|(default, _)| **default == **name)),
+            false => out.truncate(before),
+        }
     }
-    for (name, value) in defaults {
-        add(name, value);
+    for (default, value) in defaults {
+        begin(default, &mut out);
+        out.push_str(value);
     }
-    out.push('}');
+    out.push_str(if out.is_empty() { "{}" } else { "}" });
     out
 }
+
+/// Begins a member of an object that is begun with its first one.
+fn begin(name: &str, out: &mut String) {
+    out.push(if out.is_empty() { '{' } else { ',' });
+    Json::write_string(name, out);
+    out.push(':');
+}
+
+/// Room for defaults.
+const FEW: usize = 256;
 
 /// SHA-256 over several pieces, as lower-case hexadecimal digits.
 pub(crate) fn digest(pieces: &[&[u8]]) -> String {
@@ -108,7 +119,10 @@ pub(crate) fn digest(pieces: &[&[u8]]) -> String {
         sha.update(piece);
     }
     let mut digits = String::with_capacity(64);
-    let halves = sha.finalize().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.extend(halves.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    for byte in sha.finalize() {
+        for digit in [byte >> 4, byte & 15] {
+            digits.push(char::from(if digit < 10 { b'0' + digit } else { b'a' - 10 + digit }));
+        }
+    }
     digits
 }

@@ -1,4 +1,5 @@
-//! What is checked when an object is written: rules and upgrade paths, as data.
+//! What is checked when an object is written, as data: rules, upgrade paths, and what must hold before it changes
+//! hands.
 
 mod block;
 mod compiler;

@@ -72,6 +72,7 @@ impl HashSpec {
         };
         let mut canonical = schema.canonical();
         self.skip_exceptions(root, &mut canonical, problems);
+        canonical.simplify();
         let defaults = self.defaults(root, at_line, problems);
         let recipe = self.digest(&defaults);
         if let Some(said) = self.recipe.as_ref().filter(|said| said.value != recipe) {

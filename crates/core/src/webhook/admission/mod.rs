@@ -2,8 +2,10 @@
 //!
 //! The version label says who that is. An update that changes it reaches both versions, because the API server matches
 //! the selector against the old object or the new one: the version that is left checks that it may be left, the version
-//! that is entered checks the way there and the whole object. Nobody judges an object that is another version's. What no
-//! version selects (no label, an unknown or a malformed one) is for the policy that guards the label.
+//! that is entered checks the way there and the whole object. Nobody has a say about an object that is another
+//! version's: in shadow it is judged to be counted. What no version selects (an unknown label, a malformed one, or none
+//! where no version takes those) is for the policy that guards the label. A write of the scale says nothing of a label:
+//! all judge it by what holds for every version.
 
 mod compare;
 mod complete;

@@ -152,9 +152,12 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
         return Vec::new();
     };
     // The API server takes the status from the old object.
+    let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    if keys().all(|key| new.annotations.text(key).is_none()) {
+        return Vec::new();
+    }
     let at = new.version(kind).map(|at| kind.version_at(at));
     let new = if at.is_ok_and(|at| at.status_apart) { new.with_status_of(&old) } else { new };
-    let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     if new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key)) {
         return Vec::new();
     }
@@ -170,7 +173,7 @@ fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     if object.convert(kind, rollout.at).is_err() {
         return Vec::new();
     }
-    let hash = object.preimage(rollout).hash();
+    let hash = object.rollout_hash(rollout);
     let stamp = |name: &str, value: String| Stamp::annotation(format!("{}/{name}", kind.group), Some(value));
     vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
 }
@@ -188,16 +191,19 @@ fn stamped<'j>(new: &Sent<'j>, annotations: &[Stamp]) -> Option<Object<'j>> {
 
 /// The patch that makes stamps true, with the maps they stand in.
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
-    let metadata = object.get("metadata");
-    let map = |name: &str| metadata.as_ref().and_then(|metadata| metadata.get(name));
+    let map = |name: &str| object.look(&["metadata", name]);
+    let metadata = match object {
+        Json::Object(members) => members.get("metadata").map(Json::type_name),
+        closed => closed.get("metadata").map(|metadata| metadata.type_name()),
+    };
     // What is no map of strings is not ours to replace: the API server says so itself.
-    let is_odd = |value: &Json<'_>| !value.is_object() && !value.is_null();
-    if [metadata.clone(), map("labels"), map("annotations")].iter().flatten().any(is_odd) {
+    let maps = ["labels", "annotations"].map(|name| map(name).map(|map| map.type_name()));
+    if [metadata, maps[0], maps[1]].into_iter().flatten().any(|found| !matches!(found, "object" | "null")) {
         return Vec::new();
     }
     let add = |path: String| PatchOperation { op: "add", path, value: "{}".to_owned() };
     let mut patch: Vec<PatchOperation> = Vec::new();
-    if stamps.iter().any(|stamp| stamp.value.is_some()) && !metadata.as_ref().is_some_and(Json::is_object) {
+    if stamps.iter().any(|stamp| stamp.value.is_some()) && metadata != Some("object") {
         patch.push(add("/metadata".to_owned()));
     }
     for Stamp { map: name, key, value } in stamps {

@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object, tree};
 
 /// A write whose new object can be taken apart, in the version of the request.
-pub(super) struct Request<'k, 'j> {
+pub(super) struct Request<'k: 'j, 'j> {
     pub(super) kind: &'k Kind,
     /// The index of the version.
     pub(super) at: VersionIndex,
@@ -18,7 +18,7 @@ pub(super) struct Request<'k, 'j> {
 }
 
 /// The same write in the version of some rules.
-pub(super) struct Subject<'k, 'j> {
+pub(super) struct Subject<'k: 'j, 'j> {
     kind: &'k Kind,
     /// The version of the fields, and that of the request.
     at: VersionIndex,
@@ -34,7 +34,7 @@ fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
     (!value.is_null()).then(|| value.clone())
 }
 
-impl<'k, 'j> Subject<'k, 'j> {
+impl<'k: 'j, 'j> Subject<'k, 'j> {
     /// Converts a write. Fails where the new object cannot be converted.
     pub(super) fn of(request: &mut Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
         let kind = request.kind;

@@ -53,7 +53,7 @@ fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ra
 }
 
 /// Takes the objects of a write apart. The old one need not be readable: it may be what is being repaired.
-fn read<'k, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<Request<'k, 'j>, ConvertError> {
+fn read<'k: 'j, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<Request<'k, 'j>, ConvertError> {
     let new = write.new.object()?;
     let at = new.version(kind)?;
     let old = write.old.as_ref().and_then(|old| old.object().ok());
@@ -109,10 +109,13 @@ fn about_the_hash(
     request: &Request<'_, '_>,
     subject: &Subject<'_, '_>,
 ) -> impl Iterator<Item = (&'static str, String)> {
-    let after = subject.new_object().preimage(hashed);
-    let before = subject.old_object().map(|old| old.preimage(hashed));
-    let starts = before.and_then(|before| rollout(hashed, request, [&before, &after]));
-    let stale = stale_hash(request, &after);
+    let new = subject.new_object();
+    let after = new.preimage(hashed);
+    let starts = subject.old_object().and_then(|old| {
+        let before = old.preimage(hashed);
+        rollout(hashed, request, [(old, &before), (new, &after)])
+    });
+    let stale = stale_hash(request, (new, &after));
     starts.map(|warning| ("rollout", warning)).into_iter().chain(stale.map(|warning| ("rollout-hash", warning)))
 }
 

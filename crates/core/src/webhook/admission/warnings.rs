@@ -1,5 +1,7 @@
 //! Warnings of what a write will lead to, and of what it will not.
 
+use std::borrow::Cow;
+
 use super::field_path::field_in;
 use super::subject::Request;
 use crate::definition::{Path, Rollout, Side};
@@ -8,8 +10,8 @@ use crate::webhook::rollout::{HASH_SCHEMA, Preimage};
 use crate::{apimachinery::excerpt, json::Json};
 
 /// The stamp of an object that is not the hash of what it says: somebody changed it after `/mutate`, or nobody asked
-/// `/mutate`. `now` is what the hash is made of.
-pub(super) fn stale_hash(request: &Request<'_, '_>, now: &Preimage) -> Option<String> {
+/// `/mutate`. `now` is the object in the version that is hashed, and what the hash is made of.
+pub(super) fn stale_hash(request: &Request<'_, '_>, now: (&Object<'_>, &Preimage)) -> Option<String> {
     let group = &request.kind.group;
     let [stamp, recipe] = ["rollout-hash", "rollout-hash-version"].map(|name| format!("{group}/{name}"));
     let stamped = request.new.annotations.text(&stamp)?;
@@ -17,7 +19,7 @@ pub(super) fn stale_hash(request: &Request<'_, '_>, now: &Preimage) -> Option<St
     if request.new.annotations.text(&recipe).is_some_and(|recipe| recipe != HASH_SCHEMA) {
         return None;
     }
-    let hash = now.hash();
+    let hash = hash(now);
     (stamped != hash).then(|| {
         let stamped: String = stamped.chars().take(8).collect();
         format!(
@@ -27,12 +29,23 @@ pub(super) fn stale_hash(request: &Request<'_, '_>, now: &Preimage) -> Option<St
     })
 }
 
-/// What an update will roll out, and why. The hashes are made of what it was before, and of what it is now.
-pub(super) fn rollout(rollout: &Rollout, request: &Request<'_, '_>, [before, after]: [&Preimage; 2]) -> Option<String> {
+/// The hash of an object, which converting it may have calculated.
+fn hash<'o>((object, made_of): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
+    object.known_hash().map_or_else(|| Cow::Owned(made_of.hash()), Cow::Borrowed)
+}
+
+/// What an update will roll out, and why. The objects are those before and now, in the version that is hashed, and what
+/// their hashes are made of.
+pub(super) fn rollout(
+    rollout: &Rollout,
+    request: &Request<'_, '_>,
+    [old, new]: [(&Object<'_>, &Preimage); 2],
+) -> Option<String> {
+    let (before, after) = (old.1, new.1);
     if before == after {
         return None;
     }
-    let (old_hash, new_hash) = (before.hash(), after.hash());
+    let [old_hash, new_hash] = [old, new].map(hash);
     if old_hash == new_hash {
         return None;
     }

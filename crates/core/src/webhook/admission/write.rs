@@ -23,13 +23,13 @@ pub(crate) struct Sent<'j> {
 
 impl<'j> Sent<'j> {
     fn new(mut json: Json<'j>) -> Self {
-        let size = json.text().len();
+        let size = json.size();
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
         Self { json, size }
     }
 
-    /// Its bytes.
+    /// Its bytes, without white space around members.
     pub(super) fn size(&self) -> usize {
         self.size
     }
@@ -46,24 +46,20 @@ impl<'j> Sent<'j> {
 
     /// Whether the object is being deleted.
     pub(super) fn is_going(&self) -> bool {
-        let metadata = self.json.get("metadata");
-        metadata.and_then(|metadata| Some(!metadata.get("deletionTimestamp")?.is_null())).unwrap_or_default()
+        self.json.look(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
     }
 
     /// The value of a label, of whatever type. Null is none.
-    pub(crate) fn label(&self, key: &str) -> Option<Json<'static>> {
+    pub(crate) fn label(&self, key: &str) -> Option<Json<'_>> {
         self.entry("labels", key)
     }
 
     /// The value of an annotation, of whatever type. Null is none.
-    pub(super) fn annotation(&self, key: &str) -> Option<Json<'static>> {
+    pub(super) fn annotation(&self, key: &str) -> Option<Json<'_>> {
         self.entry("annotations", key)
     }
 
-    fn entry(&self, map: &str, key: &str) -> Option<Json<'static>> {
-        let metadata = self.json.get("metadata")?;
-        let map = metadata.get(map)?;
-        let value = map.get(key)?.into_owned();
-        (!value.is_null()).then_some(value)
+    fn entry(&self, map: &str, key: &str) -> Option<Json<'_>> {
+        self.json.look(&["metadata", map, key]).filter(|value| !value.is_null())
     }
 }

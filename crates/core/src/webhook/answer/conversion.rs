@@ -6,27 +6,42 @@ use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::convert::{self, ConvertError, Metadata, Object, Remarks};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
-    BadReview, ConversionRequest, ConvertedObjects, Envelope, Unread, conversion_failure, parse,
+    BadReview, ConversionRequest, ConvertedObjects, Envelope, ObjectsAhead, Unread, conversion_failure, parse,
 };
 use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
+    if let Some((request, mut reader)) = ConversionRequest::ahead(body) {
+        let size = reader.left();
+        let mut objects = ObjectsAhead::new(&mut reader);
+        let reply = answer(kinds, metadata, &request, size, &mut objects);
+        if objects.is_whole() {
+            return Ok(reply);
+        }
+    }
     match ConversionRequest::read(parse(body)?) {
-        Ok(request) => Ok(answer(kinds, metadata, &request)),
+        Ok(request) => Ok(answer(kinds, metadata, &request, request.size(), &mut request.objects())),
         Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
         Err(Unread::Bad(bad)) => Err(bad),
     }
 }
 
-fn answer(kinds: &Kinds, metadata: Metadata, request: &ConversionRequest<'_>) -> Reply {
+/// Answers with the objects of a request, which have so many bytes together.
+fn answer<'j>(
+    kinds: &Kinds,
+    metadata: Metadata,
+    request: &ConversionRequest<'_>,
+    size: usize,
+    objects: &mut impl Iterator<Item = (&'j str, Json<'j>)>,
+) -> Reply {
     let ConversionRequest { envelope, desired, .. } = request;
-    let mut converted = Some(ConvertedObjects::new(envelope, request.size()));
+    let mut converted = Some(ConvertedObjects::new(envelope, size));
     let mut failures = Failures::default();
     let mut conversions: Vec<Conversions> = Vec::new();
     let mut notices = Vec::new();
     let mut count = 0_usize;
-    for (text, object) in request.objects() {
+    for (text, object) in objects {
         let mut unanswered = String::new();
         let answers = (&mut converted, &mut unanswered);
         let room = move |size: usize| match answers {

@@ -1,9 +1,11 @@
 //! An object's annotations, and ours among them.
 
+use std::borrow::Cow;
+
 use super::error::ConvertError;
 use super::kept::{Kept, LONGEST, Was};
 use crate::definition::{Side, Step};
-use crate::json::{Json, Members, unescape};
+use crate::json::{Json, Members};
 
 /// The annotations of an object.
 #[derive(Clone)]
@@ -11,7 +13,7 @@ pub(crate) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,
     /// Those that we added, so that they count against the budget.
-    added: Vec<String>,
+    added: Vec<&'a str>,
     /// The bytes of those that were too large to be written at all.
     unwritten: usize,
 }
@@ -67,8 +69,13 @@ impl<'a> Annotations<'a> {
     /// The bytes they would take together with what must be kept, where that is more than the API server takes. What a
     /// user's own take alone is not ours to judge.
     pub(crate) fn overflow(&self) -> Option<usize> {
+        // No string is longer than its text.
+        let most = |(name, value): (&str, &Json<'_>)| name.len() + value.size();
+        if self.added.is_empty() || self.unwritten + self.members.iter().map(most).sum::<usize>() <= BUDGET {
+            return None;
+        }
         let size = self.size();
-        (!self.added.is_empty() && size > BUDGET).then_some(size)
+        (size > BUDGET).then_some(size)
     }
 
     fn size(&self) -> usize {
@@ -78,11 +85,11 @@ impl<'a> Annotations<'a> {
 
     /// Takes ours out, and says so as far as there is room for it.
     fn leave_out(&mut self) {
-        let before = self.text(INCOMPLETE).unwrap_or_default();
+        let before = self.text(INCOMPLETE).unwrap_or_default().into_owned();
         let mut missing: Vec<&str> = before.split(", ").filter(|name| !name.is_empty()).collect();
         for name in &self.added {
             self.members.remove(name);
-            if !missing.contains(&name.as_str()) {
+            if !missing.contains(name) {
                 missing.push(name);
             }
         }
@@ -97,9 +104,8 @@ impl<'a> Annotations<'a> {
     }
 
     /// The value of an annotation.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
-        let value = self.members.get(name)?;
-        value.scalar().filter(|text| text.starts_with('"')).map(|text| unescape(text).into_owned())
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.members.get(name)?.as_str()
     }
 
     /// Sets an annotation.
@@ -108,13 +114,13 @@ impl<'a> Annotations<'a> {
     }
 
     pub(super) fn remove(&mut self, name: &str) {
-        self.added.retain(|added| added != name);
+        self.added.retain(|added| *added != name);
         self.members.remove(name);
     }
 
     /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must.
     /// `kept` is what ours held.
-    pub(super) fn settle(&mut self, step: &Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'a>) {
+    pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>) {
         if self.members.is_empty() && !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape = match kept.annotations {
                 Some(Was::Null) => Shape::Null,
@@ -122,7 +128,7 @@ impl<'a> Annotations<'a> {
                 Some(Was::Absent) | None => Shape::Absent,
             };
         }
-        let name = step.kept.of(to.other());
+        let name = step.kept.of(to.other()).as_str();
         // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be
         // taken for ours on the way home.
         let theirs = self.text(name);
@@ -138,15 +144,18 @@ impl<'a> Annotations<'a> {
             _ => None,
         };
         self.shape = Shape::Present;
-        self.added.retain(|added| added != name);
-        self.added.push(name.to_owned());
-        let value = to_keep.into_json();
-        let size = value.size();
-        if size > LONGEST {
+        self.added.retain(|added| *added != name);
+        self.added.push(name);
+        let size = to_keep.size();
+        let value = if size > LONGEST {
             self.unwritten += size;
-            self.members.set(name, Json::string(""));
+            Json::borrowed("\"\"")
         } else {
-            self.members.set(name, Json::string(&value.to_text()));
+            Json::string(&to_keep.to_text())
+        };
+        match self.members.get_mut(name) {
+            Some(place) => *place = value,
+            None => self.members.add(name, value),
         }
     }
 }

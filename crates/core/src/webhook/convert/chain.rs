@@ -9,8 +9,8 @@
 //! v1  spec: {backup: {}, days: 3}             kept-v3: spec.backup.legacy
 //! ```
 //!
-//! At v1 the object stays, although nothing is left in it, because something waits for it. So that who removes it there has
-//! removed `legacy`, too: v2 has to make it anew for `days`, and an object that was made on the way gets nothing back.
+//! At v1 the object stays, although nothing is left in it, because something waits for it. Who removes it there removes
+//! `legacy`, too: v2 has to make the object anew for `days`, and one that was made on the way gets nothing back.
 
 use super::kept::Kept;
 use super::pieces::{Pieces, Presence};

@@ -19,6 +19,8 @@ pub(super) struct Way {
     pub(super) made: Vec<String>,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
+    /// The rollout hash of the object as it is now, where the last step had to calculate it.
+    pub(super) hash: Option<String>,
 }
 
 /// One conversion of one object.
@@ -42,4 +44,12 @@ pub(super) struct Context<'c, 't> {
     /// Whether another step needs to know these.
     pub(super) goes_on: bool,
     pub(super) trace: &'c mut Trace<'t>,
+}
+
+impl Context<'_, '_> {
+    /// Notes whether the object has all that is required in the version that is written.
+    pub(super) fn tell_at_home(&mut self, is_complete: bool) {
+        self.invents = is_complete && self.turns_sparse;
+        self.complete_at_home = is_complete && !self.turns_sparse;
+    }
 }

@@ -28,9 +28,9 @@ pub(crate) struct Remarks {
 
 /// Converts an object to another version of its kind, and writes it where there is room for so many bytes. Nothing is
 /// written of one that cannot be converted.
-pub(crate) fn convert_into<'o>(
-    kind: &Kind,
-    mut object: Object<'_>,
+pub(crate) fn convert_into<'o, 'a>(
+    kind: &'a Kind,
+    mut object: Object<'a>,
     to: VersionIndex,
     metadata: Metadata,
     room: impl FnOnce(usize) -> &'o mut String,
@@ -40,9 +40,9 @@ pub(crate) fn convert_into<'o>(
 }
 
 /// Converts an object to another version of its kind.
-pub(crate) fn convert(
-    kind: &Kind,
-    object: Object<'_>,
+pub(crate) fn convert<'a>(
+    kind: &'a Kind,
+    object: Object<'a>,
     to: VersionIndex,
     metadata: Metadata,
 ) -> Result<Converted, ConvertError> {
@@ -50,9 +50,9 @@ pub(crate) fn convert(
 }
 
 /// Converts an object, and says what was changed.
-pub(crate) fn explain(
-    kind: &Kind,
-    object: Object<'_>,
+pub(crate) fn explain<'a>(
+    kind: &'a Kind,
+    object: Object<'a>,
     to: VersionIndex,
     metadata: Metadata,
 ) -> Result<(Converted, Vec<Change>), ConvertError> {
@@ -61,9 +61,9 @@ pub(crate) fn explain(
     Ok((converted, changes))
 }
 
-fn traced(
-    kind: &Kind,
-    mut object: Object<'_>,
+fn traced<'a>(
+    kind: &'a Kind,
+    mut object: Object<'a>,
     to: VersionIndex,
     metadata: Metadata,
     trace: &mut Trace<'_>,

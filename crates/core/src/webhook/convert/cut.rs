@@ -19,33 +19,52 @@ use crate::json::{Duplicate, Json};
 
 /// What [`take`] takes out of an object.
 pub(super) struct Taken<'a> {
-    pub(super) pieces: Pieces<'a>,
+    /// What stood at cuts, by the cut.
+    values: Vec<(usize, Json<'a>)>,
+    holders: Vec<Presence>,
     /// Which holders have something in them that no operation is about. It stays there.
     pub(super) others: Vec<bool>,
 }
 
-/// Takes what operations are about out of an object of a side.
-pub(super) fn take<'a>(
-    frontier: &Frontier,
-    side: Side,
-    root: &mut Json<'a>,
-    prefix: &str,
-) -> Result<Taken<'a>, ConvertError> {
-    let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
-    let holders = frontier.holders.len();
-    let mut taken = Taken { pieces: Pieces::new(slots, frontier.cuts.len(), holders), others: vec![false; holders] };
-    take_branch(&frontier.root, root, &mut taken, prefix)?;
-    for (index, cut) in frontier.cuts.iter().enumerate() {
-        let Pieces { slots, rests, .. } = &mut taken.pieces;
-        let Some(place) = rests.get_mut(index) else { continue };
-        let at = || match cut.id.as_str() {
-            "." => prefix.to_owned(),
-            id => join(prefix, id),
-        };
-        let part = cut.parts.of(side);
-        let rest = split(part, place.take(), slots, &at)?;
-        *place = rest.filter(|rest| !is_natural(part, Some(rest), slots));
+impl<'a> Taken<'a> {
+    /// Whether there was nothing that an operation is about.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.values.is_empty()
     }
+
+    /// The values at the cuts, taken apart.
+    pub(super) fn into_pieces(
+        self,
+        frontier: &Frontier,
+        side: Side,
+        prefix: &str,
+    ) -> Result<(Pieces<'a>, Vec<bool>), ConvertError> {
+        let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
+        let mut pieces = Pieces::new(slots, frontier.cuts.len(), 0);
+        pieces.holders = self.holders;
+        for (index, value) in self.values {
+            let Pieces { slots, rests, .. } = &mut pieces;
+            let (Some(cut), Some(place)) = (frontier.cuts.get(index), rests.get_mut(index)) else { continue };
+            let at = || match cut.id.as_str() {
+                "." => prefix.to_owned(),
+                id => join(prefix, id),
+            };
+            let part = cut.parts.of(side);
+            let rest = split(part, Some(value), slots, &at)?;
+            *place = rest.filter(|rest| !is_natural(part, Some(rest), slots));
+        }
+        Ok((pieces, self.others))
+    }
+}
+
+/// Takes what operations are about out of an object.
+pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<Taken<'a>, ConvertError> {
+    let holders = frontier.holders.len();
+    let (holders, others) = (vec![Presence::Absent; holders], vec![false; holders]);
+    let mut taken = Taken { values: Vec::new(), holders, others };
+    take_branch(&frontier.root, root, &mut taken, prefix)?;
+    // In the order of the cuts, so that of several that are wrong the first is named.
+    taken.values.sort_unstable_by_key(|(cut, _)| *cut);
     Ok(taken)
 }
 
@@ -57,9 +76,7 @@ fn take_branch<'a>(
 ) -> Result<(), ConvertError> {
     let holder = match branch {
         Branch::Cut(cut) => {
-            if let Some(value) = taken.pieces.rests.get_mut(*cut) {
-                *value = Some(std::mem::replace(json, Json::HOLE));
-            }
+            taken.values.push((*cut, std::mem::replace(json, Json::HOLE)));
             return Ok(());
         }
         Branch::Holder(holder) => holder,
@@ -82,8 +99,8 @@ fn take_branch<'a>(
             return Err(ConvertError::named_twice(&place(prefix, holder), twice));
         }
     };
-    let Taken { pieces, others: all } = taken;
-    if let (Some(slot), Some(any)) = (pieces.holders.get_mut(holder.index), all.get_mut(holder.index)) {
+    let Taken { holders, others: all, .. } = taken;
+    if let (Some(slot), Some(any)) = (holders.get_mut(holder.index), all.get_mut(holder.index)) {
         (*slot, *any) = (presence, others);
     }
     Ok(())

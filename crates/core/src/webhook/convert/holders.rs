@@ -1,6 +1,7 @@
 //! Putting an object together again, in the place of what was cut out of it.
 
 use super::joined::join;
+use super::marks::Marks;
 use super::pieces::{Pieces, Presence, Slots};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder};
@@ -9,9 +10,10 @@ use crate::json::{Json, Members};
 /// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out stands
 /// in its place.
 pub(super) fn put<'a>(frontier: &Frontier, to: Side, root: &mut Json<'a>, pieces: Pieces<'a>) {
-    let Pieces { mut slots, rests, holders } = pieces;
-    let cuts = frontier.cuts.iter().zip(rests);
-    let mut values: Slots<'a> = cuts.map(|(cut, rest)| join(cut.parts.of(to), rest, &mut slots)).collect();
+    let Pieces { mut slots, rests: mut values, holders } = pieces;
+    for (cut, value) in frontier.cuts.iter().zip(&mut values) {
+        *value = join(cut.parts.of(to), value.take(), &mut slots);
+    }
     match &frontier.root {
         Branch::Cut(cut) => *root = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
         Branch::Holder(holder) => put_holder(holder, root, &mut values, &holders),
@@ -34,18 +36,16 @@ fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut Slots<'a>, 
         *json = Json::Object(Members::default());
     }
     let Ok(Some(members)) = json.open() else { return };
-    let mut seen = vec![false; holder.branches.len()];
+    let mut seen = Marks::default();
     for (name, member) in members.iter_mut() {
         let Some((at, branch)) = holder.branch(name) else { continue };
-        if let Some(seen) = seen.get_mut(at) {
-            *seen = true;
-        }
+        seen.add(at);
         match branch {
             Branch::Cut(cut) => *member = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
             Branch::Holder(inner) => put_holder(inner, member, values, holders),
         }
     }
-    for ((name, branch), _) in holder.branches.iter().zip(seen).filter(|(_, seen)| !seen) {
+    for (_, (name, branch)) in holder.branches.iter().enumerate().filter(|(at, _)| !seen.has(*at)) {
         let mut made = Json::HOLE;
         match branch {
             Branch::Cut(cut) => made = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),

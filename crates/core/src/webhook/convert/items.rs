@@ -1,8 +1,8 @@
 //! The items of a list or map: each converted where it stands, and told apart from the others.
 //!
-//! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to: that
-//! is what the annotation stands beside ([`kept::Items`](super::kept::Items)). So items may be moved, added and removed in the other version, and each gets its
-//! own values back.
+//! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to:
+//! that is what the annotation stands beside ([`kept::Items`](super::kept::Items)). So items may be moved, added and
+//! removed in the other version, and each gets its own values back.
 //!
 //! ```text
 //! v1            disks: [{name: a, raid: 5}, {name: b}]         v2 has no raid; disks are told apart by name

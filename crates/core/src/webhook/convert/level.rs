@@ -21,7 +21,7 @@ use super::chain;
 use super::change::Change;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, Stay};
-use super::cut::{Taken, take};
+use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
 use super::items::convert_items;
@@ -44,12 +44,21 @@ pub(super) fn convert<'a>(
     required: Option<&[Required]>,
 ) -> Result<Fields<'a>, ConvertError> {
     let to = context.to;
-    let Taken { pieces: from, others } = take(&level.frontier, to.other(), root, prefix)?;
+    let frontier = &level.frontier;
+    let taken = take(frontier, root, prefix)?;
+    if taken.is_nothing() && kept.is_empty() && !context.goes_on && !frontier.fills.older && !frontier.fills.newer {
+        // Whatever the operations are: of nothing there comes nothing, there and back.
+        if let Some(required) = required {
+            context.tell_at_home(tree::has_all(root, required));
+        }
+        return Ok(Fields::default());
+    }
+    let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
     let (mut waiting, mut made) = (Sides::<Vec<bool>>::default(), Vec::new());
     if prefix.is_empty() {
-        let waits = |side| chain::waiting(&level.frontier, context.waiting.of(side));
+        let waits = |side| chain::waiting(frontier, context.waiting.of(side));
         waiting = Sides { older: waits(Side::Older), newer: waits(Side::Newer) };
-        made = chain::made(&level.frontier, context.made);
+        made = chain::made(frontier, context.made);
     }
     let crossing = Crossing {
         level,
@@ -64,9 +73,7 @@ pub(super) fn convert<'a>(
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
     if let Some(required) = required {
-        let is_complete = conversion.is_complete(root, required);
-        context.invents = is_complete && context.turns_sparse;
-        context.complete_at_home = is_complete && !context.turns_sparse;
+        context.tell_at_home(conversion.is_complete(root, required));
     }
     if !conversion.keep(context) {
         for stay in [Stay::Emptied, Stay::All] {
@@ -81,9 +88,9 @@ pub(super) fn convert<'a>(
     conversion.items(context, kept, prefix)?;
     let Conversion { from, crossed, to_keep, .. } = conversion;
     if prefix.is_empty() && context.goes_on {
-        chain::note_made(&level.frontier, &from, &crossed.pieces, context.made);
+        chain::note_made(frontier, &from, &crossed.pieces, context.made);
     }
-    put(&level.frontier, to, root, crossed.pieces);
+    put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Object<'a> {
     pub(crate) annotations: Annotations<'a>,
     /// All other top-level members.
     pub(crate) root: Json<'a>,
+    /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
+    hash: Option<String>,
 }
 
 impl<'a> Object<'a> {
@@ -43,12 +45,12 @@ impl<'a> Object<'a> {
             mut value => opened(&mut value, "metadata")?,
         };
         let annotations = Annotations::take(&mut metadata)?;
-        Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members) })
+        Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members), hash: None })
     }
 
     /// Writes the object where there is room for so many bytes. Returns whether something was too large to be in it.
     pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> bool {
-        let Self { api_version, kind, metadata: mut answered, annotations, root } = self;
+        let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
         if metadata == Metadata::Identity {
             answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels"));
         }
@@ -60,12 +62,12 @@ impl<'a> Object<'a> {
         out.push_str(",\"kind\":");
         Json::write_string(&kind, out);
         out.push_str(",\"metadata\":");
-        answered.write(out);
-        // The members of the rest, behind those of the head: `{…` and `{…}` become `{…,…}`.
-        let end = out.len();
-        root.write(out);
-        let comma = if out.len() - end == 2 { "" } else { "," };
-        out.replace_range(end..=end, comma);
+        answered.append(out);
+        // The members of the rest stand behind those of the head.
+        if let Json::Object(members) = &root {
+            members.append_behind(out);
+        }
+        out.push('}');
         is_incomplete
     }
 
@@ -78,6 +80,7 @@ impl<'a> Object<'a> {
 
     /// The object with the status of another one.
     pub(crate) fn with_status_of(mut self, other: &Self) -> Self {
+        self.hash = None;
         if let Json::Object(members) = &mut self.root {
             members.remove("status");
             if let Some(status) = other.root.get("status") {
@@ -88,7 +91,7 @@ impl<'a> Object<'a> {
     }
 
     /// Moves the object to another version.
-    pub(crate) fn convert(&mut self, kind: &Kind, to: VersionIndex) -> Result<(), ConvertError> {
+    pub(crate) fn convert(&mut self, kind: &'a Kind, to: VersionIndex) -> Result<(), ConvertError> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)
     }
 
@@ -96,7 +99,7 @@ impl<'a> Object<'a> {
     /// completed on the way.
     pub(super) fn convert_traced(
         &mut self,
-        kind: &Kind,
+        kind: &'a Kind,
         to: VersionIndex,
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
@@ -106,8 +109,11 @@ impl<'a> Object<'a> {
         let count = kind.steps_between(from, to).count();
         for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
             (way.sparse_behind, way.goes_on) = (at < sparse_behind, at + 1 < count);
-            self.step(kind, step, (side, &mut way), trace)?;
+            way.hash = None;
+            step::convert(kind, step, (side, &mut way), &mut self.root, &mut self.annotations, trace)?;
+            self.hash = way.hash.take();
         }
+        self.api_version = Cow::Borrowed(&kind.version_at(to).api_version);
         Ok(way.staged)
     }
 
@@ -127,21 +133,22 @@ impl<'a> Object<'a> {
         last
     }
 
-    fn step(
-        &mut self,
-        kind: &Kind,
-        step: &Step,
-        (to, way): (Side, &mut Way),
-        trace: &mut Trace<'_>,
-    ) -> Result<(), ConvertError> {
-        step::convert(kind, step, (to, way), &mut self.root, &mut self.annotations, trace)?;
-        self.api_version = Cow::Owned([kind.group.as_str(), "/", step.versions.of(to)].concat());
-        Ok(())
+    /// The rollout hash. The object must be in the version that is hashed.
+    pub(crate) fn rollout_hash(self, rollout: &Rollout) -> String {
+        match self.hash {
+            Some(hash) => hash,
+            None => self.preimage(rollout).hash(),
+        }
+    }
+
+    /// The rollout hash, if it was calculated already.
+    pub(crate) fn known_hash(&self) -> Option<&str> {
+        self.hash.as_deref()
     }
 
     /// What the rollout hash is made of. The object must be in the version that is hashed.
     pub(crate) fn preimage(&self, rollout: &Rollout) -> Preimage {
-        rollout::preimage(rollout, &self.root, |key| self.annotations.text(key))
+        rollout::preimage(rollout, &self.root, |key| self.annotations.text(key).map(Cow::into_owned))
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Pruned {
 ///
 /// What they say of a rollout stays, as its guards are in the status, which is written apart. An object that does not come
 /// back as it is keeps all it has.
-pub(crate) fn pruned(kind: &Kind, object: &Object<'_>) -> Result<Vec<Pruned>, ConvertError> {
+pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Pruned>, ConvertError> {
     let at = object.version(kind)?;
     let others = kind.versions.indices().filter(|version| *version != at);
     let mut held: Vec<(VersionIndex, &str)> =
@@ -58,7 +58,7 @@ pub(crate) fn pruned(kind: &Kind, object: &Object<'_>) -> Result<Vec<Pruned>, Co
 /// nor what is left of that after the write.
 pub(crate) fn is_brought(kind: &Kind, [old, new]: [&Object<'_>; 2], name: &str) -> bool {
     let (before, now) = (old.annotations.text(name), new.annotations.text(name));
-    let Some(now) = now.filter(|now| before.as_deref() != Some(now.as_str())) else {
+    let Some(now) = now.filter(|now| before.as_deref() != Some(now)) else {
         return false;
     };
     let is_same = |one: &str, other: &str| match (Json::parse(one), Json::parse(other)) {
@@ -84,7 +84,7 @@ fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<St
         kept.fields.take_from(&mut was.fields, &place.id);
     }
     (kept.rollout, kept.annotations) = (was.rollout, was.annotations);
-    let text = |kept: Kept<'_>| (!kept.is_empty()).then(|| kept.into_json().to_text());
+    let text = |kept: Kept<'_>| (!kept.is_empty()).then(|| kept.to_text());
     let now = text(kept);
     (text(Kept::parse(before)?) != now).then_some(now)
 }

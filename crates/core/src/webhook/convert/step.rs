@@ -1,5 +1,7 @@
 //! One step between two neighbouring versions: give back what was kept, run the operations, keep what does not fit.
 
+use std::borrow::Cow;
+
 use super::annotations::Annotations;
 use super::change::Trace;
 use super::context::{Context, Way};
@@ -7,32 +9,33 @@ use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{Requests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Required, Side, Sides, Step};
+use crate::definition::{Kind, Rollout, RolloutStatus, Side, Sides, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
 /// Moves an object to the other version of a step.
 pub(super) fn convert<'a>(
-    kind: &Kind,
-    step: &Step,
+    kind: &'a Kind,
+    step: &'a Step,
     (to, way): (Side, &mut Way),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
-    let annotation = annotations.text(step.kept.of(to));
+    let annotation = annotations.text(step.kept.of(to)).map(Cow::into_owned);
     let kept = annotation.as_deref().and_then(Kept::parse);
     if kept.is_some() {
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    let complete = !way.sparse && !kept.sparse && is_complete(root, step.complete.of(to.other()));
+    // The API server sends objects that lack what is required too, during server-side apply.
+    let complete = !way.sparse && !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
     let turns_sparse = !way.sparse && !complete && way.goes_on;
     way.sparse = !complete;
     let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
-        Some(rollout::preimage(rollout, root, |key| annotations.text(key)).hash())
+        Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
     };
     let texts = waiting(kind, step, annotations);
     let read = |side| texts.of(side).iter().filter_map(|text| Kept::parse(text)).collect();
@@ -65,6 +68,8 @@ pub(super) fn convert<'a>(
             if let Some(before) = before {
                 before.tell_after(root, &to_keep, context.trace)?;
             }
+            let is_apart = kind.rollout.as_ref().is_some_and(|hashed| is_apart(hashed, fields));
+            way.hash = rollout.calculated.filter(|_| is_apart);
         }
         (Some(fields), Side::Older) => {
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
@@ -75,6 +80,12 @@ pub(super) fn convert<'a>(
     }
     annotations.settle(step, to, &kept, to_keep);
     Ok(())
+}
+
+/// Whether the hashes are written outside of what is hashed.
+fn is_apart(hashed: &Rollout, status: &RolloutStatus) -> bool {
+    let hashes = [&status.hashes.requested, &status.hashes.completed];
+    hashes.into_iter().all(|hash| hash.path.names().first().is_none_or(|top| **top != *hashed.of))
 }
 
 /// The annotations for versions that are further away than that of a side.
@@ -89,7 +100,8 @@ fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec
             Side::Older => *version < near,
             Side::Newer => *version > near,
         });
-        *texts.of_mut(side) = versions.filter_map(|version| annotations.text(kind.kept_annotation(version)?)).collect();
+        let text = |version| annotations.text(kind.kept_annotation(version)?).map(Cow::into_owned);
+        *texts.of_mut(side) = versions.filter_map(text).collect();
     }
     texts
 }
@@ -106,12 +118,4 @@ fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {
         }
     }
     Ok(())
-}
-
-/// Whether the object has what its kind requires. The API server sends others too, during server-side apply.
-fn is_complete(root: &mut Json<'_>, required: &[Required]) -> bool {
-    required.iter().all(|Required { path, nullable }| {
-        let value = tree::get(root, "", path).ok().flatten();
-        value.is_some_and(|value| *nullable || !value.is_null())
-    })
 }

@@ -1,7 +1,7 @@
 //! Reading, taking and putting values along paths. Objects on the way are opened, everything else stays text.
 
 use super::error::ConvertError;
-use crate::definition::Path;
+use crate::definition::{Path, Required};
 use crate::json::{Json, Members};
 
 /// The place that `depth` names of `path` lead to, for a message.
@@ -104,9 +104,17 @@ pub(super) fn put<'a>(root: &mut Json<'a>, path: &Path, value: Json<'a>) -> Resu
     Ok(())
 }
 
-/// Whether there is an object at a path.
-pub(crate) fn is_object(root: &mut Json<'_>, path: &Path) -> bool {
-    matches!(get(root, "", path), Ok(Some(value)) if value.is_object())
+/// Whether all these fields are there, and null only where that will do.
+pub(super) fn has_all(root: &mut Json<'_>, required: &[Required]) -> bool {
+    required.iter().all(|Required { path, nullable }| {
+        let value = get(root, "", path).ok().flatten();
+        value.is_some_and(|value| *nullable || !value.is_null())
+    })
+}
+
+/// Whether the object that holds a field is there.
+pub(super) fn has_holder(root: &mut Json<'_>, path: &Path) -> bool {
+    matches!(holder(root, "", path), Ok(Some(_)))
 }
 
 /// Whether the top-level object that holds a field is there. What was kept of one that is gone stays away with it.

@@ -1,4 +1,4 @@
-//! The body of a request, and what it takes to answer it at all.
+//! Bodies that cannot be answered with a review.
 
 /// A body that is no review, or one without a uid to answer to: HTTP 400 with a `v1 Status` (see
 /// [`refusal`](crate::webhook::refusal)).

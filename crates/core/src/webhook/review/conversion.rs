@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::envelope::{self, Envelope, Review, Unread};
-use crate::json::{Json, Members, unescape};
+use crate::json::{Json, Members, Reader, unescape};
 
 /// Objects, and the version they are wanted in.
 pub(crate) struct ConversionRequest<'j> {
@@ -39,16 +39,63 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// The objects, one after the other: there may be millions. Each with its text, and opened as far as conversions do.
+    /// Reads a review up to its objects, where all that must be known of it stands before them, as API servers write it.
+    /// Then each byte is looked at once.
+    pub(crate) fn ahead(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
+        let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
+        reader.open(b'{')?;
+        let mut review = envelope::members_before("request", &mut reader)?;
+        reader.open(b'{')?;
+        let mut request = envelope::members_before("objects", &mut reader)?;
+        reader.open(b'[')?;
+        request.add("objects", Json::borrowed("[]"));
+        review.add("request", Json::Object(request));
+        Some((Self::read(Json::Object(review)).ok()?, reader))
+    }
+
+    /// The objects of a review that was read whole, one after the other: there may be millions. Each with its text, and
+    /// opened as far as conversions do.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (&'j str, Json<'j>)> {
         Json::each_element(self.objects, OPENED)
     }
 
-    /// The bytes of all objects together, and of what stands between them.
+    /// The bytes of the same, and of what stands between them.
     pub(crate) fn size(&self) -> usize {
         self.objects.len()
     }
 }
+
+/// The objects of a review that is read up to them: see [`ConversionRequest::ahead`].
+pub(crate) struct ObjectsAhead<'r, 'j> {
+    reader: &'r mut Reader<'j>,
+    is_whole: bool,
+}
+
+impl<'r, 'j> ObjectsAhead<'r, 'j> {
+    pub(crate) fn new(reader: &'r mut Reader<'j>) -> Self {
+        Self { reader, is_whole: false }
+    }
+
+    /// Whether all of the review was JSON, now that its objects have been read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+}
+
+impl<'j> Iterator for ObjectsAhead<'_, 'j> {
+    type Item = (&'j str, Json<'j>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.element()? {
+            return self.reader.value(OPENED);
+        }
+        self.is_whole = self.reader.ends(AROUND);
+        None
+    }
+}
+
+/// The objects around the list: the request and the review.
+const AROUND: usize = 2;
 
 /// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
 const OPENED: usize = 2;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::body::BadReview;
 use crate::apimachinery::excerpt;
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, Named, Reader};
 
 /// The two reviews that an API server sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -133,14 +133,33 @@ const READ: [&str; 14] = [
 /// The longest uid that is repeated, in bytes. The API server's are UUIDs.
 const LONGEST_UID: usize = 256;
 
-/// Reads a body as JSON, the review and its request opened on the way, or says where it stops being UTF-8 or JSON.
+/// Reads a body as JSON, the review, its request and the objects in it opened on the way, or says where it stops being
+/// UTF-8 or JSON.
 pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
     let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
-    Json::parse_for(text, LEVELS, &READ).map_err(|error| BadReview::NotJson { reason: error.to_string() })
+    Json::parse_for(text, LEVELS, Named { levels: 2, names: &READ })
+        .map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }
 
-/// The levels of a body that are opened at once: the review and its request.
-const LEVELS: usize = 2;
+/// The members of an object that somebody reads, and that stand before the one with this name, at whose value the reader
+/// stands then.
+pub(super) fn members_before<'j>(name: &str, reader: &mut Reader<'j>) -> Option<Members<'j>> {
+    let mut members = Members::default();
+    loop {
+        let found = reader.member()??;
+        if found == name {
+            return Some(members);
+        }
+        let (_, value) = reader.value(0)?;
+        if READ.contains(&&*found) && members.get(&found).is_none() {
+            members.add(found, value);
+        }
+    }
+}
+
+/// The levels of a body that are opened at once: the review, its request, an object that is written, and its metadata, spec
+/// and status.
+const LEVELS: usize = 4;
 
 /// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
 /// is not the review that is asked for.

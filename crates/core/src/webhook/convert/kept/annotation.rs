@@ -3,7 +3,8 @@
 use super::fields::Fields;
 use super::notes::Notes;
 use super::was::Was;
-use crate::json::{Json, Members};
+use super::written::{Add, Written};
+use crate::json::Json;
 
 /// What is kept on one object for one version.
 #[derive(Debug, Default)]
@@ -48,21 +49,35 @@ impl<'a> Kept<'a> {
     }
 
     /// The value of the annotation, as JSON.
-    pub(crate) fn into_json(self) -> Json<'a> {
-        let mut written = Members::default();
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::with_capacity(self.size());
+        self.write(&mut |piece| text.push_str(piece));
+        text
+    }
+
+    /// The bytes of the same.
+    pub(crate) fn size(&self) -> usize {
+        let mut size = 0;
+        self.write(&mut |piece| size += piece.len());
+        size
+    }
+
+    /// The same, piece by piece.
+    fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
         if !self.fields.is_empty() {
-            written.add("fields", self.fields.into_json());
+            self.fields.write(written.member("fields"));
         }
         if !self.rollout.is_empty() {
-            written.add("rollout", self.rollout.into_json());
+            self.rollout.write(written.member("rollout"));
         }
         if let Some(was) = self.annotations {
-            written.add("annotations", was.into_json());
+            was.write(written.member("annotations"));
         }
         if self.sparse {
-            written.add("sparse", Json::borrowed("true"));
+            written.add("sparse", &Json::borrowed("true"));
         }
-        Json::Object(written)
+        written.end();
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::items::Items;
 use super::was::Was;
-use crate::json::{Json, Members};
+use super::written::{Add, Written};
+use crate::json::Json;
 
 /// What is kept of one place: one of these, each with members of its own.
 #[derive(Debug)]
@@ -16,14 +17,16 @@ pub(super) enum Entry<'a> {
     /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
     Rest { rest: Json<'a>, seen: bool },
     /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched. Absence
-    /// is absence. `digest` stands in the place of what is long in `became`.
-    Value { value: Option<Json<'a>>, became: Option<Json<'a>>, digest: Option<Json<'a>> },
+    /// is absence.
+    Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
+    /// The same, where what it was turned into is long: `digest` stands in its place.
+    LongValue { value: Option<Json<'a>>, digest: Json<'a> },
 }
 
 impl<'a> Entry<'a> {
     /// Whether there is something to give back. That something was not there is nothing.
     pub(super) fn holds(&self) -> bool {
-        !matches!(self, Self::Holder(_) | Self::Value { value: None, .. })
+        !matches!(self, Self::Holder(_) | Self::Value { value: None, .. } | Self::LongValue { value: None, .. })
     }
 
     /// Reads an entry. `None` if it is none of ours.
@@ -36,31 +39,40 @@ impl<'a> Entry<'a> {
         } else if let Some(rest) = members.remove("rest") {
             Self::Rest { rest, seen: members.remove("seen").is_some() }
         } else {
-            let (value, became) = (members.remove("value"), members.remove("became"));
-            Self::Value { value, became, digest: members.remove("digest") }
+            let value = members.remove("value");
+            match members.remove("digest") {
+                Some(digest) => Self::LongValue { value, digest },
+                None => Self::Value { value, became: members.remove("became") },
+            }
         };
         members.is_empty().then_some(entry)
     }
 
-    pub(super) fn into_json(self) -> Json<'a> {
-        let mut written = Members::default();
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
         match self {
-            Self::Each(items) => written.add("each", items.into_json()),
-            Self::Holder(was) => written.add("was", was.into_json()),
+            Self::Each(items) => items.write(written.member("each")),
+            Self::Holder(was) => was.write(written.member("was")),
             Self::Rest { rest, seen } => {
                 written.add("rest", rest);
-                if seen {
-                    written.add("seen", Json::borrowed("true"));
+                if *seen {
+                    written.add("seen", &Json::borrowed("true"));
                 }
             }
-            Self::Value { value, became, digest } => {
-                for (name, value) in [("value", value), ("became", became), ("digest", digest)] {
+            Self::Value { value, became } => {
+                for (name, value) in [("value", value), ("became", became)] {
                     if let Some(value) = value {
                         written.add(name, value);
                     }
                 }
             }
+            Self::LongValue { value, digest } => {
+                if let Some(value) = value {
+                    written.add("value", value);
+                }
+                written.add("digest", digest);
+            }
         }
-        Json::Object(written)
+        written.end();
     }
 }

@@ -7,8 +7,9 @@ use super::entry::Entry;
 use super::items::Items;
 use super::values::{read, same, write};
 use super::was::Was;
+use super::written::{Add, Written};
 use crate::definition::Fragment;
-use crate::json::{Json, Members, normal};
+use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
 /// The entries of one object, or of one item, by the places they are about.
@@ -19,13 +20,26 @@ impl<'a> Fields<'a> {
     /// Reads entries. `None` if one is none of ours.
     pub(crate) fn read(mut json: Json<'a>) -> Option<Self> {
         let members = std::mem::take(json.open().ok()??);
-        let entry = |(id, entry)| Some((id, Entry::read(entry)?));
-        members.into_pairs().map(entry).collect::<Option<_>>().map(Self)
+        // As many as there are: somebody else's annotation may have very many.
+        let mut entries = Vec::with_capacity(members.len());
+        for (id, entry) in members.into_pairs() {
+            entries.push((id, Entry::read(entry)?));
+        }
+        Some(Self(entries.into_iter().collect()))
     }
 
     pub(crate) fn into_json(self) -> Json<'a> {
-        let written: Members<'a> = self.0.into_iter().map(|(id, entry)| (id, entry.into_json())).collect();
-        Json::Object(written)
+        let mut text = String::new();
+        self.write(&mut |piece| text.push_str(piece));
+        Json::owned(text)
+    }
+
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
+        for (id, entry) in &self.0 {
+            entry.write(written.member(id));
+        }
+        written.end();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -56,16 +70,21 @@ impl<'a> Fields<'a> {
     /// Keeps the values at an operation's places, with what they became.
     pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
         let (value, became) = (write(value), write(became));
-        let digest = became.as_ref().and_then(digest_of_long);
-        self.insert(id, Entry::Value { value, became: became.filter(|_| digest.is_none()), digest });
+        let entry = match became.as_ref().and_then(digest_of_long) {
+            Some(digest) => Entry::LongValue { value, digest },
+            None => Entry::Value { value, became },
+        };
+        self.insert(id, entry);
     }
 
     /// The values at so many places of an operation, if what they became is untouched.
     pub(crate) fn value<'b>(&self, id: &str, places: usize, now: &[Option<Json<'_>>]) -> Option<Fragment<'b>> {
-        let Entry::Value { value, became, digest } = self.0.get(id)? else { return None };
-        let is_untouched = match digest {
-            Some(digest) => write(now).is_some_and(|now| digested(&normal(&now.to_text())).same(digest)),
-            None => same(&read(became.as_ref(), now.len())?, now),
+        let (value, is_untouched) = match self.0.get(id)? {
+            Entry::Value { value, became } => (value, same(&read(became.as_ref(), now.len())?, now)),
+            Entry::LongValue { value, digest } => {
+                (value, write(now).is_some_and(|now| digested(&normal(&now.text())).same(digest)))
+            }
+            _ => return None,
         };
         is_untouched.then(|| read(value.as_ref(), places))?
     }
@@ -110,7 +129,7 @@ const WRITTEN_OUT: usize = 96;
 
 /// A digest of what is too long to be written out. 64 bits: a value that was changed has another one.
 fn digest_of_long<'a>(became: &Json<'_>) -> Option<Json<'a>> {
-    let text = (became.size() > WRITTEN_OUT).then(|| normal(&became.to_text()))?;
+    let text = (became.size() > WRITTEN_OUT).then(|| normal(&became.text()))?;
     Some(digested(&text)).filter(|_| text.len() > WRITTEN_OUT)
 }
 

@@ -19,7 +19,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use crate::json::{Json, Members, normal};
+use super::written::{Add, Written, list};
+use crate::json::{Json, normal};
 
 /// What the items of a list or map keep.
 #[derive(Debug, Default)]
@@ -63,23 +64,20 @@ impl<'a> Items<'a> {
         members.is_empty().then_some(Self { count, items, omitted })
     }
 
-    pub(super) fn into_json(self) -> Json<'a> {
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let mut written = Written::begin(add);
+        written.member("count")(&self.count.to_string());
         let mut next = 0;
-        let mut items = Vec::with_capacity(self.items.len());
-        for item in self.items {
-            let index = item.index;
-            items.push(item.into_json(next));
-            next = index + 1;
-        }
-        let mut members = Members::default();
-        members.add("count", number(self.count));
-        members.add("items", Json::Array(items));
+        list(written.member("items"), &self.items, |item, add| {
+            item.write(next, add);
+            next = item.index + 1;
+        });
         if !self.omitted.is_empty() {
-            let pairs = self.omitted.into_iter();
-            let pairs = pairs.map(|(place, item)| Json::Array(vec![place, item]));
-            members.add("omitted", Json::Array(pairs.collect()));
+            list(written.member("omitted"), &self.omitted, |(place, item), add| {
+                list(add, [place, item], |value, add| value.each_piece(add));
+            });
         }
-        Json::Object(members)
+        written.end();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -179,18 +177,11 @@ impl<'a> Item<'a> {
         Some(item)
     }
 
-    fn into_json(self, next: usize) -> Json<'a> {
-        let mut parts = Vec::with_capacity(4);
-        if self.index != next {
-            parts.push(number(self.index));
-        }
-        parts.extend(self.key.map(Json::owned));
-        parts.extend(self.content.as_deref().map(Json::string));
-        parts.push(self.entries);
-        Json::Array(parts)
+    fn write(&self, next: usize, add: &mut Add<'_>) {
+        let index = (self.index != next).then(|| Json::owned(self.index.to_string()));
+        let key = self.key.as_deref().map(Json::borrowed);
+        let content = self.content.as_deref().map(Json::string);
+        let parts = [index.as_ref(), key.as_ref(), content.as_ref(), Some(&self.entries)];
+        list(add, parts.into_iter().flatten(), |part, add| part.each_piece(add));
     }
-}
-
-fn number<'a>(number: usize) -> Json<'a> {
-    Json::owned(number.to_string())
 }

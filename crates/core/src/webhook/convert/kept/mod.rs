@@ -15,6 +15,7 @@ mod items;
 mod notes;
 mod values;
 mod was;
+mod written;
 
 pub(super) use annotation::{Kept, LONGEST};
 pub(super) use fields::Fields;

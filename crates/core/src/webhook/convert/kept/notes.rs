@@ -1,6 +1,10 @@
 //! What the conversion of the status notes on an object of the older version.
 
-use crate::json::{Json, Members};
+use super::written::{Add, Written};
+use crate::json::Json;
+
+/// The names of the members, in the order in which they are written.
+const NAMES: [&str; 5] = ["request", "completed", "returned", "at", "absent"];
 
 /// Which of what stands in the status we wrote ourselves.
 #[derive(Debug, Default)]
@@ -25,22 +29,16 @@ impl<'a> Notes<'a> {
         let mut notes = Self::default();
         json.is_object().then_some(())?;
         for (name, value) in json.into_members() {
-            let mut members = notes.members().into_iter();
+            let mut members = NAMES.into_iter().zip(notes.members());
             let (_, place) = members.find(|(member, _)| *member == name)?;
             *place = Some(value);
         }
         Some(notes)
     }
 
-    /// The names of the members, in the order in which they are written.
-    fn members(&mut self) -> [(&'static str, &mut Option<Json<'a>>); 5] {
-        [
-            ("request", &mut self.request),
-            ("completed", &mut self.completed),
-            ("returned", &mut self.returned),
-            ("at", &mut self.found_at),
-            ("absent", &mut self.absent_hashes),
-        ]
+    fn members(&mut self) -> [&mut Option<Json<'a>>; 5] {
+        let Self { request, completed, returned, found_at, absent_hashes } = self;
+        [request, completed, returned, found_at, absent_hashes]
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -48,14 +46,16 @@ impl<'a> Notes<'a> {
         [request, completed, returned, found_at, absent_hashes].into_iter().all(Option::is_none)
     }
 
-    pub(super) fn into_json(mut self) -> Json<'a> {
-        let mut written = Members::default();
-        for (name, value) in self.members() {
-            if let Some(value) = value.take() {
+    pub(super) fn write(&self, add: &mut Add<'_>) {
+        let Self { request, completed, returned, found_at, absent_hashes } = self;
+        let values = [request, completed, returned, found_at, absent_hashes];
+        let mut written = Written::begin(add);
+        for (name, value) in NAMES.into_iter().zip(values) {
+            if let Some(value) = value {
                 written.add(name, value);
             }
         }
-        Json::Object(written)
+        written.end();
     }
 
     /// Whether the status is known not to have had the hash at a path.

@@ -1,5 +1,6 @@
 //! What an object was before values were put into it.
 
+use super::written::Add;
 use crate::json::Json;
 
 /// What stood where values were put: written as `absent`, `empty` or `null`.
@@ -20,11 +21,11 @@ impl Was {
         }
     }
 
-    pub(super) fn into_json<'a>(self) -> Json<'a> {
-        Json::string(match self {
-            Self::Absent => "absent",
-            Self::Empty => "empty",
-            Self::Null => "null",
-        })
+    pub(super) fn write(self, add: &mut Add<'_>) {
+        add(match self {
+            Self::Absent => "\"absent\"",
+            Self::Empty => "\"empty\"",
+            Self::Null => "\"null\"",
+        });
     }
 }

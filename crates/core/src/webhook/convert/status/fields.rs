@@ -14,21 +14,30 @@ pub(crate) struct StatusConversion<'s> {
 impl StatusConversion<'_> {
     /// The calculated hash, if there is a status that could say it.
     pub(super) fn calculated_for_status(&self, root: &mut Json<'_>) -> Option<&str> {
-        let status = self.fields.hashes.completed.path.parent();
-        let has_status = status.is_some_and(|status| tree::is_object(root, &status));
+        let has_status = tree::has_holder(root, &self.fields.hashes.completed.path);
         self.calculated.as_deref().filter(|_| has_status)
     }
 
-    /// The reasons that the conditions give.
-    pub(super) fn reasons(&self, root: &mut Json<'_>) -> Result<Vec<String>, ConvertError> {
-        let conditions = match tree::get(root, "", &self.fields.reasons)? {
-            Some(conditions) => conditions.elements(),
-            None => Vec::new(),
-        };
-        let reason =
-            |condition: &Json<'_>| condition.get("reason").and_then(|reason| reason.as_str().map(|r| r.into_owned()));
-        Ok(conditions.iter().filter_map(reason).collect())
+    /// What the reasons that the conditions give come to.
+    pub(super) fn reasons(&self, root: &mut Json<'_>) -> Result<Reasons, ConvertError> {
+        let mut reasons = Reasons { promoting: false, waits: false };
+        let conditions = tree::get(root, "", &self.fields.reasons)?.map(|conditions| conditions.elements());
+        for condition in conditions.iter().flatten() {
+            let reason = condition.get("reason");
+            let Some(reason) = reason.as_ref().and_then(Json::as_str) else { continue };
+            reasons.promoting |= *reason == self.fields.promoting;
+            reasons.waits |= self.fields.staged.iter().any(|staged| *staged == reason);
+        }
+        Ok(reasons)
     }
+}
+
+/// What the conditions of an object say of its rollout.
+pub(super) struct Reasons {
+    /// It is under way, and cannot be stopped.
+    pub(super) promoting: bool,
+    /// It waits for somebody.
+    pub(super) waits: bool,
 }
 
 pub(super) fn is_hash(value: Option<&Json<'_>>, hash: &str) -> bool {

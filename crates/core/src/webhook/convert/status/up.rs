@@ -75,12 +75,11 @@ fn write_hashes<'a>(
 ) -> Result<bool, ConvertError> {
     let hashes = &status.fields.hashes;
     let reasons = status.reasons(root)?;
-    let promoting = reasons.contains(&status.fields.promoting);
-    let calculated = |known: bool| status.calculated.as_deref().filter(|_| known && !promoting).map(Json::string);
+    let calculated =
+        |known: bool| status.calculated.as_deref().filter(|_| known && !reasons.promoting).map(Json::string);
     let was_carried = write_hash(root, &hashes.completed, calculated(settled), carried, kept, to_keep)?;
     write_hash(root, &hashes.requested, calculated(true), carried, kept, to_keep)?;
-    let waits = || reasons.iter().any(|reason| status.fields.staged.contains(reason));
-    Ok(settled && !was_carried && waits())
+    Ok(settled && !was_carried && reasons.waits)
 }
 
 /// Leaves a carried hash alone, or replaces it. Returns whether it was carried.
