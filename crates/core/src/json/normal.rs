@@ -227,13 +227,10 @@ impl<'a> Writer<'a> {
     fn scalar(&mut self, token: &str) -> usize {
         let start = self.out.len();
         if token.starts_with('"') {
-            let value = scan::unescape(token);
-            let uuid = self.below().is_some_and(|places| places.uuid);
-            match (uuid.then(|| Uuid::try_parse(&value)), &value) {
-                (Some(Ok(parsed)), _) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
-                // Without an escape there is no shorter spelling.
-                (_, Cow::Borrowed(_)) => self.out.push_str(token),
-                (_, Cow::Owned(value)) => scan::escape(value, &mut self.out),
+            let is_uuid = self.below().is_some_and(|places| places.uuid);
+            match is_uuid.then(|| Uuid::try_parse(&scan::unescape(token))) {
+                Some(Ok(parsed)) => scan::escape(&parsed.hyphenated().to_string(), &mut self.out),
+                _ => scan::respell(token, &mut self.out),
             }
         } else if self.form != Form::Normal || token.starts_with(['t', 'f', 'n']) {
             self.out.push_str(token);

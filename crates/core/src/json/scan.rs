@@ -136,6 +136,30 @@ fn unicode(escaped: &str) -> (char, usize) {
     (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
 }
 
+/// Writes a quoted string as [`escape`] would write what it says, without a copy of that.
+pub(super) fn respell(quoted: &str, out: &mut String) {
+    let mut rest = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    out.push('"');
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let mut chars = escaped.chars();
+        match chars.next() {
+            Some('u') => {
+                let (character, used) = unicode(escaped);
+                escape_inside(character.encode_utf8(&mut [0; 4]), &mut |piece| out.push_str(piece));
+                rest = escaped.get(used..).unwrap_or_default();
+                continue;
+            }
+            Some('/') => out.push('/'),
+            Some(other) => out.extend(['\\', other]),
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
 /// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.
 pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');

@@ -66,6 +66,37 @@ fn canonical_form_spells_uuids_one_way_where_the_schema_says_uuid() {
 }
 
 #[test]
+fn a_string_is_respelled_as_what_it_says_would_be_written() {
+    let pieces = [
+        "a/b",
+        "é𝄞\u{7f}",
+        r#"\""#,
+        r"\\",
+        r"\/",
+        r"\b",
+        r"\f",
+        r"\n",
+        r"\r",
+        r"\t",
+        r"\u0000",
+        r"\u001F",
+        r"\u0022",
+        r"\u005c",
+        r"\u00e9",
+        r"\ud834\udd1e",
+        r"\ud834",
+        r"\udd1e",
+    ];
+    for (one, other) in pieces.iter().flat_map(|one| pieces.iter().map(move |other| (one, other))) {
+        let quoted = format!("\"{one}{other}{one}\"");
+        let (mut respelled, mut written) = (String::new(), String::new());
+        scan::respell(&quoted, &mut respelled);
+        scan::escape(&unescape(&quoted), &mut written);
+        assert_eq!(respelled, written, "{quoted}");
+    }
+}
+
+#[test]
 fn strings_are_unescaped_as_go_does() {
     assert_eq!(unescape(r#""a\n\u00e9\ud83d\ude00\ud800x\/""#), "a\né😀\u{fffd}x/");
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 
 use super::coverage::{Coverage, Unexercised};
 use super::fault::at_fault;
@@ -29,6 +28,8 @@ pub struct Options<'o> {
     /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more. What
     /// decides has no clock of its own.
     pub go_on: &'o mut dyn FnMut() -> bool,
+    /// Called for each object that is converted.
+    pub converted: &'o dyn Fn(),
 }
 
 /// What was tried while every law held.
@@ -38,8 +39,6 @@ pub struct Report {
     pub cases: BTreeMap<&'static str, u64>,
     /// Operations, directions and guards that no case exercised.
     pub unexercised: Vec<Unexercised>,
-    /// How many objects were converted for it.
-    pub conversions: u64,
 }
 
 /// A law that does not hold, with the smallest object that shows it.
@@ -153,7 +152,7 @@ fn cut(text: &str) -> String {
 ///     left > 0
 /// };
 /// let words = Words::default();
-/// let mut options = Options { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on };
+/// let mut options = Options { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on, converted: &|| {} };
 /// let report = check(&webhook, kind, &mut options)?;
 /// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
 /// assert!(report.unexercised.is_empty());
@@ -164,8 +163,7 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut Options<'_>) -> Resul
     run.generated(Until::Broken);
     let unexercised = run.coverage.missing(kind);
     // All ways count together.
-    let conversions = run.trips.first().map_or(0, |trip| trip.conversions.get());
-    let mut report = Report { unexercised, conversions, ..Report::default() };
+    let mut report = Report { unexercised, ..Report::default() };
     for verdict in run.verdicts {
         *report.cases.entry(verdict.law.name).or_default() += verdict.cases;
         if let Some(broken) = verdict.broken {
@@ -248,7 +246,7 @@ impl<'r, 'o> Run<'r, 'o> {
     where
         'o: 'r,
     {
-        let trips = trips(webhook, kind, options.words);
+        let trips = trips(webhook, kind, options.words, options.converted);
         let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
         let laws: Vec<Law> = LAWS.iter().filter(selected).copied().collect();
         let verdicts = trips.iter().flat_map(|trip| {
@@ -350,12 +348,12 @@ impl<'r, 'o> Run<'r, 'o> {
 }
 
 /// Every way between two versions of a kind.
-fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words) -> Vec<Trip<'k>> {
+fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words, converted: &'k dyn Fn()) -> Vec<Trip<'k>> {
     let sources: Vec<Source<'k>> = kind.versions().filter_map(|version| Source::new(kind, version, words)).collect();
-    let (mut trips, conversions) = (Vec::new(), Rc::default());
+    let mut trips = Vec::new();
     for (at, from) in sources.iter().enumerate() {
         for (other, to) in sources.iter().enumerate().filter(|(other, _)| *other != at) {
-            trips.push(Trip::new(webhook, (from, to), other as isize - at as isize, &conversions));
+            trips.push(Trip::new(webhook, (from, to), other as isize - at as isize, converted));
         }
     }
     trips

@@ -1,8 +1,5 @@
 //! A way between two versions of a kind, and how a law says that it is broken.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use super::apiserver::{answered, read};
 use super::objects::Source;
 use super::rollouts::rollouts;
@@ -13,7 +10,7 @@ use crate::webhook::{Change, ConvertError, Converted, Webhook};
 const OURS: &str = "pointsman.dev/kept-";
 
 /// A way between two versions.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Trip<'k> {
     pub(super) webhook: &'k Webhook,
     pub(super) from: Source<'k>,
@@ -22,8 +19,8 @@ pub(super) struct Trip<'k> {
     pub(super) down: bool,
     /// The versions are neighbours.
     pub(super) step: bool,
-    /// How many objects were converted so far, on all ways of a run.
-    pub(super) conversions: Rc<Cell<u64>>,
+    /// Called for each conversion.
+    pub(super) converted: &'k dyn Fn(),
     /// Fields that a status which speaks of rollouts works out anew; what they are has tests of its own.
     pub(super) apart: Vec<String>,
 }
@@ -60,7 +57,7 @@ impl<'k> Trip<'k> {
         webhook: &'k Webhook,
         (from, to): (&Source<'k>, &Source<'k>),
         distance: isize,
-        conversions: &Rc<Cell<u64>>,
+        converted: &'k dyn Fn(),
     ) -> Self {
         let rollouts = rollouts(from.kind);
         let apart = rollouts.into_iter().flat_map(|fields| [fields.request, fields.hash]);
@@ -70,7 +67,7 @@ impl<'k> Trip<'k> {
             to: to.clone(),
             down: distance < 0,
             step: distance.abs() == 1,
-            conversions: conversions.clone(),
+            converted,
             apart: apart.collect(),
         }
     }
@@ -86,7 +83,7 @@ impl<'k> Trip<'k> {
 
     /// Converts a text to a version.
     pub(super) fn convert(&self, text: &str, version: &str) -> Result<Converted, ConvertError> {
-        self.conversions.set(self.conversions.get() + 1);
+        (self.converted)();
         self.webhook.convert(text, version)
     }
 
@@ -98,7 +95,7 @@ impl<'k> Trip<'k> {
 
     /// The same, and what was done.
     pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
-        self.conversions.set(self.conversions.get() + 1);
+        (self.converted)();
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
         self.read_answer(explained.map(|(converted, told)| {
             changes.extend(told);

@@ -39,7 +39,7 @@ fn broken(samples: &[&str]) -> Checked {
     let values: Vec<Value> = samples.iter().map(|sample| Value::read(sample).unwrap()).collect();
     let words = Words::default();
     let cases = if samples.is_empty() { 20 } else { 0 };
-    let mut options = Options { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true };
+    let mut options = Options { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true, converted: &|| {} };
     let survey = survey(&webhook, &promised, &values, &mut options);
     Checked {
         file: "thing.yaml".to_owned(),

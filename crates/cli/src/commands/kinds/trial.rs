@@ -57,7 +57,8 @@ pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], s
     let mut progress = Progress::new(name, args.time, stop);
     let words = Words::default();
     let mut go_on = || progress.go_on();
-    let mut options = Options { seed: args.seed, cases: args.cases, laws: &[], words: &words, go_on: &mut go_on };
+    let mut options =
+        Options { seed: args.seed, cases: args.cases, laws: &[], words: &words, go_on: &mut go_on, converted: &|| {} };
     // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

@@ -9,7 +9,7 @@ use crate::kinds::{self, WEBHOOK};
 
 /// Judges a kind by one law: how many objects it judged, or how it is broken.
 fn judged(kind: &Kind, law: &str, seed: u64, cases: u64) -> Result<u64, String> {
-    let mut options = Options { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true };
+    let mut options = Options { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true, converted: &|| {} };
     let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
     Ok(report.cases.values().sum())
 }
@@ -45,7 +45,7 @@ fn a_run_says_what_it_did_not_exercise() {
     let run = |cases, going: bool| {
         let mut go_on = || going;
         let laws = &["round-trip"];
-        let mut options = Options { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on };
+        let mut options = Options { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on, converted: &|| {} };
         check(&WEBHOOK, kind, &mut options).unwrap()
     };
     let (nothing, stopped, all) = (run(0, true), run(40, false), run(40, true));

@@ -3,6 +3,8 @@
 //! `POINTSMAN_KINDS` says how many are made, `POINTSMAN_SEED` where they start:
 //! `POINTSMAN_KINDS=10000 cargo test --release -p pointsman-core --test it random_kinds`.
 
+use std::cell::Cell;
+
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
 use pointsman_core::laws::{Broken, LAWS, Options, Report, Words, check};
@@ -11,11 +13,11 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use super::number;
 use crate::kinds::data;
 
-/// Judges a kind by one law.
-fn judged(kind: Kind, law: &str, seed: u64, cases: u64) -> Result<Report, Box<Broken>> {
+/// Judges a kind by one law. `converted` is called for each conversion.
+fn judged(kind: Kind, law: &str, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
     let words = Words::default();
-    let mut options = Options { seed, cases, laws: &[law], words: &words, go_on: &mut || true };
+    let mut options = Options { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
     check(&webhook, &webhook.kinds()[0], &mut options)
 }
 
@@ -44,7 +46,7 @@ fn shown(draft: Draft, broken: &Broken) -> String {
         operation.split(' ').next().unwrap_or_default().to_owned()
     };
     let judge = |draft: &Draft| {
-        let found = judged(draft.load().ok()?, broken.law, 0, 8).err()?;
+        let found = judged(draft.load().ok()?, broken.law, 0, 8, &|| {}).err()?;
         (operation(&found) == operation(broken)).then_some(found)
     };
     let small = smallest(draft, &mut |draft| judge(draft).is_some());
@@ -56,23 +58,21 @@ fn shown(draft: Draft, broken: &Broken) -> String {
 #[test]
 fn accepted_kinds_keep_the_laws() {
     let mut wrong = Vec::new();
-    let (mut judgements, mut conversions, mut accepted) = (0, 0, 0);
+    let (mut judgements, mut accepted) = (0, 0);
+    let conversions = Cell::new(0_u64);
     for (seed, manner) in seeds().flat_map(|seed| [(seed, Manner::Sensible), (seed, Manner::Hostile)]) {
         let draft = Draft::random(seed, manner);
         accepted += u64::from(draft.load().is_ok());
         for law in LAWS {
             let Ok(kind) = draft.load() else { break };
-            match judged(kind, law.name, seed, 2) {
-                Ok(report) => {
-                    judgements += report.cases.values().sum::<u64>();
-                    conversions += report.conversions;
-                }
+            match judged(kind, law.name, seed, 2, &|| conversions.set(conversions.get() + 1)) {
+                Ok(report) => judgements += report.cases.values().sum::<u64>(),
                 Err(broken) => wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken))),
             }
         }
         assert!(wrong.len() < 3, "{}", wrong.join("\n\n"));
     }
-    let drafts = seeds().count() * 2;
+    let (drafts, conversions) = (seeds().count() * 2, conversions.get());
     println!("{accepted} of {drafts} drafts are accepted; {judgements} judgements, {conversions} conversions");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(judgements > seeds().count() as u64 * 10, "{judgements}");
@@ -103,7 +103,7 @@ fn cases_are_refused_or_keep_the_laws() {
         for law in LAWS {
             let Ok(kind) = load(&case) else { continue };
             accepted += 1;
-            if let Err(broken) = judged(kind, law.name, 0, 12) {
+            if let Err(broken) = judged(kind, law.name, 0, 12, &|| {}) {
                 wrong.push(format!("{case}: {broken}"));
             }
         }

@@ -81,9 +81,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn value<'b>(&self, id: &str, places: usize, now: &[Option<Json<'_>>]) -> Option<Fragment<'b>> {
         let (value, is_untouched) = match self.0.get(id)? {
             Entry::Value { value, became } => (value, same(&read(became.as_ref(), now.len())?, now)),
-            Entry::LongValue { value, digest } => {
-                (value, write(now).is_some_and(|now| digested(&normal(&now.text())).same(digest)))
-            }
+            Entry::LongValue { value, digest } => (value, digest_of(now).is_some_and(|now| now.same(digest))),
             _ => return None,
         };
         is_untouched.then(|| read(value.as_ref(), places))?
@@ -130,7 +128,15 @@ const WRITTEN_OUT: usize = 96;
 /// A digest of what is too long to be written out. 64 bits: a value that was changed has another one.
 fn digest_of_long<'a>(became: &Json<'_>) -> Option<Json<'a>> {
     let text = (became.size() > WRITTEN_OUT).then(|| normal(&became.text()))?;
-    Some(digested(&text)).filter(|_| text.len() > WRITTEN_OUT)
+    (text.len() > WRITTEN_OUT).then(|| digested(&text))
+}
+
+/// The digest of what values are now. One value is not copied for it: it is long.
+fn digest_of<'a>(now: &[Option<Json<'_>>]) -> Option<Json<'a>> {
+    match now {
+        [one] => one.as_ref().map(|one| digested(&normal(&one.text()))),
+        several => write(several).map(|several| digested(&normal(&several.text()))),
+    }
 }
 
 fn digested<'a>(normal: &str) -> Json<'a> {
