@@ -101,6 +101,7 @@ impl<'t> Open<'t> {
         if !self.in_object() {
             return Some(at);
         }
+        (text.as_bytes().get(at) == Some(&b'"')).then_some(())?;
         let end = grammar::plain(text.as_bytes(), at + 1);
         let name = text.get(at + 1..end)?;
         let last = self.last.get_mut(self.depth)?;

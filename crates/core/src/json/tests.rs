@@ -97,6 +97,16 @@ fn a_string_is_respelled_as_what_it_says_would_be_written() {
 }
 
 #[test]
+fn a_name_behind_white_space_is_a_name() {
+    let (spaced, compact) = (r#"{  ":":"},[abc"}"#, r#"{":":"},[abc"}"#);
+    assert!(Json::borrowed(spaced).same(&Json::borrowed(compact)));
+    assert_eq!(Canonical::default().text(spaced).as_deref(), Some(compact));
+    let mut written = String::new();
+    assert!(Canonical::default().write_member("a", spaced, &mut written));
+    assert_eq!(written, compact);
+}
+
+#[test]
 fn strings_are_unescaped_as_go_does() {
     assert_eq!(unescape(r#""a\n\u00e9\ud83d\ude00\ud800x\/""#), "a\né😀\u{fffd}x/");
 }

@@ -45,7 +45,7 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
         let name = text("/metadata/name");
         let is_ours = name.starts_with("pointsman-") || text("/metadata/labels/app.kubernetes.io~1name") == "pointsman";
         let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
-        for (index, webhook) in webhooks.enumerate().filter(|(_, webhook)| is_called_for(kind, webhook)) {
+        for (index, webhook) in webhooks.enumerate().filter(|(_, webhook)| is_called_for(kind, webhook, is_ours)) {
             all.push(Registered {
                 document: format!("{} {name}", text("/kind")),
                 place: format!("webhooks[{index}]"),
@@ -61,14 +61,16 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
     all
 }
 
-fn is_called_for(kind: &Kind, webhook: &Value) -> bool {
+/// Whether it is asked about objects of the kind. One of others that is asked about all groups is nobody's operator, but a
+/// policy for everything.
+fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array);
     rules.into_iter().flatten().any(|rule| {
-        let has = |member: &str, wanted: &str| {
+        let has = |member: &str, wanted: &str, is_all: bool| {
             let mut names = rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            names.any(|name| name == "*" || name == "*/*" || name == wanted)
+            names.any(|name| is_all && matches!(name, "*" | "*/*") || name == wanted)
         };
-        has("apiGroups", kind.group()) && has("resources", kind.plural())
+        has("apiGroups", kind.group(), is_ours) && has("resources", kind.plural(), true)
     })
 }
 

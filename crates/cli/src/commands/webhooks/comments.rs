@@ -30,7 +30,7 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
         "failurePolicy: Fail",
         "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
     ),
-    ("failurePolicy: Ignore", "It only looks on: nobody waits for it."),
+    ("failurePolicy: Ignore", "A write goes on where it does not answer."),
     (
         "matchConditions:",
         "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",

@@ -75,7 +75,8 @@ fn json(finding: &Finding) -> Json {
     ])
 }
 
-const EXAMPLE: &str = "kubectl get validatingwebhookconfigurations,validatingadmissionpolicies -o yaml | \
+const EXAMPLE: &str = "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations,\
+                       validatingadmissionpolicies,validatingadmissionpolicybindings -o yaml | \
                        pointsman webhooks doctor";
 
 const EXAMPLES: &str = "\

@@ -63,13 +63,15 @@ fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
     }
 }
 
-/// An object in the middle of a promotion is not handed over: two controllers would act on it.
+/// An object in the middle of a promotion is not handed over: two controllers would act on it. Where somebody has said why
+/// all the same, nobody is told how to.
 pub(super) fn leave(
     kind: &Kind,
     settings: &Settings,
     write: &Write<'_>,
     own: &ControllerVersion,
     to: &str,
+    is_overridden: bool,
 ) -> Findings {
     let field = label_field(kind);
     let mut found = Findings::default();
@@ -77,8 +79,15 @@ pub(super) fn leave(
     let promoting = is_promoting(kind, write)
         .then(|| format!("{own} is promoting this object: wait until the rollout is completed"));
     let unmet = unmet(kind, write).into_iter().map(|why| format!("{own} is not done with this object: {why}"));
+    let advice = match is_overridden {
+        true => String::new(),
+        false => format!(
+            ". To hand it over all the same, say why in annotation {OVERRIDE} of the same write, in other words than stand \
+             there already"
+        ),
+    };
     for why in promoting.into_iter().chain(unmet) {
-        let why = format!("{why}. To hand it over all the same, say why in annotation {OVERRIDE} of the same write");
+        let why = format!("{why}{advice}");
         found.errors.push(FieldError::forbidden(&field, why));
     }
     let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();

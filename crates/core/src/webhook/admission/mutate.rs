@@ -74,18 +74,24 @@ fn kept_put_back(key: &str) -> String {
     format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")
 }
 
-/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write.
+/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write, and one that
+/// looks like a hash may be our own, of before another webhook changed the spec.
 fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
     let text = |object: &Sent<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
     let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
     let key = &stamp.key;
     match (&before, &sent) {
         (Some(_), None) => Some(format!("annotation {key} was put back: it is made from the spec")),
-        (_, Some(_)) if sent != before && sent != stamp.value => {
+        (_, Some(text)) if sent != before && sent != stamp.value && !is_hash(text) => {
             Some(format!("annotation {key} was overwritten: it is made from the spec"))
         }
         _ => None,
     }
+}
+
+/// SHA-256 in hex, as stamps are.
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that the

@@ -26,7 +26,9 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
             judging.finish(Some([Flip::Entered, Flip::EnterRefused]))
         }
         Role::Left { this, to } => {
-            judging.add_unless("handover", leave(kind, settings, write, this, &to), reason(write).as_deref());
+            let why = reason(write);
+            let found = leave(kind, settings, write, this, &to, why.is_some());
+            judging.add_unless("handover", found, why.as_deref());
             judging.finish(Some([Flip::Left, Flip::LeaveRefused]))
         }
         Role::Owner => {

@@ -98,10 +98,9 @@ fn written(request: &Request<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Pa
 }
 
 /// What stands at a path. Null is nothing.
-fn value(object: &Object<'_>, path: &Path) -> Option<Json<'static>> {
-    let whole = object.root.view().into_owned();
-    let value = path.names().iter().try_fold(whole, |json, name| json.get(name).map(Json::into_owned))?;
-    (!value.is_null()).then_some(value)
+fn value<'o>(object: &'o Object<'_>, path: &Path) -> Option<Json<'o>> {
+    let names: Vec<&str> = path.names().iter().map(AsRef::as_ref).collect();
+    object.root.look(&names).filter(|value| !value.is_null())
 }
 
 /// How many fields a warning names: enough for a person.

@@ -42,7 +42,8 @@ pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Prun
         back.convert(kind, end)?;
         back.convert(kind, at)?;
     }
-    if !contents(kind, object)?.same(&contents(kind, &back)?) {
+    // What is too large to be written is not what is left.
+    if back.annotations.overflow().is_some() || !contents(kind, object)?.same(&contents(kind, &back)?) {
         return Ok(Vec::new());
     }
     let changed = held.into_iter().filter_map(|(_, name)| {
