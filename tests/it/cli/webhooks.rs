@@ -121,6 +121,7 @@ fn an_operators_webhook_is_laid_over() {
     for told in ["name: elastic-v2-16-0", "name: elastic-v2-17-0", "name: webhook-2-17-0", "path: /es"] {
         assert!(laid.stdout.contains(told), "{told}: {}", laid.stdout);
     }
+    assert!(!laid.stdout.contains('#'), "what we say of our own webhooks is not true of others: {}", laid.stdout);
     let error = with_stdin(&args, b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
     assert_eq!(error.code, 2, "the flags come first: {}", error.stderr);
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use pointsman_core::registration::{Address, Service, overlay};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::printed::print;
+use super::printed::print_plain;
 use crate::commands::crd::find;
 use crate::commands::input;
 use crate::commands::output::talk;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
         documents.extend(laid.rest);
     }
     anyhow::ensure!(!documents.is_empty(), source.no_object());
-    print(&documents, args.output)
+    print_plain(&documents, args.output)
 }
 
 const EXAMPLES: &str = "\

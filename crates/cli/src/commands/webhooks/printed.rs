@@ -61,13 +61,23 @@ pub(super) fn documents(kind: &Kind, versions: &Versions<'_>, guarded: Guard, cl
     documents
 }
 
-/// Writes documents to stdout: YAML with comments, or JSON as it is.
+/// Writes documents of ours to stdout: YAML with comments, or JSON as it is.
 pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
-    let values = documents.iter().map(|document| Json::from_json(&document.to_string()));
-    let values: Vec<Json> = values.collect::<anyhow::Result<_>>()?;
-    output::data(&match format {
-        Format::Json => format.write_all(values),
-        Format::Yaml => commented(&values),
-    })?;
+    match format {
+        Format::Json => print_plain(documents, format),
+        Format::Yaml => {
+            output::data(&commented(&values(documents)?))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Writes documents of others to stdout: why they are as they are is not ours to say.
+pub(super) fn print_plain(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    output::data(&format.write_all(values(documents)?))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn values(documents: &[Value]) -> anyhow::Result<Vec<Json>> {
+    documents.iter().map(|document| Json::from_json(&document.to_string())).collect()
 }

@@ -1,9 +1,9 @@
 //! What must hold before an object goes to another controller version.
 
-use super::{field_path::field_in, write::Write};
+use super::{field_path::field_in, subject::value, write::Write};
 use crate::definition::{Kind, Path, admission::Condition};
 use crate::json::Json;
-use crate::webhook::convert::{Object, tree};
+use crate::webhook::convert::Object;
 
 /// What does not hold of an object as it was before a write, in words. Of one that cannot be read nobody can tell: it may
 /// go to whoever can repair it.
@@ -62,12 +62,6 @@ fn missing(
             (now.as_deref() != Some(is)).then(|| format!("condition {kind} is {told}, and must be {is}"))
         }
     }
-}
-
-/// Null is nothing.
-fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
-    let value = tree::get(&mut object.root, "", path).ok().flatten()?;
-    (!value.is_null()).then(|| value.clone())
 }
 
 fn number(value: &Json<'_>) -> Option<i64> {

@@ -29,7 +29,8 @@ pub(super) struct Subject<'k: 'j, 'j> {
     sent: Option<[Object<'j>; 2]>,
 }
 
-fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
+/// What stands at a path of an object. Null is nothing.
+pub(super) fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
     let value = tree::get(&mut object.root, "", path).ok().flatten()?;
     (!value.is_null()).then(|| value.clone())
 }
