@@ -124,12 +124,13 @@ impl<'m> Maker<'m> {
     }
 
     fn any_valid(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
-        // Whether null is one of the options of a nullable field has to be said among them.
+        // The API server takes null for none of the options, whether or not it stands among them.
         if flag(schema, "nullable") && schema.get("enum").is_none() && self.random.percent(12) {
             return Value::Null;
         }
         if let Some(options) = schema.get("enum").and_then(Schema::as_array) {
-            return self.random.pick(options).map_or(Value::Null, Value::literal);
+            let options: Vec<_> = options.iter().filter(|option| !option.is_null()).collect();
+            return self.random.pick(&options).map_or(Value::Null, |option| Value::literal(option));
         }
         if let Some(default) = schema.get("default")
             && self.random.percent(20)

@@ -52,7 +52,7 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
-    if old == Some(value) || *value == Value::Null && flag(schema, "nullable") {
+    if old == Some(value) {
         return None;
     }
     if let Some(name) = missing(schema, value) {
@@ -88,14 +88,13 @@ fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
 
 /// The same without a look at what is inside: what is wrong, and by which rule.
 pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, &'static str)> {
-    if *value == Value::Null && flag(schema, "nullable") {
-        return None;
-    }
-    if !has_type(schema, value) {
+    let is_null = *value == Value::Null;
+    if !(is_null && flag(schema, "nullable") || has_type(schema, value)) {
         return Some((Rule::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
-    if options.is_some_and(|options| !options.iter().any(|option| literal(option) == spelled(value))) {
+    // Null is no option, not even where it stands among them (`basicCommonValidator`).
+    if options.is_some_and(|options| is_null || !options.iter().any(|option| literal(option) == spelled(value))) {
         return Some((Rule::Enum, "is none of the options"));
     }
     let broken = match value {
@@ -250,6 +249,16 @@ mod tests {
             let (old, new) = (Value::read(old).unwrap(), Value::read(new).unwrap());
             let found = newly_invalid(&schema, &new, Some(&old), "");
             assert_eq!(found.map(|found| found.rule), rule, "{} after {}", new.to_text(), old.to_text());
+        }
+    }
+
+    #[test]
+    fn null_is_none_of_the_options() {
+        // validate/validator.go, basicCommonValidator; seen on a kube-apiserver 1.36.
+        for schema in ["{type: string, nullable: true, enum: [a]}", "{type: string, nullable: true, enum: [a, null]}"] {
+            let parsed: Schema = serde_saphyr::from_str(schema).unwrap();
+            let found = invalid(&parsed, &Value::Null, "");
+            assert_eq!(found.map(|found| found.rule), Some(Rule::Enum), "{schema}");
         }
     }
 
