@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hyper::Method;
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::apiserver::{Refused, answered, read, written};
+use pointsman_core::laws::apiserver::{WriteError, answered, read, written};
 use pointsman_core::laws::random_kinds::{Draft, Manner};
 use pointsman_core::laws::{Fullness, Random, Value, Words, anything, difference, schema_of, valid};
 use pointsman_core::webhook::{Metadata, Webhook};
@@ -108,12 +108,12 @@ impl Modelled {
 }
 
 enum Refusal {
-    Refused(Refused),
+    Refused(WriteError),
     Unconvertible(String),
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
+impl From<WriteError> for Refusal {
+    fn from(refused: WriteError) -> Self {
         Self::Refused(refused)
     }
 }
@@ -246,8 +246,8 @@ impl Case<'_> {
 
     fn refused(&self, answer: &Answer, refusal: &Refusal, tally: &mut Tally) {
         let (code, why, count) = match refusal {
-            Refusal::Refused(Refused::Undecodable(why)) => (400, why.to_string(), &mut tally.undecodable),
-            Refusal::Refused(Refused::Invalid(why)) => (422, why.to_string(), &mut tally.refused),
+            Refusal::Refused(WriteError::Undecodable(why)) => (400, why.to_string(), &mut tally.undecodable),
+            Refusal::Refused(WriteError::Invalid(why)) => (422, why.to_string(), &mut tally.refused),
             Refusal::Unconvertible(why) => (500, why.clone(), &mut tally.refused),
         };
         assert!(answer.code == code, "the model expects {code}: {why}\n{}", self.story());

@@ -14,4 +14,4 @@ pub mod registration;
 mod upgrade;
 pub mod webhook;
 
-pub use apimachinery::{QuantityError, parse_duration, parse_size};
+pub use apimachinery::{BadDuration, BadSize, parse_duration, parse_size};

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::quantity::QuantityError;
+/// A text that is no duration: neither `0` nor numbers with units.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a duration: use forms such as 500ms, 20s, 1m30s")]
+pub struct BadDuration;
 
 /// The same as [`is_duration`], for CEL's `matches`.
 pub(crate) const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
@@ -16,14 +19,14 @@ pub(crate) fn is_duration(text: &str) -> bool {
 /// Negative durations do not exist here.
 ///
 /// # Errors
-/// [`QuantityError::Duration`].
-pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
+/// [`BadDuration`].
+pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
     let mut total = Some(Duration::ZERO);
     let is_duration = read(text, |seconds| {
         let part = Duration::try_from_secs_f64(seconds).ok();
         total = total.and_then(|total| total.checked_add(part?));
     });
-    total.filter(|_| is_duration).ok_or(QuantityError::Duration)
+    total.filter(|_| is_duration).ok_or(BadDuration)
 }
 
 /// Whether a text is a duration without a sign. Its parts are handed on as seconds.
@@ -59,11 +62,11 @@ mod tests {
             assert!(is_duration(text) && is_duration(&format!("-{text}")), "{text}");
         }
         for text in ["", "30", "s", "1x", "1s2", "1s0", "00", ".s", "1..2s", "--1s"] {
-            assert_eq!(parse_duration(text), Err(QuantityError::Duration), "{text}");
+            assert_eq!(parse_duration(text), Err(BadDuration), "{text}");
             assert!(!is_duration(text), "{text}");
         }
         for text in ["-1s", "99999999999999999999h"] {
-            assert_eq!(parse_duration(text), Err(QuantityError::Duration), "{text}");
+            assert_eq!(parse_duration(text), Err(BadDuration), "{text}");
             assert!(is_duration(text), "{text}");
         }
     }

@@ -1,22 +1,15 @@
 //! Quantities of bytes as Kubernetes writes them.
 
-/// A text that is no duration or size.
+/// A text that is no size: no whole number with an optional suffix.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum QuantityError {
-    /// Neither `0` nor numbers with units.
-    #[error("not a duration: use forms such as 500ms, 20s, 1m30s")]
-    Duration,
-    /// Not a whole number with an optional suffix.
-    #[error("not a size: use bytes or forms such as 512Ki, 64Mi, 1Gi")]
-    Size,
-}
+#[error("not a size: use bytes or forms such as 512Ki, 64Mi, 1Gi")]
+pub struct BadSize;
 
 /// Parses a size in bytes in the spelling of Kubernetes quantities (`64Mi`, `8M`, `1048576`).
 ///
 /// # Errors
-/// [`QuantityError::Size`].
-pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
+/// [`BadSize`].
+pub fn parse_size(text: &str) -> Result<u64, BadSize> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let factor: u64 = match suffix {
@@ -27,10 +20,10 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
         "Ki" => 1 << 10,
         "Mi" => 1 << 20,
         "Gi" => 1 << 30,
-        _ => return Err(QuantityError::Size),
+        _ => return Err(BadSize),
     };
-    let number: u64 = number.parse().map_err(|_| QuantityError::Size)?;
-    number.checked_mul(factor).ok_or(QuantityError::Size)
+    let number: u64 = number.parse().map_err(|_| BadSize)?;
+    number.checked_mul(factor).ok_or(BadSize)
 }
 
 #[cfg(test)]
@@ -43,7 +36,7 @@ mod tests {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "Mi", "-1", "1.5Mi", "1mi", "99999999999Gi"] {
-            assert_eq!(parse_size(text), Err(QuantityError::Size), "{text}");
+            assert_eq!(parse_size(text), Err(BadSize), "{text}");
         }
     }
 }

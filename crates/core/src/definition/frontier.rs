@@ -138,34 +138,38 @@ impl Part {
     }
 }
 
-/// A place under way to its cut: the rest of its path, and its slot.
-type Way<'p> = (&'p [Box<str>], usize);
+/// A place of an operation, while the branch that leads to it is made.
+struct PathToSlot<'p> {
+    /// The rest of its path.
+    rest: &'p [Box<str>],
+    slot: usize,
+}
 
 impl Frontier {
     /// The frontier of operations with these places, one list for each operation.
     pub(super) fn new(places: &Sides<Vec<Vec<&Path>>>, older: &Schema, newer: &Schema, root: Root) -> Self {
         let mut frontier = Self::default();
-        let mut ways = Sides::<Vec<Way<'_>>>::default();
+        let mut paths = Sides::<Vec<PathToSlot<'_>>>::default();
         for side in [Side::Older, Side::Newer] {
             let mut next = 0;
             for places in places.of(side) {
                 frontier.slots.of_mut(side).push(next);
                 for path in places {
-                    ways.of_mut(side).push((path.names(), next));
+                    paths.of_mut(side).push(PathToSlot { rest: path.names(), slot: next });
                     next += 1;
                 }
             }
             frontier.slots.of_mut(side).push(next);
         }
         let schemas = Sides { older: Some(older), newer: Some(newer) };
-        frontier.root = frontier.branch(Path::default(), (None, Sides::default()), &schemas, &ways);
+        frontier.root = frontier.branch(Path::default(), (None, Sides::default()), &schemas, &paths);
         if root == Root::Object {
             for held in frontier.holders.iter_mut().filter(|held| held.within == Some(0)) {
                 held.stays = Sides { older: true, newer: true };
             }
         }
         for side in [Side::Older, Side::Newer] {
-            let mut held_by = vec![None; ways.of(side).len()];
+            let mut held_by = vec![None; paths.of(side).len()];
             for cut in &frontier.cuts {
                 cut.parts.of(side).any(&mut |slot| {
                     if let Some(place) = held_by.get_mut(slot) {
@@ -184,15 +188,15 @@ impl Frontier {
         path: Path,
         (holder, required): (Option<usize>, Sides<bool>),
         schemas: &Sides<Option<&Schema>>,
-        ways: &Sides<Vec<Way<'_>>>,
+        paths: &Sides<Vec<PathToSlot<'_>>>,
     ) -> Branch {
         let is_object = |schema: &Option<&Schema>| {
             schema.is_some_and(|schema| matches!(schema.kind.as_deref(), Some("object") | None))
         };
-        let mut all = ways.older.iter().chain(&ways.newer);
-        if all.any(|(rest, _)| rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
-            let part = |ways: &[Way<'_>]| if ways.is_empty() { Part::Unknown } else { part(ways) };
-            let parts = Sides { older: part(&ways.older), newer: part(&ways.newer) };
+        let mut all = paths.older.iter().chain(&paths.newer);
+        if all.any(|path| path.rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
+            let part = |paths: &[PathToSlot<'_>]| if paths.is_empty() { Part::Unknown } else { part(paths) };
+            let parts = Sides { older: part(&paths.older), newer: part(&paths.newer) };
             let fill = |side| {
                 let schema = schemas.of(side).filter(|_| matches!(parts.of(side), Part::Object(_)));
                 schema.and_then(Schema::default_value)
@@ -211,37 +215,37 @@ impl Frontier {
         let fills = Sides { older: empty(schemas.older), newer: empty(schemas.newer) };
         let stays = Sides { older: required.older || fills.older, newer: required.newer || fills.newer };
         self.holders.push(Held { within: holder, id: path.to_string(), stays, fills });
-        let mut names: BTreeMap<&str, Sides<Vec<Way<'_>>>> = BTreeMap::new();
+        let mut names: BTreeMap<&str, Sides<Vec<PathToSlot<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
-            for (rest, slot) in ways.of(side) {
+            for PathToSlot { rest, slot } in paths.of(side) {
                 if let Some((name, rest)) = rest.split_first() {
-                    names.entry(name).or_default().of_mut(side).push((rest, *slot));
+                    names.entry(name).or_default().of_mut(side).push(PathToSlot { rest, slot: *slot });
                 }
             }
         }
         let branches = names
             .into_iter()
-            .map(|(name, ways)| {
+            .map(|(name, paths)| {
                 let inner = Sides {
                     older: schemas.older.and_then(|schema| schema.member(name)),
                     newer: schemas.newer.and_then(|schema| schema.member(name)),
                 };
                 let requires = |schema: Option<&Schema>| schema.is_some_and(|schema| schema.required.contains(name));
                 let required = Sides { older: requires(schemas.older), newer: requires(schemas.newer) };
-                (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &ways))
+                (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &paths))
             })
             .collect();
         Branch::Holder(Holder { index, path, branches })
     }
 }
 
-fn part(ways: &[Way<'_>]) -> Part {
-    let mut inside: BTreeMap<&str, Vec<Way<'_>>> = BTreeMap::new();
-    for (rest, slot) in ways {
+fn part(paths: &[PathToSlot<'_>]) -> Part {
+    let mut inside: BTreeMap<&str, Vec<PathToSlot<'_>>> = BTreeMap::new();
+    for PathToSlot { rest, slot } in paths {
         match rest.split_first() {
             None => return Part::Slot(*slot),
-            Some((name, rest)) => inside.entry(name).or_default().push((rest, *slot)),
+            Some((name, rest)) => inside.entry(name).or_default().push(PathToSlot { rest, slot: *slot }),
         }
     }
-    Part::Object(inside.into_iter().map(|(name, ways)| (name.into(), part(&ways))).collect())
+    Part::Object(inside.into_iter().map(|(name, paths)| (name.into(), part(&paths))).collect())
 }

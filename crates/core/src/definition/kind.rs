@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::{admission::Admission, crd::Crd, document::Document, embedded::EMBEDDED, rollout::Rollout, side::Side};
+use super::{admission::Admission, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side, spec::DefinitionSpec};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]
@@ -97,20 +97,20 @@ impl Kind {
     }
 
     fn compile(text: &str, read: &mut dyn FnMut(&str) -> io::Result<String>, problems: &mut Problems) -> Option<Self> {
-        let document = Document::read(text, problems)?;
-        let crd = Crd::read(&document.crd, read, problems)?;
-        let versions = crd.versions(line(&document.crd), &document.steps, problems)?;
-        let rollout = match &document.rollout {
+        let spec = DefinitionSpec::read(text, problems)?;
+        let crd = Crd::read(&spec.crd, read, problems)?;
+        let versions = crd.versions(line(&spec.crd), &spec.steps, problems)?;
+        let rollout = match &spec.rollout {
             Some(spec) => Some(spec.value.hash.compile(&versions, line(spec), problems)?),
             None => None,
         };
-        let steps = steps(&document, &versions, rollout.as_ref(), problems);
-        let admission = match &document.admission {
+        let steps = steps(&spec, &versions, rollout.as_ref(), problems);
+        let admission = match &spec.admission {
             Some(spec) => Admission::compile(spec, &crd.group, &versions, problems)?,
             None => Admission::none(&crd.group),
         };
         Some(Self {
-            name: document.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
+            name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
             plural: crd.plural,
             kind: crd.kind,
@@ -241,16 +241,14 @@ impl Kind {
     }
 }
 
-fn steps(document: &Document, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {
+fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {
     let hashed = rollout.map(|rollout| rollout.at);
-    let status = document
-        .rollout
-        .as_ref()
-        .and_then(|rollout| rollout.value.status.as_ref().map(|status| (status, line(rollout))));
+    let status =
+        spec.rollout.as_ref().and_then(|rollout| rollout.value.status.as_ref().map(|status| (status, line(rollout))));
     let mut steps = Vec::new();
-    for (spec, (older, newer, index)) in document.steps.iter().zip(versions.neighbours()) {
+    for (step, (older, newer, index)) in spec.steps.iter().zip(versions.neighbours()) {
         let status = status.filter(|_| hashed == Some(index));
-        steps.push(Step::compile(spec, older, newer, status, problems));
+        steps.push(Step::compile(step, older, newer, status, problems));
     }
     if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
         problems.add(at_line, "rollout.status: no step leads to the version that is hashed");

@@ -9,7 +9,6 @@
 pub(crate) mod admission;
 mod compare;
 mod crd;
-mod document;
 mod embedded;
 pub(crate) mod frontier;
 mod kind;
@@ -20,16 +19,17 @@ mod problems;
 mod rollout;
 mod schema;
 mod side;
+mod spec;
 mod step;
 #[cfg(test)]
 mod tests;
 mod version;
 mod yaml;
 
-pub use document::{API_VERSION, KIND, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
+pub use spec::{API_VERSION, KIND, json_schema};
 pub use step::StepSummary;
 
 pub(crate) use operation::{Fragment, Level, Operation};

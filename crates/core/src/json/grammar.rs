@@ -14,7 +14,7 @@ pub(super) fn white(bytes: &[u8], at: usize) -> usize {
 
 /// One past the value that starts at `at`, whatever is inside.
 pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
-    let (mut at, mut open) = (at, Open::default());
+    let (mut at, mut open) = (at, OpenBrackets::default());
     loop {
         let next = *bytes.get(at)?;
         at = match next {
@@ -154,12 +154,12 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The objects and lists that are open, a bit for each: 1 is an object.
 #[derive(Default)]
-struct Open {
+struct OpenBrackets {
     bits: u128,
     depth: u32,
 }
 
-impl Open {
+impl OpenBrackets {
     fn enter(&mut self, object: bool) -> Option<()> {
         self.bits = (self.bits << 1) | u128::from(object);
         self.depth += 1;

@@ -5,12 +5,12 @@
 //! is read, the outer levels opened on the way where that is asked for; from there on splitting it cannot fail.
 
 mod grammar;
+mod is_canonical;
 mod normal;
 mod number;
 mod order;
 mod reader;
 mod scan;
-mod spelled;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -19,4 +19,4 @@ pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
 pub(crate) use number::go_number;
 pub(crate) use reader::Reader;
 pub(crate) use scan::unescape;
-pub(crate) use value::{Duplicate, Json, Members, Named};
+pub(crate) use value::{Duplicate, Json, Members, OnlyMembers};

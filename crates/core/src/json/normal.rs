@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::spelled::{Nothing, is_canonical, is_uuid};
+use super::is_canonical::{EmptyMembers, is_canonical, is_uuid};
 use super::{number::decimal, order::Unsorted, scan};
 
 /// Where in a value strings are UUIDs, so that their canonical form is lower-case with hyphens.
@@ -35,10 +35,10 @@ impl Canonical {
             return false;
         }
         let is_so = match place {
-            None => is_canonical(text, Nothing::IsDropped),
+            None => is_canonical(text, EmptyMembers::AreDropped),
             Some(place) if !place.members.is_empty() || place.each.is_some() => false,
             Some(place) if place.uuid => is_uuid(text),
-            Some(_) => is_canonical(text, Nothing::IsDropped),
+            Some(_) => is_canonical(text, EmptyMembers::AreDropped),
         };
         if is_so {
             out.push_str(text);

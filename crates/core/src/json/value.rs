@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::grammar;
+use super::is_canonical::{EmptyMembers, is_canonical};
 use super::normal::normal;
 use super::scan::{self, unescape};
-use super::spelled::{Nothing, is_canonical};
 
 /// A JSON value: text nobody looked into, or one level opened.
 #[derive(Clone, Debug)]
@@ -26,12 +26,12 @@ pub(crate) struct Duplicate(pub(crate) String);
 /// So many outermost levels of objects that are opened hold the members of these names alone, of one that is named twice
 /// the first.
 #[derive(Clone, Copy)]
-pub(crate) struct Named<'n> {
+pub(crate) struct OnlyMembers<'n> {
     pub(crate) levels: usize,
     pub(crate) names: &'n [&'n str],
 }
 
-impl Named<'_> {
+impl OnlyMembers<'_> {
     fn inside(self) -> Option<Self> {
         (self.levels > 0).then_some(self)
     }
@@ -82,21 +82,21 @@ impl<'a> Json<'a> {
 
     /// The same, with so many outermost levels of objects opened on the way.
     pub(crate) fn parse_open(text: &'a str, levels: usize) -> Result<Self, serde_json::Error> {
-        Self::parse_for(text, levels, Named { levels: 0, names: &[] })
+        Self::parse_for(text, levels, OnlyMembers { levels: 0, names: &[] })
     }
 
     /// The same, of which some hold only the members of some names.
-    pub(crate) fn parse_for(text: &'a str, levels: usize, named: Named<'_>) -> Result<Self, serde_json::Error> {
-        match Self::read(text, levels, named.inside()) {
+    pub(crate) fn parse_for(text: &'a str, levels: usize, only: OnlyMembers<'_>) -> Result<Self, serde_json::Error> {
+        match Self::read(text, levels, only.inside()) {
             Some(json) => Ok(json),
             None => serde_json::from_str::<&serde_json::value::RawValue>(text).map(|raw| Self::borrowed(raw.get())),
         }
     }
 
     /// The whole of a text, if it is JSON and not too deep for [`grammar`].
-    pub(super) fn read(text: &'a str, levels: usize, named: Option<Named<'_>>) -> Option<Self> {
+    pub(super) fn read(text: &'a str, levels: usize, only: Option<OnlyMembers<'_>>) -> Option<Self> {
         let bytes = text.as_bytes();
-        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, named)?;
+        let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, only)?;
         (grammar::white(bytes, end) == bytes.len()).then_some(json)
     }
 
@@ -104,11 +104,16 @@ impl<'a> Json<'a> {
     ///
     /// Two objects stay closed, so that whoever opens them sees to it: one that names a member twice, and one with more
     /// members than people write.
-    pub(super) fn read_at(text: &'a str, at: usize, levels: usize, named: Option<Named<'_>>) -> Option<(Self, usize)> {
+    pub(super) fn read_at(
+        text: &'a str,
+        at: usize,
+        levels: usize,
+        only: Option<OnlyMembers<'_>>,
+    ) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         if levels > 0
             && bytes.get(at) == Some(&b'{')
-            && let Some((members, end)) = Members::read_at(text, at, levels, named)
+            && let Some((members, end)) = Members::read_at(text, at, levels, only)
             && repeated(&members.0).is_none()
         {
             return Some((Json::Object(members), end));
@@ -320,7 +325,9 @@ impl<'a> Json<'a> {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
             // Most texts have no other spelling, and two of these are two values.
-            (Json::Text(a), Json::Text(b)) if is_canonical(a, Nothing::Counts) && is_canonical(b, Nothing::Counts) => {
+            (Json::Text(a), Json::Text(b))
+                if is_canonical(a, EmptyMembers::Count) && is_canonical(b, EmptyMembers::Count) =>
+            {
                 false
             }
             (Json::Object(a), Json::Object(b)) if a.has_names_of(b) => {
@@ -409,7 +416,7 @@ impl<'a> Json<'a> {
 impl<'a> Members<'a> {
     /// The members of the object that starts at `at`, and one past its end. All of them, unless there are more than
     /// [`MANY`]; or the first of each of these names.
-    fn read_at(text: &'a str, at: usize, levels: usize, named: Option<Named<'_>>) -> Option<(Self, usize)> {
+    fn read_at(text: &'a str, at: usize, levels: usize, only: Option<OnlyMembers<'_>>) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         let mut next = grammar::white(bytes, at + 1);
         if *bytes.get(next)? == b'}' {
@@ -422,9 +429,9 @@ impl<'a> Members<'a> {
                 true => unescape(text.get(next..end)?),
                 false => Cow::Borrowed(text.get(next + 1..end - 1)?),
             };
-            let is_wanted = named.is_none_or(|named| named.names.contains(&&*name) && members.get(&name).is_none());
+            let is_wanted = only.is_none_or(|only| only.names.contains(&&*name) && members.get(&name).is_none());
             let end = if is_wanted {
-                let (value, end) = Json::read_at(text, value, levels - 1, named.and_then(Named::below))?;
+                let (value, end) = Json::read_at(text, value, levels - 1, only.and_then(OnlyMembers::below))?;
                 if members.0.len() == USUAL {
                     members.0.reserve_exact(MANY - USUAL);
                 }

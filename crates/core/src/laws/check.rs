@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::coverage::{Coverage, Unexercised};
 use super::fault::at_fault;
 use super::generate::Words;
-use super::objects::Source;
+use super::objects::ObjectSource;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
 use super::trip::{Breach, Trip};
@@ -16,7 +16,7 @@ use crate::definition::Kind;
 use crate::webhook::Webhook;
 
 /// How much is tried.
-pub struct Options<'o> {
+pub struct CheckOptions<'o> {
     /// Where the cases start. Each case has the seed after the one before.
     pub seed: u64,
     /// Cases for each law and each pair of versions in each direction.
@@ -115,7 +115,7 @@ fn cut(text: &str) -> String {
 /// # Examples
 /// ```
 /// use pointsman_core::definition::Kind;
-/// use pointsman_core::laws::{Options, Words, check};
+/// use pointsman_core::laws::{CheckOptions, Words, check};
 /// use pointsman_core::webhook::{Metadata, Webhook};
 ///
 /// # let crd = r#"
@@ -152,46 +152,46 @@ fn cut(text: &str) -> String {
 ///     left > 0
 /// };
 /// let words = Words::default();
-/// let mut options = Options { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on, converted: &|| {} };
+/// let mut options = CheckOptions { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on, converted: &|| {} };
 /// let report = check(&webhook, kind, &mut options)?;
 /// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
 /// assert!(report.unexercised.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check(webhook: &Webhook, kind: &Kind, options: &mut Options<'_>) -> Result<Report, Box<Broken>> {
+pub fn check(webhook: &Webhook, kind: &Kind, options: &mut CheckOptions<'_>) -> Result<Report, Box<Broken>> {
     let mut run = Run::new(webhook, kind, options);
     run.generated(Until::Broken);
     let unexercised = run.coverage.missing(kind);
     // All ways count together.
     let mut report = Report { unexercised, ..Report::default() };
-    for verdict in run.verdicts {
-        *report.cases.entry(verdict.law.name).or_default() += verdict.cases;
-        if let Some(broken) = verdict.broken {
+    for result in run.results {
+        *report.cases.entry(result.law.name).or_default() += result.cases;
+        if let Some(broken) = result.broken {
             return Err(broken);
         }
     }
     Ok(report)
 }
 
-/// Runs the laws as [`check`] does, and goes on behind what is broken: a verdict for each law and each way between two
+/// Runs the laws as [`check`] does, and goes on behind what is broken: a result for each law and each way between two
 /// versions. `samples` are objects of the kind, at any version, as clients or an API server have them; each is judged like
 /// the objects that are made, before these.
 ///
 /// Where cases left something of the definition unexercised, more are tried, of the laws that could exercise it.
-pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut Options<'_>) -> Survey {
+pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut CheckOptions<'_>) -> Survey {
     let mut run = Run::new(webhook, kind, options);
     let (unfit, mut through) = run.samples(samples);
     through = through && run.generated(Until::Through);
     through = through && run.more();
     let unexercised = run.coverage.missing(kind);
-    Survey { verdicts: run.verdicts, unexercised, unfit, through }
+    Survey { results: run.results, unexercised, unfit, through }
 }
 
 /// What was found of each law.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// For each law and each way between two versions, in the order of the ways and [`LAWS`].
-    pub verdicts: Vec<Verdict>,
+    pub results: Vec<LawResult>,
     /// What no case exercised.
     pub unexercised: Vec<Unexercised>,
     /// Samples by their index that were not judged by all laws, and why.
@@ -202,7 +202,7 @@ pub struct Survey {
 
 /// What was found of a law, on the way from one version to another.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct LawResult {
     /// The law.
     pub law: Law,
     /// The versions: where the objects are, and the other one.
@@ -235,26 +235,26 @@ struct Run<'r, 'o> {
     kind: &'r Kind,
     trips: Vec<Trip<'r>>,
     /// Those of each trip stand together.
-    verdicts: Vec<Verdict>,
+    results: Vec<LawResult>,
     laws: usize,
     coverage: Coverage,
-    options: &'r mut Options<'o>,
+    options: &'r mut CheckOptions<'o>,
 }
 
 impl<'r, 'o> Run<'r, 'o> {
-    fn new(webhook: &'r Webhook, kind: &'r Kind, options: &'r mut Options<'o>) -> Self
+    fn new(webhook: &'r Webhook, kind: &'r Kind, options: &'r mut CheckOptions<'o>) -> Self
     where
         'o: 'r,
     {
         let trips = trips(webhook, kind, options.words, options.converted);
         let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
         let laws: Vec<Law> = LAWS.iter().filter(selected).copied().collect();
-        let verdicts = trips.iter().flat_map(|trip| {
+        let results = trips.iter().flat_map(|trip| {
             let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());
-            laws.iter().map(move |law| Verdict { law: *law, versions: versions.clone(), cases: 0, broken: None })
+            laws.iter().map(move |law| LawResult { law: *law, versions: versions.clone(), cases: 0, broken: None })
         });
-        let verdicts = verdicts.collect();
-        Self { webhook, kind, trips, verdicts, laws: laws.len(), coverage: Coverage::default(), options }
+        let results = results.collect();
+        Self { webhook, kind, trips, results, laws: laws.len(), coverage: Coverage::default(), options }
     }
 
     /// Judges objects that were given. Which of them most laws say nothing about, and whether nobody stopped it.
@@ -319,14 +319,14 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     fn is_broken(&self) -> bool {
-        self.verdicts.iter().any(|verdict| verdict.broken.is_some())
+        self.results.iter().any(|result| result.broken.is_some())
     }
 
     /// Judges a sample, or an object that is made, by those laws that are not broken yet. Whether nobody stopped it.
     fn judge(&mut self, way: usize, seed: u64, wanted: &dyn Fn(&str) -> bool, sample: Option<(usize, &Value)>) -> bool {
         let Some(trip) = self.trips.get(way) else { return true };
-        for verdict in self.verdicts.iter_mut().skip(way * self.laws).take(self.laws) {
-            if verdict.broken.is_some() || !wanted(verdict.law.name) {
+        for result in self.results.iter_mut().skip(way * self.laws).take(self.laws) {
+            if result.broken.is_some() || !wanted(result.law.name) {
                 continue;
             }
             if !(self.options.go_on)() {
@@ -334,12 +334,12 @@ impl<'r, 'o> Run<'r, 'o> {
             }
             let object = match sample {
                 Some((_, object)) => object.clone(),
-                None => trip.from.make(verdict.law.make, self.webhook, seed),
+                None => trip.from.make(result.law.make, self.webhook, seed),
             };
-            match judge(&verdict.law, trip, object, seed, &mut self.coverage, self.options.go_on) {
-                Ok(judged) => verdict.cases += u64::from(judged),
+            match judge(&result.law, trip, object, seed, &mut self.coverage, self.options.go_on) {
+                Ok(judged) => result.cases += u64::from(judged),
                 Err(broken) => {
-                    verdict.broken = Some(Box::new(Broken { sample: sample.map(|(index, _)| index), ..*broken }));
+                    result.broken = Some(Box::new(Broken { sample: sample.map(|(index, _)| index), ..*broken }));
                 }
             }
         }
@@ -349,7 +349,8 @@ impl<'r, 'o> Run<'r, 'o> {
 
 /// Every way between two versions of a kind.
 fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words, converted: &'k dyn Fn()) -> Vec<Trip<'k>> {
-    let sources: Vec<Source<'k>> = kind.versions().filter_map(|version| Source::new(kind, version, words)).collect();
+    let sources: Vec<ObjectSource<'k>> =
+        kind.versions().filter_map(|version| ObjectSource::new(kind, version, words)).collect();
     let mut trips = Vec::new();
     for (at, from) in sources.iter().enumerate() {
         for (other, to) in sources.iter().enumerate().filter(|(other, _)| *other != at) {

@@ -2,7 +2,7 @@
 
 use super::apiserver::{decode, fill, invalid};
 use super::generate::{Fullness, valid};
-use super::objects::{Source, is_contents};
+use super::objects::{ObjectSource, is_contents};
 use super::random::Random;
 use super::schema::schema_at;
 use super::value::{Segment, Value};
@@ -10,7 +10,7 @@ use super::value::{Segment, Value};
 /// Changes something visible, so that the object stays one that the API server takes; nothing, where that cannot
 /// be found.
 #[must_use]
-pub fn edited(source: &Source<'_>, random: &mut Random, object: &Value) -> Option<Value> {
+pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) -> Option<Value> {
     for _ in 0..60 {
         let mut edited = object.clone();
         for _ in 0..1 + random.below(2) {
@@ -27,7 +27,7 @@ pub fn edited(source: &Source<'_>, random: &mut Random, object: &Value) -> Optio
     None
 }
 
-fn edit(source: &Source<'_>, random: &mut Random, object: &mut Value) {
+fn edit(source: &ObjectSource<'_>, random: &mut Random, object: &mut Value) {
     let fullness = Fullness { optional: 60, unknown: 0 };
     if let Some(status) = source.schema.pointer("/properties/status")
         && object.get("status").is_none()
@@ -69,7 +69,12 @@ fn edit(source: &Source<'_>, random: &mut Random, object: &mut Value) {
 }
 
 /// The object with another value at a place that it has, if the schema has one.
-pub(super) fn changed(source: &Source<'_>, random: &mut Random, object: &Value, way: &[Segment]) -> Option<Value> {
+pub(super) fn changed(
+    source: &ObjectSource<'_>,
+    random: &mut Random,
+    object: &Value,
+    way: &[Segment],
+) -> Option<Value> {
     let schema = schema_at(source.schema, way)?;
     let fullness = Fullness { optional: 50, unknown: 0 };
     for _ in 0..12 {

@@ -1,7 +1,7 @@
 //! Laws 3 and 7: whatever it is, it converts or fails by name and path, and always in the same way; nothing forged is
 //! believed.
 
-use super::apiserver::{Rule, fill, invalid};
+use super::apiserver::{Constraint, fill, invalid};
 use super::coverage::Coverage;
 use super::generate::anything;
 use super::random::Random;
@@ -115,7 +115,7 @@ pub(super) fn forgeries_gain_nothing(
     let mut home = back.there(&forgery).map_err(told)?;
     fill(trip.from.schema, &mut home);
     match invalid(trip.from.schema, &home, "") {
-        Some(problem) if problem.rule == Rule::Type => {
+        Some(problem) if problem.constraint == Constraint::Type => {
             Err(told(Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &home)))
         }
         _ => Ok(true),

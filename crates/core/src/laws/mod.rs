@@ -33,11 +33,11 @@ mod trip;
 mod value;
 mod writes;
 
-pub use check::{Broken, Options, Report, Survey, Verdict, check, survey};
+pub use check::{Broken, CheckOptions, LawResult, Report, Survey, check, survey};
 pub use coverage::Unexercised;
 pub use edits::edited;
 pub use generate::{Fullness, Words, anything, valid};
-pub use objects::{Make, Source, schema_of};
+pub use objects::{Make, ObjectSource, schema_of};
 pub use random::Random;
 pub use shrink::shrink;
 pub use table::{LAWS, Law};

@@ -16,7 +16,7 @@ use crate::webhook::Webhook;
 
 /// A version of a kind, of which objects are made.
 #[derive(Clone, Debug)]
-pub struct Source<'k> {
+pub struct ObjectSource<'k> {
     /// The kind.
     pub kind: &'k Kind,
     /// The version's name.
@@ -58,7 +58,7 @@ pub enum Make {
     Heavy,
 }
 
-impl<'k> Source<'k> {
+impl<'k> ObjectSource<'k> {
     /// The objects of a version; nothing where the kind has no such version.
     #[must_use]
     pub fn new(kind: &'k Kind, version: &'k str, words: &'k Words) -> Option<Self> {

@@ -1,7 +1,7 @@
-//! A way between two versions of a kind, and how a law says that it is broken.
+//! A trip, from one version of a kind to another over all steps between them, and how a law says that it is broken.
 
 use super::apiserver::{answered, read};
-use super::objects::Source;
+use super::objects::ObjectSource;
 use super::rollouts::rollouts;
 use super::value::{Segment, Value, difference, differing, way};
 use crate::webhook::{Change, ConvertError, Converted, Webhook};
@@ -9,13 +9,13 @@ use crate::webhook::{Change, ConvertError, Converted, Webhook};
 /// The prefix of the annotations that hold kept fields.
 const OURS: &str = "pointsman.dev/kept-";
 
-/// A way between two versions.
+/// From one version of a kind to another, over all steps between them.
 #[derive(Clone)]
 pub(super) struct Trip<'k> {
     pub(super) webhook: &'k Webhook,
-    pub(super) from: Source<'k>,
-    pub(super) to: Source<'k>,
-    /// The way starts at the newer version.
+    pub(super) from: ObjectSource<'k>,
+    pub(super) to: ObjectSource<'k>,
+    /// It starts at the newer version.
     pub(super) down: bool,
     /// The versions are neighbours.
     pub(super) step: bool,
@@ -55,7 +55,7 @@ impl Breach {
 impl<'k> Trip<'k> {
     pub(super) fn new(
         webhook: &'k Webhook,
-        (from, to): (&Source<'k>, &Source<'k>),
+        (from, to): (&ObjectSource<'k>, &ObjectSource<'k>),
         distance: isize,
         converted: &'k dyn Fn(),
     ) -> Self {

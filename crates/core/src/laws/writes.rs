@@ -1,7 +1,7 @@
 //! Laws 9, 10 and 12, through the API server: what is stored at the other version comes home, a write that changes
 //! nothing changes nothing, and what is stored can be read at every version.
 
-use super::apiserver::{Rule, invalid};
+use super::apiserver::{Constraint, invalid};
 use super::coverage::Coverage;
 use super::objects::ANNOTATIONS;
 use super::trip::{Breach, Trip};
@@ -39,7 +39,7 @@ pub(super) fn a_write_of_nothing_changes_nothing(
     let Some(written) = back.read(&seen) else { return Ok(false) };
     let told = |breach: Breach| breach.after("written there", &written).after("read there", &seen);
     match invalid(trip.to.schema, &written, "") {
-        Some(problem) if matches!(problem.rule, Rule::Type | Rule::Required) => {
+        Some(problem) if matches!(problem.constraint, Constraint::Type | Constraint::Required) => {
             return Err(told(
                 Breach::new(format!("cannot be written back: {problem}"))
                     .at(super::value::way(problem.path.trim_start_matches('/'))),

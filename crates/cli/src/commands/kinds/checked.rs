@@ -1,7 +1,7 @@
 //! A definition that was checked, in the forms in which that is told.
 
 use pointsman_core::definition::{self, Kind};
-use pointsman_core::laws::{Broken, LAWS, Verdict};
+use pointsman_core::laws::{Broken, LAWS, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
@@ -72,12 +72,12 @@ impl Understood {
 }
 
 impl Checked {
-    fn verdicts(&self) -> &[Verdict] {
-        self.trial.as_ref().map_or(&[], |trial| &trial.survey.verdicts)
+    fn results(&self) -> &[LawResult] {
+        self.trial.as_ref().map_or(&[], |trial| &trial.survey.results)
     }
 
     fn broken(&self) -> impl Iterator<Item = &Broken> {
-        self.verdicts().iter().filter_map(|verdict| verdict.broken.as_deref())
+        self.results().iter().filter_map(|result| result.broken.as_deref())
     }
 
     /// How many things are wrong with it. What breaks one law breaks others as well: that is one thing.
@@ -119,7 +119,7 @@ impl Checked {
         if !trial.survey.through || self.wrong() > 0 {
             return;
         }
-        for (version, _) in self.verdicts().iter().filter(|verdict| says_nothing(verdict)).map(|it| &it.versions) {
+        for (version, _) in self.results().iter().filter(|result| says_nothing(result)).map(|it| &it.versions) {
             warn(&format!(
                 "{}: no whole object of {version} was tried, so most laws say nothing: give some with --samples",
                 self.file
@@ -149,7 +149,7 @@ impl Checked {
     pub(super) fn text(&self) -> String {
         let Some(kind) = self.kind.as_ref().filter(|_| self.wrong() == 0) else { return String::new() };
         let mut text = format!("{}: {} is fine\n{}", self.file, kind.name, kind.text);
-        if let Some(trial) = self.trial.as_ref().filter(|trial| !trial.survey.verdicts.is_empty()) {
+        if let Some(trial) = self.trial.as_ref().filter(|trial| !trial.survey.results.is_empty()) {
             let end = match (trial.survey.through, trial.interrupted) {
                 (true, _) => "",
                 (false, true) => ", and would have gone on",
@@ -176,13 +176,13 @@ impl Checked {
     }
 
     fn trial_json(&self, trial: &Trial) -> Json {
-        let laws = trial.survey.verdicts.iter().map(|verdict| {
+        let laws = trial.survey.results.iter().map(|result| {
             Json::object([
-                ("law", Json::string(verdict.law.name)),
-                ("from", Json::string(&verdict.versions.0)),
-                ("to", Json::string(&verdict.versions.1)),
-                ("cases", Json::Number(verdict.cases.to_string())),
-                ("holds", Json::Bool(verdict.broken.is_none())),
+                ("law", Json::string(result.law.name)),
+                ("from", Json::string(&result.versions.0)),
+                ("to", Json::string(&result.versions.1)),
+                ("cases", Json::Number(result.cases.to_string())),
+                ("holds", Json::Bool(result.broken.is_none())),
             ])
         });
         let unexercised = trial.survey.unexercised.iter().map(|what| {
@@ -219,23 +219,23 @@ impl Checked {
             }
         };
         let mut cases = vec![Case { class: name.clone(), name: "definition".to_owned(), outcome: loads }];
-        cases.extend(self.verdicts().iter().map(|verdict| {
-            let (from, to) = &verdict.versions;
-            let outcome = match &verdict.broken {
+        cases.extend(self.results().iter().map(|result| {
+            let (from, to) = &result.versions;
+            let outcome = match &result.broken {
                 Some(broken) => {
                     let story = self.with_told(broken, broken::story);
                     Outcome::Failed(broken::headline(broken, &self.file), story)
                 }
-                None if verdict.cases == 0 => Outcome::Skipped("it says nothing about the objects that were tried"),
+                None if result.cases == 0 => Outcome::Skipped("it says nothing about the objects that were tried"),
                 None => Outcome::Passed,
             };
-            Case { class: format!("{name}.{from}-{to}"), name: verdict.law.name.to_owned(), outcome }
+            Case { class: format!("{name}.{from}-{to}"), name: result.law.name.to_owned(), outcome }
         }));
         Suite { name, cases }
     }
 }
 
 /// Whether no whole object was judged.
-fn says_nothing(verdict: &Verdict) -> bool {
-    verdict.law.name == "round-trip" && verdict.cases == 0
+fn says_nothing(result: &LawResult) -> bool {
+    result.law.name == "round-trip" && result.cases == 0
 }

@@ -2,7 +2,7 @@
 //! gets mended. So objects are answered by one definition, and judged by another.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Options, Value, Words, survey};
+use pointsman_core::laws::{CheckOptions, Value, Words, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::checked::{Checked, Understood};
@@ -39,7 +39,7 @@ fn broken(samples: &[&str]) -> Checked {
     let values: Vec<Value> = samples.iter().map(|sample| Value::read(sample).unwrap()).collect();
     let words = Words::default();
     let cases = if samples.is_empty() { 20 } else { 0 };
-    let mut options = Options { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true, converted: &|| {} };
+    let mut options = CheckOptions { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true, converted: &|| {} };
     let survey = survey(&webhook, &promised, &values, &mut options);
     Checked {
         file: "thing.yaml".to_owned(),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Options, Survey, Value, Words, survey};
+use pointsman_core::laws::{CheckOptions, Survey, Value, Words, survey};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Metadata, Webhook};
 
@@ -46,7 +46,7 @@ pub(super) struct Trial {
 impl Trial {
     /// How many objects were judged.
     pub(super) fn cases(&self) -> u64 {
-        self.survey.verdicts.iter().map(|verdict| verdict.cases).sum()
+        self.survey.results.iter().map(|result| result.cases).sum()
     }
 }
 
@@ -57,8 +57,14 @@ pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], s
     let mut progress = Progress::new(name, args.time, stop);
     let words = Words::default();
     let mut go_on = || progress.go_on();
-    let mut options =
-        Options { seed: args.seed, cases: args.cases, laws: &[], words: &words, go_on: &mut go_on, converted: &|| {} };
+    let mut options = CheckOptions {
+        seed: args.seed,
+        cases: args.cases,
+        laws: &[],
+        words: &words,
+        go_on: &mut go_on,
+        converted: &|| {},
+    };
     // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

@@ -30,7 +30,7 @@ pub(super) fn absences(
 ) -> Vec<Absence> {
     let mut found = Vec::new();
     for side in [Side::Older, Side::Newer] {
-        let check = Check { schemas, operations, handled, whole, side };
+        let check = AbsenceCheck { schemas, operations, handled, whole, side };
         for operation in operations {
             for (index, place) in operation.places.of(side).iter().enumerate() {
                 found.extend(check.required(operation, index, place));
@@ -43,7 +43,7 @@ pub(super) fn absences(
 }
 
 /// What is looked for at one side.
-struct Check<'a> {
+struct AbsenceCheck<'a> {
     schemas: &'a Sides<&'a Schema>,
     operations: &'a [Operation],
     handled: &'a [Path],
@@ -51,7 +51,7 @@ struct Check<'a> {
     side: Side,
 }
 
-impl Check<'_> {
+impl AbsenceCheck<'_> {
     fn version(&self, side: Side) -> &'static str {
         match side {
             Side::Newer => "newer",

@@ -16,7 +16,7 @@ use crate::definition::side::Sides;
 /// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a null
 /// away from in one version only. In an object that operations may make that goes for every field with a default.
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
-    let mut named = Named::default();
+    let mut named = NamedFields::default();
     operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));
     let mut found = Vec::new();
     differing(Sides { older, newer }, &Path::default(), &named, &mut found);
@@ -25,12 +25,12 @@ pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: 
 
 /// The fields that operations name, by the names on the way to them.
 #[derive(Default)]
-struct Named<'p> {
+struct NamedFields<'p> {
     here: bool,
     inside: HashMap<&'p str, Self>,
 }
 
-impl<'p> Named<'p> {
+impl<'p> NamedFields<'p> {
     fn add(&mut self, names: &'p [Box<str>]) {
         match names.split_first() {
             None => self.here = true,
@@ -40,8 +40,8 @@ impl<'p> Named<'p> {
 }
 
 /// `named` is what operations name in the object at `path`.
-fn differing(schemas: Sides<&Schema>, path: &Path, named: &Named<'_>, found: &mut Vec<Sides<Place>>) {
-    let nothing = Named::default();
+fn differing(schemas: Sides<&Schema>, path: &Path, named: &NamedFields<'_>, found: &mut Vec<Sides<Place>>) {
+    let nothing = NamedFields::default();
     // `spec` is there wherever anything is filled in; other objects may be made for what is moved into them.
     let spec = matches!(path.names(), [name] if **name == *"spec");
     let made = !path.is_empty() && !spec && !named.inside.is_empty();

@@ -39,7 +39,7 @@ pub fn read(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
 ///
 /// # Errors
 /// It is not taken.
-pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Value, Refused> {
+pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Value, WriteError> {
     let held = |object: &Value| {
         let mut object = object.clone();
         hold(&mut object).map(|()| object)
@@ -56,7 +56,7 @@ pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Val
 
 /// Why a write is refused.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Refused {
+pub enum WriteError {
     /// A number cannot be decoded.
     #[error(transparent)]
     Undecodable(#[from] Undecodable),
@@ -264,8 +264,8 @@ mod tests {
         let stored = |sent: &str| written(&schema, &Value::read(sent).unwrap(), None);
         assert_eq!(stored(r#"{"a":1.0}"#).unwrap().to_text(), r#"{"a":1}"#);
         assert_eq!(stored(r#"{"a":4553828796600070000}"#).unwrap().to_text(), r#"{"a":4553828796600070000}"#);
-        assert!(matches!(stored(r#"{"a":4553828796600070000.5}"#), Err(Refused::Invalid(_))));
-        assert!(matches!(stored(r#"{"a":1E400}"#), Err(Refused::Undecodable(_))));
+        assert!(matches!(stored(r#"{"a":4553828796600070000.5}"#), Err(WriteError::Invalid(_))));
+        assert!(matches!(stored(r#"{"a":1E400}"#), Err(WriteError::Undecodable(_))));
         // One that was there before, by an older schema, may stay.
         let old = Value::read(r#"{"a":18446744073709551615}"#).unwrap();
         assert!(written(&schema, &old, Some(&old)).is_ok());

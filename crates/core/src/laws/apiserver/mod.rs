@@ -18,7 +18,7 @@ mod coerce;
 mod numbers;
 mod validate;
 
-pub use coerce::{Refused, answered, fill, read, written};
+pub use coerce::{WriteError, answered, fill, read, written};
 pub use numbers::{Undecodable, decode};
 pub(super) use validate::invalid_itself;
-pub use validate::{Invalid, Rule, invalid, newly_invalid};
+pub use validate::{Constraint, Invalid, invalid, newly_invalid};

@@ -15,7 +15,7 @@ use crate::laws::value::Value;
 
 /// What of a schema a value breaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rule {
+pub enum Constraint {
     /// A minimum, a maximum, a length or a count.
     Bound,
     /// An element that stands twice in a set, or in a list with keys.
@@ -37,7 +37,7 @@ pub struct Invalid {
     /// Where, with `/` between the names.
     pub path: String,
     /// What of the schema it breaks.
-    pub rule: Rule,
+    pub constraint: Constraint,
     /// What is wrong, for people.
     pub message: String,
 }
@@ -57,11 +57,11 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
     }
     if let Some(name) = missing(schema, value) {
         let message = "has to be there".to_owned();
-        return Some(Invalid { path: format!("{at}/{name}"), rule: Rule::Required, message });
+        return Some(Invalid { path: format!("{at}/{name}"), constraint: Constraint::Required, message });
     }
-    if let Some((rule, message)) = invalid_itself(schema, value) {
+    if let Some((constraint, message)) = invalid_itself(schema, value) {
         let shown: String = value.to_text().chars().take(200).collect();
-        return Some(Invalid { path: at.to_owned(), rule, message: format!("{message}: {shown}") });
+        return Some(Invalid { path: at.to_owned(), constraint, message: format!("{message}: {shown}") });
     }
     match value {
         Value::Object(members) => members.iter().find_map(|(name, value)| {
@@ -86,16 +86,16 @@ fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
     required(schema).find(|name| !members.contains_key(*name) && named(name))
 }
 
-/// The same without a look at what is inside: what is wrong, and by which rule.
-pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Rule, &'static str)> {
+/// The same without a look at what is inside: what is wrong, and which constraint.
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Constraint, &'static str)> {
     let is_null = *value == Value::Null;
     if !(is_null && flag(schema, "nullable") || has_type(schema, value)) {
-        return Some((Rule::Type, "has a wrong type"));
+        return Some((Constraint::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
     // Null is no option, not even where it stands among them (`basicCommonValidator`).
     if options.is_some_and(|options| is_null || !options.iter().any(|option| literal(option) == spelled(value))) {
-        return Some((Rule::Enum, "is none of the options"));
+        return Some((Constraint::Enum, "is none of the options"));
     }
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
@@ -108,11 +108,11 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
         return broken;
     }
     match value {
-        Value::Object(_) => missing(schema, value).map(|_| (Rule::Required, "lacks a field")),
+        Value::Object(_) => missing(schema, value).map(|_| (Constraint::Required, "lacks a field")),
         Value::List(elements) => {
             let mut before = elements.iter().enumerate();
             let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
-            twice.then_some((Rule::Duplicate, "names an element twice"))
+            twice.then_some((Constraint::Duplicate, "names an element twice"))
         }
         _ => None,
     }
@@ -175,7 +175,7 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
 /// An int64 is compared as such, with bounds that are cut to one: 0 is not below a minimum of 0.5. Where the type is
 /// integer and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`,
 /// `numberValidator`).
-fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
+fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static str)> {
     let float: f64 = number.parse().ok()?;
     let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");
     let fits = match schema.get("format").and_then(Schema::as_str) {
@@ -209,23 +209,23 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Rule, &'static str)> {
         (beyond("maximum", "exclusiveMaximum", Ordering::Greater), "is too large"),
         (uneven, "is no multiple of what it has to be"),
     ];
-    broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Rule::Bound, what))
+    broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Constraint::Bound, what))
 }
 
-fn text_bound(schema: &Schema, text: &str) -> Option<(Rule, &'static str)> {
+fn text_bound(schema: &Schema, text: &str) -> Option<(Constraint, &'static str)> {
     let uuid = Uuid::try_parse(text).is_ok() && !text.contains(['{', 'u']);
     if schema.get("format").and_then(Schema::as_str) == Some("uuid") && !uuid {
-        return Some((Rule::Format, "is no UUID"));
+        return Some((Constraint::Format, "is no UUID"));
     }
     count(schema, text.chars().count(), "minLength", "maxLength")
 }
 
-fn count(schema: &Schema, size: usize, least: &str, most: &str) -> Option<(Rule, &'static str)> {
+fn count(schema: &Schema, size: usize, least: &str, most: &str) -> Option<(Constraint, &'static str)> {
     let size = size as f64;
     if bound(schema, least).is_some_and(|least| size < least) {
-        return Some((Rule::Bound, "is too short"));
+        return Some((Constraint::Bound, "is too short"));
     }
-    bound(schema, most).is_some_and(|most| size > most).then_some((Rule::Bound, "is too long"))
+    bound(schema, most).is_some_and(|most| size > most).then_some((Constraint::Bound, "is too long"))
 }
 
 #[cfg(test)]
@@ -238,17 +238,17 @@ mod tests {
             "{type: object, required: [a], properties: {a: {}, b: {type: integer, maximum: 1}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}, n: {type: integer}}}}}}",
         )
         .unwrap();
-        for (old, new, rule) in [
+        for (old, new, constraint) in [
             (r#"{"b":7}"#, r#"{"b":7}"#, None),
             (r#"{"a":1,"b":7}"#, r#"{"a":2,"b":7}"#, None),
-            (r#"{"a":1,"b":7}"#, r#"{"a":1,"b":8}"#, Some(Rule::Bound)),
-            (r#"{"b":7}"#, r#"{"b":1}"#, Some(Rule::Required)),
+            (r#"{"a":1,"b":7}"#, r#"{"a":1,"b":8}"#, Some(Constraint::Bound)),
+            (r#"{"b":7}"#, r#"{"b":1}"#, Some(Constraint::Required)),
             (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y"},{"k":"x","n":""}]}"#, None),
-            (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y","n":""}]}"#, Some(Rule::Type)),
+            (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y","n":""}]}"#, Some(Constraint::Type)),
         ] {
             let (old, new) = (Value::read(old).unwrap(), Value::read(new).unwrap());
             let found = newly_invalid(&schema, &new, Some(&old), "");
-            assert_eq!(found.map(|found| found.rule), rule, "{} after {}", new.to_text(), old.to_text());
+            assert_eq!(found.map(|found| found.constraint), constraint, "{} after {}", new.to_text(), old.to_text());
         }
     }
 
@@ -258,72 +258,72 @@ mod tests {
         for schema in ["{type: string, nullable: true, enum: [a]}", "{type: string, nullable: true, enum: [a, null]}"] {
             let parsed: Schema = serde_saphyr::from_str(schema).unwrap();
             let found = invalid(&parsed, &Value::Null, "");
-            assert_eq!(found.map(|found| found.rule), Some(Rule::Enum), "{schema}");
+            assert_eq!(found.map(|found| found.constraint), Some(Constraint::Enum), "{schema}");
         }
     }
 
     #[test]
     fn values_are_taken_and_refused_as_the_api_server_does() {
         // kube-openapi pkg/validation/validate/*_test.go; the last two: listtype/validation_test.go
-        for (schema, value, rule) in [
+        for (schema, value, constraint) in [
             ("{type: string}", r#""x""#, None),
-            ("{type: string}", "1", Some(Rule::Type)),
-            ("{type: string}", "null", Some(Rule::Type)),
+            ("{type: string}", "1", Some(Constraint::Type)),
+            ("{type: string}", "null", Some(Constraint::Type)),
             ("{type: string, nullable: true}", "null", None),
             ("{type: integer}", "1.0", None),
             ("{type: integer}", "1e2", None),
-            ("{type: integer}", "1.5", Some(Rule::Type)),
+            ("{type: integer}", "1.5", Some(Constraint::Type)),
             ("{type: integer}", "-9223372036854775808", None),
-            ("{type: integer}", "18446744073709551615", Some(Rule::Type)),
+            ("{type: integer}", "18446744073709551615", Some(Constraint::Type)),
             ("{type: integer}", "9007199254740991.0", None),
-            ("{type: integer}", "9007199254740992.0", Some(Rule::Type)),
-            ("{type: integer, format: int32}", "2147483648", Some(Rule::Bound)),
-            ("{type: number, format: float}", "1e39", Some(Rule::Bound)),
+            ("{type: integer}", "9007199254740992.0", Some(Constraint::Type)),
+            ("{type: integer, format: int32}", "2147483648", Some(Constraint::Bound)),
+            ("{type: number, format: float}", "1e39", Some(Constraint::Bound)),
             ("{type: number, minimum: 0.5}", "0", None),
-            ("{type: number, minimum: 0.5}", "0.1", Some(Rule::Bound)),
-            ("{type: integer, minimum: 0.5}", "7", Some(Rule::Bound)),
-            ("{type: number, multipleOf: 0.5}", "1", Some(Rule::Bound)),
+            ("{type: number, minimum: 0.5}", "0.1", Some(Constraint::Bound)),
+            ("{type: integer, minimum: 0.5}", "7", Some(Constraint::Bound)),
+            ("{type: number, multipleOf: 0.5}", "1", Some(Constraint::Bound)),
             ("{type: number, multipleOf: 0.5}", "1.5", None),
             ("{type: number}", "1", None),
             ("{x-kubernetes-int-or-string: true}", r#""80%""#, None),
             ("{x-kubernetes-int-or-string: true}", "80", None),
-            ("{x-kubernetes-int-or-string: true}", "true", Some(Rule::Type)),
-            ("{x-kubernetes-int-or-string: true}", "1.5", Some(Rule::Type)),
+            ("{x-kubernetes-int-or-string: true}", "true", Some(Constraint::Type)),
+            ("{x-kubernetes-int-or-string: true}", "1.5", Some(Constraint::Type)),
             ("{x-kubernetes-int-or-string: true}", "605190702680.5731", None), // seen on kube-apiserver 1.36.3
-            ("{type: integer}", "605190702680.5731", Some(Rule::Bound)),
+            ("{type: integer}", "605190702680.5731", Some(Constraint::Bound)),
             ("{x-kubernetes-preserve-unknown-fields: true}", "[1,{}]", None),
-            ("{x-kubernetes-preserve-unknown-fields: true}", "null", Some(Rule::Type)),
-            ("{type: string, enum: [a, b]}", r#""c""#, Some(Rule::Enum)),
+            ("{x-kubernetes-preserve-unknown-fields: true}", "null", Some(Constraint::Type)),
+            ("{type: string, enum: [a, b]}", r#""c""#, Some(Constraint::Enum)),
             ("{type: number, enum: [1.0, 2.5]}", "1", None),
             ("{type: integer, minimum: 1}", "1", None),
-            ("{type: integer, minimum: 1}", "0", Some(Rule::Bound)),
-            ("{type: integer, minimum: 1, exclusiveMinimum: true}", "1", Some(Rule::Bound)),
-            ("{type: number, maximum: 1.5}", "1.6", Some(Rule::Bound)),
-            ("{type: integer, multipleOf: 5}", "12", Some(Rule::Bound)),
-            ("{type: string, minLength: 1}", r#""""#, Some(Rule::Bound)),
+            ("{type: integer, minimum: 1}", "0", Some(Constraint::Bound)),
+            ("{type: integer, minimum: 1, exclusiveMinimum: true}", "1", Some(Constraint::Bound)),
+            ("{type: number, maximum: 1.5}", "1.6", Some(Constraint::Bound)),
+            ("{type: integer, multipleOf: 5}", "12", Some(Constraint::Bound)),
+            ("{type: string, minLength: 1}", r#""""#, Some(Constraint::Bound)),
             ("{type: string, maxLength: 1}", r#""é""#, None),
-            ("{type: string, maxLength: 1}", r#""ab""#, Some(Rule::Bound)),
+            ("{type: string, maxLength: 1}", r#""ab""#, Some(Constraint::Bound)),
             ("{type: string, pattern: '^a$'}", r#""b""#, None),
-            ("{type: array, maxItems: 1, items: {type: string}}", r#"["a","b"]"#, Some(Rule::Bound)),
-            ("{type: array, items: {type: string}}", r#"["a",null]"#, Some(Rule::Type)),
-            ("{type: object, maxProperties: 0}", r#"{"a":1}"#, Some(Rule::Bound)),
-            ("{type: object, required: [a], properties: {a: {}}}", "{}", Some(Rule::Required)),
-            ("{type: object, additionalProperties: {type: string}}", r#"{"a":1}"#, Some(Rule::Type)),
-            ("{type: string, format: uuid}", r#""x""#, Some(Rule::Format)),
+            ("{type: array, maxItems: 1, items: {type: string}}", r#"["a","b"]"#, Some(Constraint::Bound)),
+            ("{type: array, items: {type: string}}", r#"["a",null]"#, Some(Constraint::Type)),
+            ("{type: object, maxProperties: 0}", r#"{"a":1}"#, Some(Constraint::Bound)),
+            ("{type: object, required: [a], properties: {a: {}}}", "{}", Some(Constraint::Required)),
+            ("{type: object, additionalProperties: {type: string}}", r#"{"a":1}"#, Some(Constraint::Type)),
+            ("{type: string, format: uuid}", r#""x""#, Some(Constraint::Format)),
             (
                 "{type: array, x-kubernetes-list-type: set, items: {type: string}}",
                 r#"["a","a"]"#,
-                Some(Rule::Duplicate),
+                Some(Constraint::Duplicate),
             ),
             (
                 "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}}}}",
                 r#"[{"k":"a"},{"k":"a"}]"#,
-                Some(Rule::Duplicate),
+                Some(Constraint::Duplicate),
             ),
         ] {
             let parsed: Schema = serde_saphyr::from_str(schema).unwrap();
             let found = invalid(&parsed, &Value::read(value).unwrap(), "");
-            assert_eq!(found.map(|found| found.rule), rule, "{schema} {value}");
+            assert_eq!(found.map(|found| found.constraint), constraint, "{schema} {value}");
         }
     }
 }

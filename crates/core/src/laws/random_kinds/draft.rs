@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Schema, json};
 
+use super::draft_step::Manner;
 use super::schemas::version;
-use super::step::Manner;
 use super::steps::between;
 use crate::definition::{API_VERSION, BadDefinition, KIND, Kind};
 use crate::laws::random::Random;

@@ -9,13 +9,13 @@
 //! occupied targets, two operations on one field, differences that nothing explains.
 
 mod draft;
+mod draft_step;
 mod operations;
 mod paths;
 mod schemas;
 mod smaller;
-mod step;
 mod steps;
 
 pub use draft::Draft;
+pub use draft_step::Manner;
 pub use smaller::smallest;
-pub use step::Manner;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value as Schema, json};
 
+use super::draft_step::DraftStep;
 use super::paths::{at, is_required, overlap, put, take, written};
 use super::schemas::{property, sample};
-use super::step::Step;
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
 
-pub(super) fn drop(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn drop(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
     let dropped = take(&mut step.newer, &from)?;
     let fill = (is_required(older, &from) && dropped.get("default").is_none()) || random.percent(15);
@@ -19,7 +19,7 @@ pub(super) fn drop(step: &mut Step, random: &mut Random, older: &Schema) -> Opti
     step.done(operation, &[from], &[])
 }
 
-pub(super) fn add(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn add(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let holder = step.holder(random);
     let to = step.target(random, older, &holder);
     let added = property(random, 1);
@@ -34,20 +34,20 @@ pub(super) fn add(step: &mut Step, random: &mut Random, older: &Schema) -> Optio
 }
 
 /// Moves a field; the newer version requires it where the older one does.
-fn place(step: &mut Step, older: &Schema, name: &str, from: Vec<String>, to: Vec<String>) -> Option<()> {
+fn place(step: &mut DraftStep, older: &Schema, name: &str, from: Vec<String>, to: Vec<String>) -> Option<()> {
     let moved = take(&mut step.newer, &from)?;
     put(&mut step.newer, &to, moved, is_required(older, &from));
     let operation = json!({name: {"from": written(&from), "to": written(&to)}});
     step.done(operation, &[from], &[to])
 }
 
-pub(super) fn rename(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn rename(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
     let to = step.target(random, older, from.get(..from.len() - 1)?);
     place(step, older, "rename", from, to)
 }
 
-pub(super) fn relocate(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn relocate(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|_| true)?;
     let mut holder = step.holder(random);
     if holder.starts_with(&from) {
@@ -60,14 +60,14 @@ pub(super) fn relocate(step: &mut Step, random: &mut Random, older: &Schema) -> 
     place(step, older, "move", from, to)
 }
 
-pub(super) fn under_its_own_name(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn under_its_own_name(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|_| true)?;
     let name = random.word(&["value", "name", "enabled"]).to_owned();
     let to = [from.as_slice(), &[name]].concat();
     place(step, older, "move", from, to)
 }
 
-pub(super) fn retype(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn retype(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| is_scalar(schema))?;
     let schema = at(older, &from)?;
     let other = match schema.get("type").and_then(Schema::as_str)? {
@@ -89,7 +89,7 @@ pub(super) fn retype(step: &mut Step, random: &mut Random, older: &Schema) -> Op
     step.done(operation, &[from], &[to])
 }
 
-pub(super) fn values(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn values(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|schema| schema.get("enum").is_some())?;
     let mut newer = take(&mut step.newer, &from)?;
     let map = renamed(&mut newer)?;
@@ -98,7 +98,7 @@ pub(super) fn values(step: &mut Step, random: &mut Random, older: &Schema) -> Op
     step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
 }
 
-pub(super) fn wrap(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn wrap(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
     let item = without_default(take(&mut step.newer, &from)?);
     let to = if random.percent(50) { step.target(random, older, from.get(..from.len() - 1)?) } else { from.clone() };
@@ -110,7 +110,7 @@ pub(super) fn wrap(step: &mut Step, random: &mut Random, older: &Schema) -> Opti
     step.done(operation, &[from], &[to])
 }
 
-pub(super) fn split(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn split(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| is_text(schema))?;
     take(&mut step.newer, &from)?;
     let holder = if random.percent(40) { from.clone() } else { from.get(..from.len() - 1)?.to_vec() };
@@ -126,7 +126,7 @@ pub(super) fn split(step: &mut Step, random: &mut Random, older: &Schema) -> Opt
     step.done(operation, &[from], &parts)
 }
 
-pub(super) fn move_into_map(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn move_into_map(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| is_text(schema))?;
     let of_strings = |schema: &Schema| map_values(schema).is_some_and(is_text);
     let map = step.field(random, older, &of_strings).filter(|map| !overlap(map, &from))?;
@@ -136,13 +136,13 @@ pub(super) fn move_into_map(step: &mut Step, random: &mut Random, older: &Schema
     step.done(operation, &[from, map.clone()], &[map])
 }
 
-pub(super) fn blank(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn blank(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|schema| is_text(schema))?;
     let operation = json!({"blank": {"field": written(&from), "spellings": ["", "-"]}});
     step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
 }
 
-pub(super) fn tighten(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+pub(super) fn tighten(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     if !step.root {
         return None;
     }

@@ -2,25 +2,25 @@
 
 use serde_json::{Value as Schema, json};
 
+use super::draft_step::{DraftStep, Manner};
 use super::operations::{
     add, blank, drop, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
     without_default, wrap,
 };
 use super::paths::{all, is_required, put, take, written};
 use super::schemas::scalar;
-use super::step::{Manner, Step};
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
 
 /// A step from a version to a newer one.
-pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> Step {
-    let mut step = Step::new(older, true, manner);
+pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> DraftStep {
+    let mut step = DraftStep::new(older, true, manner);
     let count = 1 + random.below(5);
     fill(&mut step, random, older, count);
     step
 }
 
-fn fill(step: &mut Step, random: &mut Random, older: &Schema, count: usize) {
+fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize) {
     for _ in 0..count * 3 {
         if step.operations.len() + step.accept.len() >= count {
             break;
@@ -38,7 +38,7 @@ fn fill(step: &mut Step, random: &mut Random, older: &Schema, count: usize) {
 }
 
 /// Tries to add one operation; nothing where there is no field for it.
-fn attempt(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     match random.below(15) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
@@ -56,13 +56,13 @@ fn attempt(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
     }
 }
 
-fn each(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
+fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|schema| items(schema).is_some())?;
     let mut list = take(&mut step.newer, &from)?;
     let item = items(&list)?.clone();
     let mut inner = match item.get("properties") {
         Some(_) => {
-            let mut inner = Step::new(&item, false, step.manner);
+            let mut inner = DraftStep::new(&item, false, step.manner);
             if requires_name(&item) {
                 // What tells items apart is theirs.
                 inner.taken.push(vec!["name".to_owned()]);
@@ -95,8 +95,8 @@ fn each(step: &mut Step, random: &mut Random, older: &Schema) -> Option<()> {
 }
 
 /// An operation on an item itself.
-fn whole_item(random: &mut Random, item: &Schema, manner: Manner) -> Option<Step> {
-    let mut step = Step::new(item, false, manner);
+fn whole_item(random: &mut Random, item: &Schema, manner: Manner) -> Option<DraftStep> {
+    let mut step = DraftStep::new(item, false, manner);
     let kind = item.get("type").and_then(Schema::as_str)?;
     let operation = match (random.below(3), kind) {
         (0, _) => {

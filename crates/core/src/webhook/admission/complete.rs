@@ -1,7 +1,7 @@
 //! Whether every served version can hold an object, within what the API server allows for annotations.
 
 use super::findings::Findings;
-use super::subject::Request;
+use super::subject::OpenedWrite;
 use crate::apimachinery::{FieldError, Reason};
 use crate::webhook::convert::{BUDGET, INCOMPLETE};
 
@@ -9,9 +9,9 @@ use crate::webhook::convert::{BUDGET, INCOMPLETE};
 ///
 /// An object that lacks what was too large to come along is not taken, whatever the write is about: all of it is stored
 /// anew.
-pub(super) fn complete(request: &mut Request<'_, '_>, size: usize) -> Findings {
+pub(super) fn complete(opened: &mut OpenedWrite<'_, '_>, size: usize) -> Findings {
     let mut found = Findings::default();
-    if let Some(missing) = request.new.annotations.text(INCOMPLETE) {
+    if let Some(missing) = opened.new.annotations.text(INCOMPLETE) {
         found.errors.push(too_large(format!(
             "the object was read without {missing}, which was too large to come along: write it at the version in that \
              name, or make the fields smaller there that only that version has"
@@ -21,24 +21,24 @@ pub(super) fn complete(request: &mut Request<'_, '_>, size: usize) -> Findings {
     if size < SMALL {
         return found;
     }
-    let kind = request.kind;
-    for at in kind.versions.indices().filter(|at| *at != request.at && kind.version_at(*at).served) {
-        let mut there = request.new.clone();
+    let kind = opened.kind;
+    for at in kind.versions.indices().filter(|at| *at != opened.at && kind.version_at(*at).served) {
+        let mut there = opened.new.clone();
         if there.convert(kind, at).is_err() {
             continue;
         }
         let overflow = there.annotations.overflow();
         if at == kind.versions.newest() {
-            request.newest = Some(there);
+            opened.newest = Some(there);
         }
         let Some(size) = overflow else { continue };
         let error = too_large(format!(
             "{} cannot hold this object: annotations would be {size} bytes with what only {} can say, and the API server \
              allows {BUDGET}: make these fields or other annotations smaller",
             kind.version_at(at).name,
-            kind.version_at(request.at).name,
+            kind.version_at(opened.at).name,
         ));
-        let was_so = request
+        let was_so = opened
             .old
             .clone()
             .is_some_and(|mut old| old.convert(kind, at).is_ok() && old.annotations.overflow().is_some());

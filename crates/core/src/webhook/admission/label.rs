@@ -1,6 +1,6 @@
 //! What the version label of an object says to one server.
 
-use super::{controller::ControllerVersion, settings::Settings, write::Sent};
+use super::{controller::ControllerVersion, settings::Settings, write::SentObject};
 use crate::definition::Kind;
 
 /// Whose an object is, by its version label.
@@ -18,7 +18,7 @@ pub(super) enum Label<'s> {
 
 impl<'s> Label<'s> {
     /// The label of an object. Without a controller version of its own, every object is a server's own.
-    pub(super) fn of(object: &Sent<'_>, kind: &Kind, settings: &'s Settings) -> Self {
+    pub(super) fn of(object: &SentObject<'_>, kind: &Kind, settings: &'s Settings) -> Self {
         match object.label(&kind.admission.version_label) {
             None if settings.controller.is_none() => Self::ThisVersion,
             None => Self::None,

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::write::{Sent, Write};
+use super::write::{SentObject, Write};
 use super::{judgement::WARNING, label::Label, settings::Settings};
 use crate::apimachinery::excerpt;
 use crate::definition::{KEPT, Kind};
@@ -77,7 +77,7 @@ fn kept_put_back(key: &str) -> String {
 /// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write, and one that
 /// looks like a hash may be our own, of before another webhook changed the spec.
 fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
-    let text = |object: &Sent<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
+    let text = |object: &SentObject<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
     let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
     let key = &stamp.key;
     match (&before, &sent) {
@@ -97,7 +97,7 @@ fn is_hash(text: &str) -> bool {
 /// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that the
 /// author does not see comes with them, in the place of what was edited there meanwhile.
 fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
-    let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(Sent::object), write.new.object()) else {
+    let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(SentObject::object), write.new.object()) else {
         return Vec::new();
     };
     let keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
@@ -154,7 +154,7 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
 /// What our kept annotations must hold instead, where a write changed what kept values hang on. One that changes nothing of
 /// that leaves them alone, however they are spelled.
 fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
-    let (Some(Ok(old)), Some(new)) = (write.old.as_ref().map(Sent::object), stamped(&write.new, stamps)) else {
+    let (Some(Ok(old)), Some(new)) = (write.old.as_ref().map(SentObject::object), stamped(&write.new, stamps)) else {
         return Vec::new();
     };
     // The API server takes the status from the old object.
@@ -172,7 +172,7 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
 }
 
 /// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to say.
-fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
+fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     let (Some(rollout), Some(mut object)) = (&kind.rollout, stamped(new, kept)) else {
         return Vec::new();
     };
@@ -185,7 +185,7 @@ fn hash(kind: &Kind, new: &Sent<'_>, kept: &[Stamp]) -> Vec<Stamp> {
 }
 
 /// The object as it will be with these annotations. Nothing if it cannot be read.
-fn stamped<'j>(new: &Sent<'j>, annotations: &[Stamp]) -> Option<Object<'j>> {
+fn stamped<'j>(new: &SentObject<'j>, annotations: &[Stamp]) -> Option<Object<'j>> {
     let mut object = new.object().ok()?;
     for Stamp { key, value, .. } in annotations {
         if let Some(value) = value {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::compare::same_value;
-use super::write::{Sent, Write};
+use super::write::{SentObject, Write};
 use crate::definition::Path;
 use crate::json::{Json, Members};
 
@@ -38,7 +38,7 @@ impl Ratchet {
     }
 }
 
-fn same_but_metadata_and_status(new: &Sent<'_>, old: &Sent<'_>) -> bool {
+fn same_but_metadata_and_status(new: &SentObject<'_>, old: &SentObject<'_>) -> bool {
     let counts = |name: &str| !matches!(name, "metadata" | "status");
     if let (Json::Object(new), Json::Object(old)) = (new.json(), old.json()) {
         let count = |members: &Members<'_>| members.iter().filter(|(name, _)| counts(name)).count();
@@ -56,7 +56,7 @@ fn same_but_metadata_and_status(new: &Sent<'_>, old: &Sent<'_>) -> bool {
         && new.iter().all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
 }
 
-fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {
+fn is_untouched(new: &SentObject<'_>, old: &SentObject<'_>, path: &str) -> bool {
     let member = Path::default().join(path.split(['.', '[']).next().unwrap_or(path));
     let path = Path::parse(path).unwrap_or_else(|_| member.clone());
     let same = |path: &Path| match (at(new, path), at(old, path)) {
@@ -68,7 +68,7 @@ fn is_untouched(new: &Sent<'_>, old: &Sent<'_>, path: &str) -> bool {
 }
 
 /// The value at a path. Looks only along the path: what is wrong beside it is no reason to refuse.
-fn at(sent: &Sent<'_>, path: &Path) -> Option<Json<'static>> {
+fn at(sent: &SentObject<'_>, path: &Path) -> Option<Json<'static>> {
     let whole = sent.json().view().into_owned();
     path.names().iter().try_fold(whole, |json, name| json.get(name).map(Json::into_owned))
 }

@@ -1,6 +1,6 @@
 //! What one server has to say of a write: the table of label changes.
 
-use super::write::{Sent, Write};
+use super::write::{SentObject, Write};
 use super::{controller::ControllerVersion, label::Label, settings::Settings};
 use crate::definition::Kind;
 
@@ -15,7 +15,7 @@ pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -
         Label::Other { version, .. } => settings.shadowed.iter().any(|shadowed| shadowed.as_str() == version),
         Label::Malformed => false,
     };
-    if labels.iter().flatten().any(is_ours) || old.is_some_and(Sent::is_going) {
+    if labels.iter().flatten().any(is_ours) || old.is_some_and(SentObject::is_going) {
         return None;
     }
     let (own, key) = (settings.controller.as_ref()?.as_str(), &kind.admission.version_label);

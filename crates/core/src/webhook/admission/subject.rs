@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object, tree};
 
 /// A write whose new object can be taken apart, in the version of the request.
-pub(super) struct Request<'k: 'j, 'j> {
+pub(super) struct OpenedWrite<'k: 'j, 'j> {
     pub(super) kind: &'k Kind,
     /// The index of the version.
     pub(super) at: VersionIndex,
@@ -37,18 +37,18 @@ pub(super) fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>
 
 impl<'k: 'j, 'j> Subject<'k, 'j> {
     /// Converts a write. Fails where the new object cannot be converted.
-    pub(super) fn of(request: &mut Request<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
-        let kind = request.kind;
-        let made = if at == kind.versions.newest() { request.newest.take() } else { None };
-        let mut new = made.unwrap_or_else(|| request.new.clone());
+    pub(super) fn of(opened: &mut OpenedWrite<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
+        let kind = opened.kind;
+        let made = if at == kind.versions.newest() { opened.newest.take() } else { None };
+        let mut new = made.unwrap_or_else(|| opened.new.clone());
         new.convert(kind, at)?;
         let convert = |mut old: Object<'j>| old.convert(kind, at).ok().map(|_| old);
-        let old = request.old.clone().and_then(convert);
-        let sent = match (&old, &request.old) {
-            (None, Some(before)) => Some([request.new.clone(), before.clone()]),
+        let old = opened.old.clone().and_then(convert);
+        let sent = match (&old, &opened.old) {
+            (None, Some(before)) => Some([opened.new.clone(), before.clone()]),
             _ => None,
         };
-        Ok(Self { kind, at, request: request.at, new, old, sent })
+        Ok(Self { kind, at, request: opened.at, new, old, sent })
     }
 
     pub(super) fn version(&self) -> VersionIndex {

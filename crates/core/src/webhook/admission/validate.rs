@@ -6,7 +6,7 @@ use super::judgement::{Flip, Judgement, Judging};
 use super::mistaken_label::mistaken_labels;
 use super::overriding::reason;
 use super::rules::{applies, apply};
-use super::subject::{Request, Subject};
+use super::subject::{OpenedWrite, Subject};
 use super::warnings::{dropped_fields, rollout, stale_hash};
 use super::{
     controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role, settings::Settings, write::Write,
@@ -45,9 +45,9 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 /// Applies all rules of this controller version.
 fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
     judging.add("mistaken-label", mistaken_labels(kind, write));
-    let judged = read(kind, write).and_then(|mut request| {
-        judging.add("complete", complete(&mut request, write.new.size()));
-        apply_rules(settings, request, ratchet, judging)
+    let judged = read(kind, write).and_then(|mut opened| {
+        judging.add("complete", complete(&mut opened, write.new.size()));
+        apply_rules(settings, opened, ratchet, judging)
     });
     if let Err(error) = judged {
         judging.add("readable", not_convertible(write, &error, ratchet));
@@ -55,21 +55,21 @@ fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ra
 }
 
 /// Takes the objects of a write apart. The old one need not be readable: it may be what is being repaired.
-fn read<'k: 'j, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<Request<'k, 'j>, ConvertError> {
+fn read<'k: 'j, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<OpenedWrite<'k, 'j>, ConvertError> {
     let new = write.new.object()?;
     let at = new.version(kind)?;
     let old = write.old.as_ref().and_then(|old| old.object().ok());
-    Ok(Request { kind, at, new, old, newest: None })
+    Ok(OpenedWrite { kind, at, new, old, newest: None })
 }
 
 /// Each object is converted once to each version that rules, or the rollout hash, speak of.
 fn apply_rules(
     settings: &Settings,
-    mut request: Request<'_, '_>,
+    mut opened: OpenedWrite<'_, '_>,
     ratchet: Ratchet,
     judging: &mut Judging<'_>,
 ) -> Result<(), ConvertError> {
-    let (kind, sent_at) = (request.kind, request.at);
+    let (kind, sent_at) = (opened.kind, opened.at);
     let controller = settings.controller.as_ref().map(ControllerVersion::version);
     let mut subjects: Vec<Subject<'_, '_>> = Vec::new();
     for at in kind.versions.indices() {
@@ -84,7 +84,7 @@ fn apply_rules(
         if rules.peek().is_none() {
             continue;
         }
-        let mut subject = Subject::of(&mut request, at)?;
+        let mut subject = Subject::of(&mut opened, at)?;
         for rule in rules {
             judging.add(&rule.id, apply(&mut subject, rule, ratchet));
         }
@@ -92,13 +92,13 @@ fn apply_rules(
     }
     if let Some(hashed) = &kind.rollout {
         let made = subjects.into_iter().find(|subject| subject.version() == hashed.at);
-        if let Some(subject) = made.or_else(|| Subject::of(&mut request, hashed.at).ok()) {
-            for (rule, warning) in about_the_hash(hashed, &request, &subject) {
+        if let Some(subject) = made.or_else(|| Subject::of(&mut opened, hashed.at).ok()) {
+            for (rule, warning) in about_the_hash(hashed, &opened, &subject) {
                 judging.warn(rule, &warning);
             }
         }
     }
-    for warning in dropped_fields(&mut request) {
+    for warning in dropped_fields(&mut opened) {
         judging.warn("gone", &warning);
     }
     Ok(())
@@ -108,16 +108,16 @@ fn apply_rules(
 /// the version that is hashed.
 fn about_the_hash(
     hashed: &Rollout,
-    request: &Request<'_, '_>,
+    opened: &OpenedWrite<'_, '_>,
     subject: &Subject<'_, '_>,
 ) -> impl Iterator<Item = (&'static str, String)> {
     let new = subject.new_object();
     let after = new.preimage(hashed);
     let starts = subject.old_object().and_then(|old| {
         let before = old.preimage(hashed);
-        rollout(hashed, request, [(old, &before), (new, &after)])
+        rollout(hashed, opened, [(old, &before), (new, &after)])
     });
-    let stale = stale_hash(request, (new, &after));
+    let stale = stale_hash(opened, (new, &after));
     starts.map(|warning| ("rollout", warning)).into_iter().chain(stale.map(|warning| ("rollout-hash", warning)))
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::field_path::field_in;
-use super::subject::Request;
+use super::subject::OpenedWrite;
 use crate::definition::{Path, Rollout, Side};
 use crate::webhook::convert::{Object, tree};
 use crate::webhook::rollout::{HASH_SCHEMA, Preimage};
@@ -11,12 +11,12 @@ use crate::{apimachinery::excerpt, json::Json};
 
 /// The stamp of an object that is not the hash of what it says: somebody changed it after `/mutate`, or nobody asked
 /// `/mutate`. `now` is the object in the version that is hashed, and what the hash is made of.
-pub(super) fn stale_hash(request: &Request<'_, '_>, now: (&Object<'_>, &Preimage)) -> Option<String> {
-    let group = &request.kind.group;
+pub(super) fn stale_hash(opened: &OpenedWrite<'_, '_>, now: (&Object<'_>, &Preimage)) -> Option<String> {
+    let group = &opened.kind.group;
     let [stamp, recipe] = ["rollout-hash", "rollout-hash-version"].map(|name| format!("{group}/{name}"));
-    let stamped = request.new.annotations.text(&stamp)?;
+    let stamped = opened.new.annotations.text(&stamp)?;
     // One of another recipe is not ours to compare.
-    if request.new.annotations.text(&recipe).is_some_and(|recipe| recipe != HASH_SCHEMA) {
+    if opened.new.annotations.text(&recipe).is_some_and(|recipe| recipe != HASH_SCHEMA) {
         return None;
     }
     let hash = hash(now);
@@ -38,7 +38,7 @@ fn hash<'o>((object, made_of): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
 /// their hashes are made of.
 pub(super) fn rollout(
     rollout: &Rollout,
-    request: &Request<'_, '_>,
+    opened: &OpenedWrite<'_, '_>,
     [old, new]: [(&Object<'_>, &Preimage); 2],
 ) -> Option<String> {
     let (before, after) = (old.1, new.1);
@@ -57,7 +57,7 @@ pub(super) fn rollout(
             more += 1;
             continue;
         }
-        for field in written(request, rollout, &hashed.join(&name)) {
+        for field in written(opened, rollout, &hashed.join(&name)) {
             let field = excerpt(&field.strip(&hashed).unwrap_or(field).to_string());
             if !fields.contains(&field) {
                 fields.push(field);
@@ -75,8 +75,8 @@ pub(super) fn rollout(
 
 /// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself, or
 /// what becomes a part of it.
-fn written(request: &Request<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Path> {
-    let (kind, at) = (request.kind, request.at);
+fn written(opened: &OpenedWrite<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Path> {
+    let (kind, at) = (opened.kind, opened.at);
     let there = |path: &Path| field_in(kind, path, rollout.at, at);
     let first = kind.steps_between(rollout.at, at).next();
     let operations = first.iter().flat_map(|(to, step)| step.level.operations.iter().map(|one| (one, to.other())));
@@ -84,8 +84,8 @@ fn written(request: &Request<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Pa
     let parts = parts.filter(|path| path.len() > field.len() && path.starts_with(field));
     let own = kind.version_at(at).schema.at(field).map(|_| field.clone());
     let is_changed = |path: &Path| {
-        let before = request.old.as_ref().and_then(|old| value(old, path));
-        match (before, value(&request.new, path)) {
+        let before = opened.old.as_ref().and_then(|old| value(old, path));
+        match (before, value(&opened.new, path)) {
             (Some(before), Some(now)) => !before.same(&now),
             (before, now) => before.is_some() != now.is_some(),
         }
@@ -107,8 +107,8 @@ fn value<'o>(object: &'o Object<'_>, path: &Path) -> Option<Json<'o>> {
 const NAMED: usize = 20;
 
 /// Fields that a manifest still has, but the version of the request has not: the API server drops them.
-pub(super) fn dropped_fields(request: &mut Request<'_, '_>) -> Vec<String> {
-    let Request { kind, at, new, .. } = request;
+pub(super) fn dropped_fields(opened: &mut OpenedWrite<'_, '_>) -> Vec<String> {
+    let OpenedWrite { kind, at, new, .. } = opened;
     let Some(step) = kind.step_to(*at) else {
         return Vec::new();
     };

@@ -5,23 +5,23 @@ use crate::webhook::convert::{ConvertError, Object};
 
 /// An object that is created or updated, with what it was before.
 pub(crate) struct Write<'j> {
-    pub(crate) new: Sent<'j>,
-    pub(crate) old: Option<Sent<'j>>,
+    pub(crate) new: SentObject<'j>,
+    pub(crate) old: Option<SentObject<'j>>,
 }
 
 impl<'j> Write<'j> {
     pub(crate) fn new(new: Json<'j>, old: Option<Json<'j>>) -> Self {
-        Self { new: Sent::new(new), old: old.map(Sent::new) }
+        Self { new: SentObject::new(new), old: old.map(SentObject::new) }
     }
 }
 
 /// An object as it was sent: its members are split once, and all who look at it look at those.
-pub(crate) struct Sent<'j> {
+pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     size: usize,
 }
 
-impl<'j> Sent<'j> {
+impl<'j> SentObject<'j> {
     fn new(mut json: Json<'j>) -> Self {
         let size = json.size();
         // One that names a member twice stays as it is: whoever asks for the object is told.

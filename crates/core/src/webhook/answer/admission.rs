@@ -7,7 +7,7 @@ use crate::definition::VersionIndex;
 use crate::json::Json;
 use crate::webhook::admission::{self, Enforcement, Settings, Verdict, Write};
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
-use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, Unread, parse};
+use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, ReviewError, parse};
 use crate::{definition::Kind, webhook::kinds::Kinds};
 
 /// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to.
@@ -123,8 +123,8 @@ fn answer(
             let reply = decide(kind, &Write::new(object, old), &envelope);
             Ok(Reply { flip: reply.flip.filter(|_| !dry_run), ..reply })
         }
-        Err(Unread::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
-        Err(Unread::Bad(bad)) => Err(bad),
+        Err(ReviewError::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
+        Err(ReviewError::Bad(bad)) => Err(bad),
     }
 }
 

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::convert::{self, ConvertError, Metadata, Object, Remarks};
+use crate::webhook::convert::{self, ConversionEvents, ConvertError, Metadata, Object};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
-    BadReview, ConversionRequest, ConvertedObjects, Envelope, ObjectsAhead, Unread, conversion_failure, parse,
+    BadReview, ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
 };
 use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to.
 pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
-    if let Some((request, mut reader)) = ConversionRequest::ahead(body) {
+    if let Some((request, mut reader)) = ConversionRequest::read_to_objects(body) {
         let size = reader.left();
-        let mut objects = ObjectsAhead::new(&mut reader);
+        let mut objects = StreamedObjects::new(&mut reader);
         let reply = answer(kinds, metadata, &request, size, &mut objects);
         if objects.is_whole() {
             return Ok(reply);
@@ -22,8 +22,8 @@ pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<
     }
     match ConversionRequest::read(parse(body)?) {
         Ok(request) => Ok(answer(kinds, metadata, &request, request.size(), &mut request.objects())),
-        Err(Unread::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
-        Err(Unread::Bad(bad)) => Err(bad),
+        Err(ReviewError::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
+        Err(ReviewError::Bad(bad)) => Err(bad),
     }
 }
 
@@ -138,7 +138,7 @@ fn convert_one<'o>(
     object: Json<'_>,
     desired: &str,
     room: impl FnOnce(usize) -> &'o mut String,
-) -> Result<Option<(Remarks, Conversions)>, Box<Failed>> {
+) -> Result<Option<(ConversionEvents, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
     let object = Object::open(object).map_err(unknown)?;
@@ -159,7 +159,7 @@ fn convert_one<'o>(
     }
     let of = of(from, &kind.version_at(to).name);
     match convert::convert_into(kind, object, to, metadata, room) {
-        Ok(remarks) => Ok(Some((remarks, of))),
+        Ok(events) => Ok(Some((events, of))),
         Err(error) => Err(failed(of, error)),
     }
 }

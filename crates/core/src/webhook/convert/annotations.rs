@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::ConvertError;
-use super::kept::{Kept, LONGEST, Was};
+use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};
 
@@ -123,9 +123,9 @@ impl<'a> Annotations<'a> {
     pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>) {
         if self.members.is_empty() && !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape = match kept.annotations {
-                Some(Was::Null) => Shape::Null,
-                Some(Was::Empty) => Shape::Present,
-                Some(Was::Absent) | None => Shape::Absent,
+                Some(ObjectBefore::Null) => Shape::Null,
+                Some(ObjectBefore::Empty) => Shape::Present,
+                Some(ObjectBefore::Absent) | None => Shape::Absent,
             };
         }
         let name = step.kept.of(to.other()).as_str();
@@ -139,8 +139,8 @@ impl<'a> Annotations<'a> {
             return;
         }
         to_keep.annotations = match (self.members.is_empty(), self.shape) {
-            (true, Shape::Null) => Some(Was::Null),
-            (true, Shape::Present) => Some(Was::Empty),
+            (true, Shape::Null) => Some(ObjectBefore::Null),
+            (true, Shape::Present) => Some(ObjectBefore::Empty),
             _ => None,
         };
         self.shape = Shape::Present;

@@ -21,7 +21,7 @@ pub struct Converted {
 }
 
 /// What is to be said of a converted object beside its text: see [`Converted`].
-pub(crate) struct Remarks {
+pub(crate) struct ConversionEvents {
     pub(crate) staged: bool,
     pub(crate) incomplete: bool,
 }
@@ -34,9 +34,9 @@ pub(crate) fn convert_into<'o, 'a>(
     to: VersionIndex,
     metadata: Metadata,
     room: impl FnOnce(usize) -> &'o mut String,
-) -> Result<Remarks, ConvertError> {
+) -> Result<ConversionEvents, ConvertError> {
     let staged = object.convert_traced(kind, to, &mut Trace::off())?;
-    Ok(Remarks { staged, incomplete: object.write(metadata, room) })
+    Ok(ConversionEvents { staged, incomplete: object.write(metadata, room) })
 }
 
 /// Converts an object to another version of its kind.

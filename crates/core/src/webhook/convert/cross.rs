@@ -4,7 +4,7 @@
 //! that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be kept.
 
 use super::cut::split;
-use super::kept::{Fields, Was, identical};
+use super::kept::{KeptFields, ObjectBefore, identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::frontier::{Cut, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side};
@@ -19,7 +19,7 @@ pub(super) struct Crossing<'c> {
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
     /// Which objects stay that would go.
-    pub(super) stay: Stay,
+    pub(super) staying: StayingObjects,
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
     /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
@@ -32,9 +32,9 @@ pub(super) struct Crossing<'c> {
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Stay {
+pub(super) enum StayingObjects {
     /// None.
-    Nothing,
+    None,
     /// Those that are emptied, unless they were not there before, and those that are empty here.
     Emptied,
     /// All.
@@ -54,7 +54,7 @@ impl Crossing<'_> {
         Self {
             to: self.to.other(),
             complete,
-            stay: Stay::Nothing,
+            staying: StayingObjects::None,
             waiting: self.waiting_there,
             waiting_there: self.waiting,
             made: &[],
@@ -63,7 +63,7 @@ impl Crossing<'_> {
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
-    pub(super) fn run<'a>(self, from: &Pieces<'a>, kept: &Fields<'_>) -> Crossed<'a> {
+    pub(super) fn run<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>) -> Crossed<'a> {
         let frontier = &self.level.frontier;
         let slots = frontier.slots.of(self.to).last().copied().unwrap_or_default();
         let mut pieces = Pieces::new(0, frontier.cuts.len(), frontier.holders.len());
@@ -98,7 +98,7 @@ impl Crossing<'_> {
         index: usize,
         operation: &Operation,
         from: &Pieces<'a>,
-        kept: &Fields<'_>,
+        kept: &KeptFields<'_>,
     ) -> Option<Fragment<'a>> {
         let frontier = &self.level.frontier;
         let places = operation.places.of(self.to);
@@ -120,7 +120,7 @@ impl Crossing<'_> {
     }
 
     /// What was left of objects that only the version that is written has.
-    fn give_rests_back(self, from: &Pieces<'_>, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+    fn give_rests_back(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
         for (index, cut) in self.level.frontier.cuts.iter().enumerate() {
             let part = cut.parts.of(self.to);
             if matches!(part, Part::Slot(_)) {
@@ -146,7 +146,7 @@ impl Crossing<'_> {
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
     /// that is emptied goes where the way home makes it again.
-    fn settle_holders(self, from: &Pieces<'_>, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
         let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
@@ -167,13 +167,13 @@ impl Crossing<'_> {
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
                 Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.was(&holder.id).filter(|_| self.may_go(was_cut)) {
-                    Some(Was::Absent) => Presence::Absent,
-                    Some(Was::Null) => Presence::Null,
-                    Some(Was::Empty) => Presence::Object,
+                Presence::Object => match kept.object_before(&holder.id).filter(|_| self.may_go(was_cut)) {
+                    Some(ObjectBefore::Absent) => Presence::Absent,
+                    Some(ObjectBefore::Null) => Presence::Null,
+                    Some(ObjectBefore::Empty) => Presence::Object,
                     None => {
                         let goes = was_cut
-                            && self.stay == Stay::Nothing
+                            && self.staying == StayingObjects::None
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
                             && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
@@ -195,10 +195,10 @@ impl Crossing<'_> {
 
     /// Whether an object may be again what it was before values were put into it.
     fn may_go(self, was_cut: bool) -> bool {
-        match self.stay {
-            Stay::Nothing => true,
-            Stay::Emptied => was_cut,
-            Stay::All => false,
+        match self.staying {
+            StayingObjects::None => true,
+            StayingObjects::Emptied => was_cut,
+            StayingObjects::All => false,
         }
     }
 
@@ -228,12 +228,12 @@ impl Crossing<'_> {
     }
 
     /// Fills what readers of a complete object expect, in objects that are there.
-    fn fill(self, from: &Pieces<'_>, kept: &Fields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
+    fn fill(self, from: &Pieces<'_>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         for (index, holder) in frontier.holders.iter().enumerate().filter(|(_, holder)| *holder.fills.of(self.to)) {
             let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
             if absent
-                && kept.was(&holder.id).is_none()
+                && kept.object_before(&holder.id).is_none()
                 && let Some(place) = pieces.holders.get_mut(index)
             {
                 *place = Presence::Object;
@@ -269,7 +269,7 @@ impl Crossing<'_> {
     }
 
     /// Fills an object in that only the version that is written has, if that has a default for it.
-    fn fill_object(self, index: usize, cut: &Cut, kept: &Fields<'_>, pieces: &mut Pieces<'_>) {
+    fn fill_object(self, index: usize, cut: &Cut, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
         let part = cut.parts.of(self.to);
         let Some(default) = cut.fills.of(self.to) else { return };
         if pieces.has_cut(index, part) || !pieces.is_held(cut.holder) || kept.has(&cut.id) {

@@ -12,13 +12,13 @@
 
 use super::error::ConvertError;
 use super::paths::join;
-use super::pieces::{Pieces, Presence, Slots, is_natural};
+use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder, Part};
 use crate::json::{Duplicate, Json};
 
 /// What [`take`] takes out of an object.
-pub(super) struct Taken<'a> {
+pub(super) struct TakenOut<'a> {
     /// What stood at cuts, by the cut.
     values: Vec<(usize, Json<'a>)>,
     holders: Vec<Presence>,
@@ -26,7 +26,7 @@ pub(super) struct Taken<'a> {
     pub(super) others: Vec<bool>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> TakenOut<'a> {
     /// Whether there was nothing that an operation is about.
     pub(super) fn is_nothing(&self) -> bool {
         self.values.is_empty()
@@ -58,10 +58,10 @@ impl<'a> Taken<'a> {
 }
 
 /// Takes what operations are about out of an object.
-pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<Taken<'a>, ConvertError> {
+pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<TakenOut<'a>, ConvertError> {
     let holders = frontier.holders.len();
     let (holders, others) = (vec![Presence::Absent; holders], vec![false; holders]);
-    let mut taken = Taken { values: Vec::new(), holders, others };
+    let mut taken = TakenOut { values: Vec::new(), holders, others };
     take_branch(&frontier.root, root, &mut taken, prefix)?;
     // In the order of the cuts, so that of several that are wrong the first is named.
     taken.values.sort_unstable_by_key(|(cut, _)| *cut);
@@ -71,7 +71,7 @@ pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -
 fn take_branch<'a>(
     branch: &Branch,
     json: &mut Json<'a>,
-    taken: &mut Taken<'a>,
+    taken: &mut TakenOut<'a>,
     prefix: &str,
 ) -> Result<(), ConvertError> {
     let holder = match branch {
@@ -99,7 +99,7 @@ fn take_branch<'a>(
             return Err(ConvertError::named_twice(&place(prefix, holder), twice));
         }
     };
-    let Taken { holders, others: all, .. } = taken;
+    let TakenOut { holders, others: all, .. } = taken;
     if let (Some(slot), Some(any)) = (holders.get_mut(holder.index), all.get_mut(holder.index)) {
         (*slot, *any) = (presence, others);
     }
@@ -122,7 +122,7 @@ fn place(prefix: &str, holder: &Holder) -> String {
 pub(super) fn split<'a>(
     part: &Part,
     value: Option<Json<'a>>,
-    slots: &mut Slots<'a>,
+    slots: &mut [Option<Json<'a>>],
     at: &dyn Fn() -> String,
 ) -> Result<Option<Json<'a>>, ConvertError> {
     match part {

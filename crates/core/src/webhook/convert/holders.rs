@@ -1,8 +1,8 @@
 //! Putting an object together again, in the place of what was cut out of it.
 
+use super::bit_set::BitSet;
 use super::joined::join;
-use super::marks::Marks;
-use super::pieces::{Pieces, Presence, Slots};
+use super::pieces::{Pieces, Presence};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder};
 use crate::json::{Json, Members};
@@ -20,7 +20,7 @@ pub(super) fn put<'a>(frontier: &Frontier, to: Side, root: &mut Json<'a>, pieces
     }
 }
 
-fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut Slots<'a>, holders: &[Presence]) {
+fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut [Option<Json<'a>>], holders: &[Presence]) {
     match holders.get(holder.index) {
         Some(Presence::Object) => {}
         Some(Presence::Null) => {
@@ -36,16 +36,16 @@ fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut Slots<'a>, 
         *json = Json::Object(Members::default());
     }
     let Ok(Some(members)) = json.open() else { return };
-    let mut seen = Marks::default();
+    let mut seen = BitSet::default();
     for (name, member) in members.iter_mut() {
         let Some((at, branch)) = holder.branch(name) else { continue };
-        seen.add(at);
+        seen.insert(at);
         match branch {
             Branch::Cut(cut) => *member = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
             Branch::Holder(inner) => put_holder(inner, member, values, holders),
         }
     }
-    for (_, (name, branch)) in holder.branches.iter().enumerate().filter(|(at, _)| !seen.has(*at)) {
+    for (_, (name, branch)) in holder.branches.iter().enumerate().filter(|(at, _)| !seen.contains(*at)) {
         let mut made = Json::HOLE;
         match branch {
             Branch::Cut(cut) => made = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),

@@ -1,7 +1,7 @@
 //! The items of a list or map: each converted where it stands, and told apart from the others.
 //!
 //! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to:
-//! that is what the annotation stands beside ([`kept::Items`](super::kept::Items)). So items may be moved, added and
+//! that is what the annotation stands beside ([`KeptItems`]). So items may be moved, added and
 //! removed in the other version, and each gets its own values back.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::ConvertError;
-use super::kept::{Fields, Item, Items};
+use super::kept::{KeptFields, KeptItem, KeptItems};
 use super::tree;
 use crate::definition::{Path, Side, Sides};
 use crate::json::{Json, Members, normal};
@@ -22,59 +22,68 @@ use crate::webhook::rollout::digest;
 
 /// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the item
 /// cannot be said. Returns what it keeps.
-pub(super) type Convert<'c, 'a> = dyn FnMut(&mut Json<'a>, &Fields<'_>, &str) -> Result<Fields<'a>, ConvertError> + 'c;
+pub(super) type Convert<'c, 'a> =
+    dyn FnMut(&mut Json<'a>, &KeptFields<'_>, &str) -> Result<KeptFields<'a>, ConvertError> + 'c;
 
-/// What is written: the side, what tells its items apart, and whether a value has the types of one.
-pub(super) type Target<'t> = (Side, &'t Sides<Vec<Path>>, &'t dyn Fn(&Json<'_>) -> bool);
+/// What is said of the items that are written.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenItems<'t> {
+    /// The side that is written.
+    pub(super) to: Side,
+    /// What tells the items of a side apart.
+    pub(super) keys: &'t Sides<Vec<Path>>,
+    /// Whether a value has the types of an item.
+    pub(super) is_item: &'t dyn Fn(&Json<'_>) -> bool,
+}
 
 /// Converts the items of a list or map where they stand. Returns what they keep, if anything.
 pub(super) fn convert_items<'a>(
     value: &mut Json<'a>,
-    (to, keys, is_item): Target<'_>,
-    kept: Option<&Items<'_>>,
+    target: WrittenItems<'_>,
+    kept: Option<&KeptItems<'_>>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
-) -> Result<Option<Items<'a>>, ConvertError> {
-    let nothing = Items::default();
+) -> Result<Option<KeptItems<'a>>, ConvertError> {
+    let nothing = KeptItems::default();
     let kept = kept.unwrap_or(&nothing);
     let to_keep = if let Some(elements) = value.open_array() {
-        convert_list(elements, (to, keys, is_item), kept, prefix, convert)?
+        convert_list(elements, target, kept, prefix, convert)?
     } else if value.is_object() {
         let twice = |duplicate| ConvertError::named_twice(prefix, duplicate);
         match value.open().map_err(twice)? {
-            Some(members) => convert_map(members, is_item, kept, prefix, convert)?,
-            None => Items::default(),
+            Some(members) => convert_map(members, target.is_item, kept, prefix, convert)?,
+            None => KeptItems::default(),
         }
     } else {
-        Items::default()
+        KeptItems::default()
     };
     Ok((!to_keep.is_empty()).then_some(to_keep))
 }
 
 fn convert_list<'a>(
     elements: &mut Vec<Json<'a>>,
-    (to, keys, is_item): Target<'_>,
-    kept: &Items<'_>,
+    WrittenItems { to, keys, is_item }: WrittenItems<'_>,
+    kept: &KeptItems<'_>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
-) -> Result<Items<'a>, ConvertError> {
+) -> Result<KeptItems<'a>, ConvertError> {
     let mut known = vec![None; elements.len()];
     if !kept.items.is_empty() {
         let key = |item: &Json<'_>| key(item, keys.of(to.other()));
         let now: Vec<_> = elements.iter().map(|item| (key(item), content(item))).collect();
         known = kept.matched(&now);
     }
-    let mut to_keep = Items::default();
+    let mut to_keep = KeptItems::default();
     let mut omitted = kept
         .omitted
         .iter()
         .filter(|(_, item)| is_item(item))
         .filter_map(|(index, item)| Some((index.scalar()?.parse::<usize>().ok()?, item)))
         .peekable();
-    let mut converted: Vec<(Json<'a>, Fields<'a>)> = Vec::with_capacity(elements.len());
+    let mut converted: Vec<(Json<'a>, KeptFields<'a>)> = Vec::with_capacity(elements.len());
     for (index, (mut item, known)) in std::mem::take(elements).into_iter().zip(known).enumerate() {
         while let Some((_, item)) = omitted.next_if(|(index, _)| *index <= converted.len()) {
-            converted.push((item.view().into_owned(), Fields::default()));
+            converted.push((item.view().into_owned(), KeptFields::default()));
         }
         let before = item.clone();
         let fields = convert(&mut item, &entries(known), &format!("{prefix}[{index}]"))?;
@@ -83,7 +92,7 @@ fn convert_list<'a>(
             false => converted.push((item, fields)),
         }
     }
-    converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), Fields::default())));
+    converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), KeptFields::default())));
     to_keep.count = converted.len();
     if converted.iter().any(|(_, fields)| !fields.is_empty()) {
         let contents: Vec<String> = converted.iter().map(|(item, _)| content(item)).collect();
@@ -93,7 +102,7 @@ fn convert_list<'a>(
             // An item that keeps nothing is noted only where another one looks like it, which would be taken for it.
             if alike.contains(&content) {
                 let entries = std::mem::take(fields).into_json();
-                to_keep.items.push(Item { index, key: key(item, keys.of(to)), content: Some(content), entries });
+                to_keep.items.push(KeptItem { index, key: key(item, keys.of(to)), content: Some(content), entries });
             }
         }
     }
@@ -104,13 +113,13 @@ fn convert_list<'a>(
 fn convert_map<'a>(
     members: &mut Members<'a>,
     is_item: &dyn Fn(&Json<'_>) -> bool,
-    kept: &Items<'_>,
+    kept: &KeptItems<'_>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
-) -> Result<Items<'a>, ConvertError> {
+) -> Result<KeptItems<'a>, ConvertError> {
     let known: HashMap<&str, &Json<'_>> =
         kept.items.iter().filter_map(|item| Some((item.key.as_deref()?, &item.entries))).collect();
-    let mut to_keep = Items::default();
+    let mut to_keep = KeptItems::default();
     for (index, (name, item)) in members.iter_mut().enumerate() {
         let key = format!("[{}]", Json::string(name).to_text());
         let known = known.get(&*key).copied();
@@ -120,7 +129,7 @@ fn convert_map<'a>(
             to_keep.omitted.push((Json::string(name), before));
         } else if !fields.is_empty() {
             let entries = fields.into_json();
-            to_keep.items.push(Item { index, key: Some(key), content: None, entries });
+            to_keep.items.push(KeptItem { index, key: Some(key), content: None, entries });
         }
     }
     members.close_holes();
@@ -133,8 +142,8 @@ fn convert_map<'a>(
     Ok(to_keep)
 }
 
-fn entries<'k>(known: Option<&Json<'k>>) -> Fields<'k> {
-    known.and_then(|entries| Fields::read(entries.clone())).unwrap_or_default()
+fn entries<'k>(known: Option<&Json<'k>>) -> KeptFields<'k> {
+    known.and_then(|entries| KeptFields::read(entries.clone())).unwrap_or_default()
 }
 
 /// What tells an item apart by its keys, if the list has any.

@@ -1,11 +1,11 @@
 //! Putting a value at a cut together, from what is at its slots and a remainder.
 
-use super::pieces::{Slots, is_some};
+use super::pieces::is_some;
 use crate::definition::frontier::Part;
 use crate::json::{Json, Members};
 
 /// Puts a cut value together from what is at its slots and a remainder.
-pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut Slots<'a>) -> Option<Json<'a>> {
+pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut [Option<Json<'a>>]) -> Option<Json<'a>> {
     match part {
         Part::Unknown => rest,
         Part::Slot(slot) => slots.get_mut(*slot)?.take(),

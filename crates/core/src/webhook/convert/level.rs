@@ -17,15 +17,15 @@
 //!
 //! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
 
-use super::chain;
+use super::between_steps;
 use super::change::Change;
 use super::context::Context;
-use super::cross::{Crossed, Crossing, Stay};
+use super::cross::{Crossed, Crossing, StayingObjects};
 use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
-use super::items::convert_items;
-use super::kept::{Fields, Was, identical, same};
+use super::items::{WrittenItems, convert_items};
+use super::kept::{KeptFields, ObjectBefore, identical, same};
 use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
@@ -39,10 +39,10 @@ pub(super) fn convert<'a>(
     root: &mut Json<'a>,
     level: &Level,
     context: &mut Context<'_, '_>,
-    kept: &Fields<'_>,
+    kept: &KeptFields<'_>,
     prefix: &str,
     required: Option<&[Required]>,
-) -> Result<Fields<'a>, ConvertError> {
+) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
     let frontier = &level.frontier;
     let taken = take(frontier, root, prefix)?;
@@ -51,33 +51,33 @@ pub(super) fn convert<'a>(
         if let Some(required) = required {
             context.tell_at_home(tree::has_all(root, required));
         }
-        return Ok(Fields::default());
+        return Ok(KeptFields::default());
     }
     let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
     let (mut waiting, mut made) = (Sides::<Vec<bool>>::default(), Vec::new());
     if prefix.is_empty() {
-        let waits = |side| chain::waiting(frontier, context.waiting.of(side));
+        let waits = |side| between_steps::waiting(frontier, context.waiting.of(side));
         waiting = Sides { older: waits(Side::Older), newer: waits(Side::Newer) };
-        made = chain::made(frontier, context.made);
+        made = between_steps::made(frontier, context.made);
     }
     let crossing = Crossing {
         level,
         to,
         complete: context.complete,
-        stay: Stay::Nothing,
+        staying: StayingObjects::None,
         others: &others,
         waiting: waiting.of(to.other()),
         waiting_there: waiting.of(to),
         made: &made,
     };
     let crossed = crossing.run(&from, kept);
-    let mut conversion = Conversion { crossing, from, crossed, to_keep: Fields::default() };
+    let mut conversion = Conversion { crossing, from, crossed, to_keep: KeptFields::default() };
     if let Some(required) = required {
         context.tell_at_home(conversion.is_complete(root, required));
     }
     if !conversion.keep(context) {
-        for stay in [Stay::Emptied, Stay::All] {
-            conversion.crossing.stay = stay;
+        for staying in [StayingObjects::Emptied, StayingObjects::All] {
+            conversion.crossing.staying = staying;
             conversion.crossed = conversion.crossing.run(&conversion.from, kept);
             if conversion.keep(context) {
                 break;
@@ -88,7 +88,7 @@ pub(super) fn convert<'a>(
     conversion.items(context, kept, prefix)?;
     let Conversion { from, crossed, to_keep, .. } = conversion;
     if prefix.is_empty() && context.goes_on {
-        chain::note_made(frontier, &from, &crossed.pieces, context.made);
+        between_steps::note_made(frontier, &from, &crossed.pieces, context.made);
     }
     put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
@@ -99,7 +99,7 @@ struct Conversion<'l, 'a> {
     crossing: Crossing<'l>,
     from: Pieces<'a>,
     crossed: Crossed<'a>,
-    to_keep: Fields<'a>,
+    to_keep: KeptFields<'a>,
 }
 
 impl<'a> Conversion<'_, 'a> {
@@ -146,15 +146,15 @@ impl<'a> Conversion<'_, 'a> {
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
         let home = self.crossing.back(context.complete_at_home);
-        let mut back = home.run(&self.crossed.pieces, &Fields::default()).pieces;
+        let mut back = home.run(&self.crossed.pieces, &KeptFields::default()).pieces;
         if context.complete_at_home && !context.complete {
-            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &Fields::default()).pieces;
+            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &KeptFields::default()).pieces;
             if !self.is_alike(&back, &sparse) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
             }
         }
-        self.to_keep = Fields::default();
+        self.to_keep = KeptFields::default();
         for round in 0..4 {
             match self.keep_differences(&back, context, round) {
                 Home::Told => return true,
@@ -229,12 +229,12 @@ impl<'a> Conversion<'_, 'a> {
         for (index, holder) in self.crossing.level.frontier.holders.iter().enumerate() {
             let was = self.from.holder(index);
             if was != back.holder(index) {
-                self.to_keep.note_was(
+                self.to_keep.note_object_before(
                     &holder.id,
                     match was {
-                        Presence::Absent => Was::Absent,
-                        Presence::Null => Was::Null,
-                        Presence::Object => Was::Empty,
+                        Presence::Absent => ObjectBefore::Absent,
+                        Presence::Null => ObjectBefore::Null,
+                        Presence::Object => ObjectBefore::Empty,
                     },
                 );
             }
@@ -277,7 +277,12 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Converts lists and maps, item by item.
-    fn items(&mut self, context: &mut Context<'_, '_>, kept: &Fields<'_>, prefix: &str) -> Result<(), ConvertError> {
+    fn items(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        kept: &KeptFields<'_>,
+        prefix: &str,
+    ) -> Result<(), ConvertError> {
         let Crossing { level, to, .. } = self.crossing;
         for (index, operation) in level.operations.iter().enumerate() {
             let Some(inside) = operation.items() else { continue };
@@ -298,7 +303,7 @@ impl<'a> Conversion<'_, 'a> {
             let is_item = |value: &Json<'_>| {
                 item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
             };
-            let target = (to, &inside.keys, &is_item as &dyn Fn(&Json<'_>) -> bool);
+            let target = WrittenItems { to, keys: &inside.keys, is_item: &is_item };
             let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
                 convert(item, &inside.level, context, kept, at, None)
             })?;

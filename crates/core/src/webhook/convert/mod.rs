@@ -1,12 +1,13 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 //!
-//! [`object`] walks the steps between the versions, which tell each other what they made ([`chain`]); [`step`] does one
-//! of them: [`level`] takes the [pieces] that operations are about out of an object ([`cut`]), lets them [cross] over,
+//! [`object`] walks the steps between the versions, which tell each other what they made ([`between_steps`]); [`step`]
+//! does one of them: [`level`] takes the [pieces] that operations are about out of an object ([`cut`]), lets them [cross] over,
 //! and puts them back into their [holders], item by item in lists and maps ([`items`]); [`status`] says the rollout in
 //! that version's words; and what does not fit is put into an annotation ([`annotations`]), whose format is [`kept`].
 
 mod annotations;
-mod chain;
+mod between_steps;
+mod bit_set;
 mod change;
 mod context;
 mod converted;
@@ -18,7 +19,6 @@ mod items;
 mod joined;
 mod kept;
 mod level;
-mod marks;
 mod object;
 mod paths;
 mod pieces;
@@ -30,7 +30,7 @@ pub(super) mod tree;
 pub(crate) use annotations::{BUDGET, INCOMPLETE};
 pub use change::Change;
 pub use converted::Converted;
-pub(super) use converted::{Remarks, convert, convert_into, explain};
+pub(super) use converted::{ConversionEvents, convert, convert_into, explain};
 pub use error::ConvertError;
 pub use object::Metadata;
 pub(super) use object::Object;

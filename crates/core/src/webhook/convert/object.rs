@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::annotations::Annotations;
+use super::between_steps::BetweenSteps;
 use super::change::Trace;
-use super::context::Way;
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::step;
@@ -105,16 +105,16 @@ impl<'a> Object<'a> {
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
         let sparse_behind = self.sparse_behind(kind, from, to);
-        let mut way = Way { sparse: sparse_behind > 0, ..Way::default() };
+        let mut between = BetweenSteps { sparse: sparse_behind > 0, ..BetweenSteps::default() };
         let count = kind.steps_between(from, to).count();
         for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
-            (way.sparse_behind, way.goes_on) = (at < sparse_behind, at + 1 < count);
-            way.hash = None;
-            step::convert(kind, step, (side, &mut way), &mut self.root, &mut self.annotations, trace)?;
-            self.hash = way.hash.take();
+            (between.sparse_behind, between.goes_on) = (at < sparse_behind, at + 1 < count);
+            between.hash = None;
+            step::convert(kind, step, (side, &mut between), &mut self.root, &mut self.annotations, trace)?;
+            self.hash = between.hash.take();
         }
         self.api_version = Cow::Borrowed(&kind.version_at(to).api_version);
-        Ok(way.staged)
+        Ok(between.staged)
     }
 
     /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first one

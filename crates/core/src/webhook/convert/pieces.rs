@@ -4,16 +4,13 @@ use crate::definition::Side;
 use crate::definition::frontier::{Frontier, Part};
 use crate::json::Json;
 
-/// What is at the places of the operations of one side; `None` is absence.
-pub(super) type Slots<'a> = Vec<Option<Json<'a>>>;
-
 /// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about stays
 /// where it is.
 pub(super) struct Pieces<'a> {
-    /// One for each place of each operation.
-    pub(super) slots: Slots<'a>,
+    /// One for each place of each operation; `None` is absence.
+    pub(super) slots: Vec<Option<Json<'a>>>,
     /// One for each cut: what no operation names in the value there, if that does not follow from the slots.
-    pub(super) rests: Slots<'a>,
+    pub(super) rests: Vec<Option<Json<'a>>>,
     /// One for each holder.
     pub(super) holders: Vec<Presence>,
 }
@@ -90,13 +87,13 @@ impl<'a> Pieces<'a> {
     }
 }
 
-pub(super) fn is_some(slots: &Slots<'_>, slot: usize) -> bool {
+pub(super) fn is_some(slots: &[Option<Json<'_>>], slot: usize) -> bool {
     slots.get(slot).is_some_and(Option::is_some)
 }
 
 /// Whether a remainder is what an object with these slots filled would have left by itself: the objects on the way to
 /// them, and nothing else.
-pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &Slots<'_>) -> bool {
+pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &[Option<Json<'_>>]) -> bool {
     let Part::Object(parts) = part else { return rest.is_none() };
     let present = part.any(&mut |slot| is_some(slots, slot));
     let Some(rest) = rest else { return !present };

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::annotations::Annotations;
+use super::between_steps::BetweenSteps;
 use super::change::Trace;
-use super::context::{Context, Way};
+use super::context::Context;
 use super::error::ConvertError;
 use super::kept::Kept;
-use super::status::{Requests, StatusConversion, Traced};
+use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::{level, status, tree};
 use crate::definition::{Kind, Rollout, RolloutStatus, Side, Sides, Step};
 use crate::json::Json;
@@ -17,7 +18,7 @@ use crate::webhook::rollout;
 pub(super) fn convert<'a>(
     kind: &'a Kind,
     step: &'a Step,
-    (to, way): (Side, &mut Way),
+    (to, between): (Side, &mut BetweenSteps),
     root: &mut Json<'a>,
     annotations: &mut Annotations<'a>,
     trace: &mut Trace<'_>,
@@ -30,9 +31,9 @@ pub(super) fn convert<'a>(
     }
     let kept = kept.unwrap_or_default();
     // The API server sends objects that lack what is required too, during server-side apply.
-    let complete = !way.sparse && !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
-    let turns_sparse = !way.sparse && !complete && way.goes_on;
-    way.sparse = !complete;
+    let complete = !between.sparse && !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
+    let turns_sparse = !between.sparse && !complete && between.goes_on;
+    between.sparse = !complete;
     let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
@@ -43,15 +44,15 @@ pub(super) fn convert<'a>(
     let mut context = Context {
         to,
         complete,
-        complete_at_home: complete && !way.sparse_behind,
+        complete_at_home: complete && !between.sparse_behind,
         invents: false,
         turns_sparse,
         waiting: &waiting,
-        made: &mut way.made,
-        goes_on: way.goes_on,
+        made: &mut between.made,
+        goes_on: between.goes_on,
         trace,
     };
-    let required = (!way.sparse_behind).then_some(step.complete.of(to).as_slice());
+    let required = (!between.sparse_behind).then_some(step.complete.of(to).as_slice());
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
         to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
@@ -61,15 +62,15 @@ pub(super) fn convert<'a>(
     match (&step.status, to) {
         (Some(fields), Side::Newer) => {
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
-            let requests = Requests::take(root, fields)?;
+            let requests = RolloutRequests::take(root, fields)?;
             level(root, &mut context, &mut to_keep)?;
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
-            way.staged |= status::up(&rollout, root, requests, &kept, &mut to_keep)?;
+            between.staged |= status::up(&rollout, root, requests, &kept, &mut to_keep)?;
             if let Some(before) = before {
                 before.tell_after(root, &to_keep, context.trace)?;
             }
             let is_apart = kind.rollout.as_ref().is_some_and(|hashed| is_apart(hashed, fields));
-            way.hash = rollout.calculated.filter(|_| is_apart);
+            between.hash = rollout.calculated.filter(|_| is_apart);
         }
         (Some(fields), Side::Older) => {
             let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };

@@ -2,7 +2,7 @@
 //!
 //! Source: `k8s.io/api admission/v1/types.go` and `apiserver pkg/admission/plugin/webhook/request/admissionreview.go`.
 
-use super::envelope::{self, Envelope, Fields, Review, Unread};
+use super::envelope::{self, Envelope, Review, ReviewError, ReviewMembers};
 use super::patch::{PatchOperation, in_review};
 use crate::apimachinery::{Status, excerpt};
 use crate::json::{Json, Members};
@@ -37,12 +37,12 @@ pub(crate) enum AdmissionRequest<'j> {
 
 impl<'j> AdmissionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, ReviewError> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
         let subresource = request.text("subResource");
         if subresource == "scale" && operation == "UPDATE" {
-            let resource = Fields::of(request.take("resource").unwrap_or(Json::NULL));
+            let resource = ReviewMembers::of(request.take("resource").unwrap_or(Json::NULL));
             let [group, version, plural] = ["group", "version", "resource"].map(|name| resource.text(name));
             return match objects(&mut request, &operation) {
                 Ok((scale, old)) => Ok(Self::Scale { envelope, group, version, plural, scale, old }),
@@ -55,17 +55,17 @@ impl<'j> AdmissionRequest<'j> {
         let dry_run = request.take("dryRun").is_some_and(|value| value.scalar() == Some("true"));
         match objects(&mut request, &operation) {
             Ok((object, old)) => {
-                let kind = Fields::of(request.take("kind").unwrap_or(Json::NULL));
+                let kind = ReviewMembers::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
                 Ok(Self::Write { envelope, group, kind, object, old, dry_run })
             }
-            Err(problem) => Err(Unread::Problem(envelope, problem)),
+            Err(problem) => Err(ReviewError::Problem(envelope, problem)),
         }
     }
 }
 
 /// The object that is written, and what it was before.
-fn objects<'j>(request: &mut Fields<'j>, operation: &str) -> Result<(Json<'j>, Option<Json<'j>>), String> {
+fn objects<'j>(request: &mut ReviewMembers<'j>, operation: &str) -> Result<(Json<'j>, Option<Json<'j>>), String> {
     if !matches!(operation, "CREATE" | "UPDATE") {
         let operation = excerpt(operation);
         return Err(format!("request.operation is {operation:?}, not CREATE, UPDATE, DELETE or CONNECT"));

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::envelope::{self, Envelope, Review, Unread};
+use super::envelope::{self, Envelope, Review, ReviewError};
 use crate::json::{Json, Members, Reader, unescape};
 
 /// Objects, and the version they are wanted in.
@@ -18,13 +18,13 @@ pub(crate) struct ConversionRequest<'j> {
 
 impl<'j> ConversionRequest<'j> {
     /// Reads a review, or says what is missing or of another type.
-    pub(crate) fn read(json: Json<'j>) -> Result<Self, Unread> {
+    pub(crate) fn read(json: Json<'j>) -> Result<Self, ReviewError> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let desired = match request.take("desiredAPIVersion") {
             Some(Json::Text(Cow::Borrowed(text))) if text.starts_with('"') => unescape(text),
             _ => {
                 let problem = "request.desiredAPIVersion: must be a string".to_owned();
-                return Err(Unread::Problem(envelope, problem));
+                return Err(ReviewError::Problem(envelope, problem));
             }
         };
         match request.take("objects") {
@@ -33,15 +33,15 @@ impl<'j> ConversionRequest<'j> {
             }
             Some(other) => {
                 let problem = format!("request.objects: must be a list, not {}", other.type_name());
-                Err(Unread::Problem(envelope, problem))
+                Err(ReviewError::Problem(envelope, problem))
             }
-            None => Err(Unread::Problem(envelope, "request.objects: is missing".to_owned())),
+            None => Err(ReviewError::Problem(envelope, "request.objects: is missing".to_owned())),
         }
     }
 
     /// Reads a review up to its objects, where all that must be known of it stands before them, as API servers write it.
     /// Then each byte is looked at once.
-    pub(crate) fn ahead(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
+    pub(crate) fn read_to_objects(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
         let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
         reader.open(b'{')?;
         let mut review = envelope::members_before("request", &mut reader)?;
@@ -65,13 +65,13 @@ impl<'j> ConversionRequest<'j> {
     }
 }
 
-/// The objects of a review that is read up to them: see [`ConversionRequest::ahead`].
-pub(crate) struct ObjectsAhead<'r, 'j> {
+/// The objects of a review that is read up to them: see [`ConversionRequest::read_to_objects`].
+pub(crate) struct StreamedObjects<'r, 'j> {
     reader: &'r mut Reader<'j>,
     is_whole: bool,
 }
 
-impl<'r, 'j> ObjectsAhead<'r, 'j> {
+impl<'r, 'j> StreamedObjects<'r, 'j> {
     pub(crate) fn new(reader: &'r mut Reader<'j>) -> Self {
         Self { reader, is_whole: false }
     }
@@ -82,7 +82,7 @@ impl<'r, 'j> ObjectsAhead<'r, 'j> {
     }
 }
 
-impl<'j> Iterator for ObjectsAhead<'_, 'j> {
+impl<'j> Iterator for StreamedObjects<'_, 'j> {
     type Item = (&'j str, Json<'j>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::body::BadReview;
 use crate::apimachinery::excerpt;
-use crate::json::{Json, Members, Named, Reader};
+use crate::json::{Json, Members, OnlyMembers, Reader};
 
 /// The two reviews that an API server sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,9 +68,9 @@ impl Envelope {
     }
 }
 
-/// A review whose request cannot be read.
+/// Why a review is not decided: its request cannot be read.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum ReviewError {
     /// There is nothing to answer to.
     Bad(BadReview),
     /// The answer says what is wrong.
@@ -79,22 +79,22 @@ pub(crate) enum Unread {
 
 /// The members of a review or a request that somebody reads, split once; there may be millions of others. Of one that is
 /// named twice the first counts.
-pub(super) struct Fields<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
+pub(super) struct ReviewMembers<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
 
-impl<'j> Fields<'j> {
+impl<'j> ReviewMembers<'j> {
     pub(super) fn of(json: Json<'j>) -> Self {
         let text = match json {
             Json::Text(Cow::Borrowed(text)) => text,
             Json::Object(members) => return Self(members.into_pairs().collect()),
             Json::Text(_) | Json::Array(_) => return Self(Vec::new()),
         };
-        let mut fields: Vec<(Cow<'j, str>, Json<'j>)> = Vec::new();
+        let mut members: Vec<(Cow<'j, str>, Json<'j>)> = Vec::new();
         for (name, value) in Json::each_member(text) {
-            if READ.contains(&&*name) && !fields.iter().any(|(known, _)| *known == name) {
-                fields.push((name, value));
+            if READ.contains(&&*name) && !members.iter().any(|(known, _)| *known == name) {
+                members.push((name, value));
             }
         }
-        Self(fields)
+        Self(members)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Json<'j>> {
@@ -137,7 +137,7 @@ const LONGEST_UID: usize = 256;
 /// UTF-8 or JSON.
 pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
     let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
-    Json::parse_for(text, LEVELS, Named { levels: 2, names: &READ })
+    Json::parse_for(text, LEVELS, OnlyMembers { levels: 2, names: &READ })
         .map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }
 
@@ -163,10 +163,10 @@ const LEVELS: usize = 4;
 
 /// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
 /// is not the review that is asked for.
-pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, Fields<'j>), Unread> {
+pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, ReviewMembers<'j>), ReviewError> {
     let (group, takes) = (review.group(), review.kind());
-    let mut fields = Fields::of(json);
-    let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
+    let mut members = ReviewMembers::of(json);
+    let (api_version, kind) = (members.text("apiVersion"), members.text("kind"));
     let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     let is_known = matches!(version, Some("v1" | "v1beta1"));
     let problem = if kind != takes {
@@ -177,8 +177,8 @@ pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, Fiel
     } else {
         None
     };
-    let no_review = |reason: String| Unread::Bad(BadReview::NoReview { reason });
-    let Some(request) = fields.take("request").filter(Json::is_object).map(Fields::of) else {
+    let no_review = |reason: String| ReviewError::Bad(BadReview::NoReview { reason });
+    let Some(request) = members.take("request").filter(Json::is_object).map(ReviewMembers::of) else {
         let reason = problem.unwrap_or_else(|| "the review has no request".to_owned());
         return Err(no_review(reason));
     };
@@ -194,6 +194,6 @@ pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, Fiel
     let envelope = Envelope { review, api_version, uid };
     match problem {
         None => Ok((envelope, request)),
-        Some(problem) => Err(Unread::Problem(envelope, problem)),
+        Some(problem) => Err(ReviewError::Problem(envelope, problem)),
     }
 }

@@ -9,6 +9,6 @@ mod patch;
 
 pub(super) use admission::{AdmissionRequest, AdmissionResponse};
 pub use body::BadReview;
-pub(super) use conversion::{ConversionRequest, ConvertedObjects, ObjectsAhead, conversion_failure};
-pub(super) use envelope::{Envelope, Unread, parse};
+pub(super) use conversion::{ConversionRequest, ConvertedObjects, StreamedObjects, conversion_failure};
+pub(super) use envelope::{Envelope, ReviewError, parse};
 pub use patch::PatchOperation;

@@ -1,7 +1,7 @@
 //! Every law of the library, over every kind of the tests.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{LAWS, Options, check};
+use pointsman_core::laws::{CheckOptions, LAWS, check};
 
 use super::number;
 use super::objects::WORDS;
@@ -9,7 +9,7 @@ use crate::kinds::{self, WEBHOOK};
 
 /// Judges a kind by one law: how many objects it judged, or how it is broken.
 fn judged(kind: &Kind, law: &str, seed: u64, cases: u64) -> Result<u64, String> {
-    let mut options = Options { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true, converted: &|| {} };
+    let mut options = CheckOptions { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true, converted: &|| {} };
     let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
     Ok(report.cases.values().sum())
 }
@@ -45,7 +45,7 @@ fn a_run_says_what_it_did_not_exercise() {
     let run = |cases, going: bool| {
         let mut go_on = || going;
         let laws = &["round-trip"];
-        let mut options = Options { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on, converted: &|| {} };
+        let mut options = CheckOptions { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on, converted: &|| {} };
         check(&WEBHOOK, kind, &mut options).unwrap()
     };
     let (nothing, stopped, all) = (run(0, true), run(40, false), run(40, true));

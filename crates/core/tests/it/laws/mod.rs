@@ -26,7 +26,7 @@ use crate::kinds::{self, Touched};
 use crate::value::{Step, Value, Written};
 use pointsman_core::definition::Kind;
 pub(crate) use pointsman_core::laws::without_ours;
-use pointsman_core::laws::{Source, shrink};
+use pointsman_core::laws::{ObjectSource, shrink};
 
 /// A way between two versions of a kind.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ struct Trip {
     /// The trip starts at the newer version.
     down: bool,
     /// The objects of the version where it starts.
-    source: &'static Source<'static>,
+    source: &'static ObjectSource<'static>,
     /// What the definition says of the step between the two, if they are neighbours.
     touched: &'static [Touched],
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{self, Make, Random, Source, Words};
+use pointsman_core::laws::{self, Make, ObjectSource, Random, Words};
 
 use super::Trip;
 use crate::kinds::WEBHOOK;
@@ -35,8 +35,8 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 /// The objects of a version.
-pub(super) fn source(kind: &'static Kind, version: &'static str) -> Source<'static> {
-    Source::new(kind, version, &WORDS).unwrap()
+pub(super) fn source(kind: &'static Kind, version: &'static str) -> ObjectSource<'static> {
+    ObjectSource::new(kind, version, &WORDS).unwrap()
 }
 
 /// An object that the API server would store at the version: valid, defaults filled.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
-use pointsman_core::laws::{Broken, LAWS, Options, Report, Words, check};
+use pointsman_core::laws::{Broken, CheckOptions, LAWS, Report, Words, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::number;
@@ -17,7 +17,7 @@ use crate::kinds::data;
 fn judged(kind: Kind, law: &str, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
     let words = Words::default();
-    let mut options = Options { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
+    let mut options = CheckOptions { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
     check(&webhook, &webhook.kinds()[0], &mut options)
 }
 

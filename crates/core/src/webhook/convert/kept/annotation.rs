@@ -1,20 +1,20 @@
 //! The annotation as a whole.
 
-use super::fields::Fields;
+use super::kept_fields::KeptFields;
 use super::notes::Notes;
-use super::was::Was;
-use super::written::{Add, Written};
+use super::object_before::ObjectBefore;
+use super::object_writer::{Add, ObjectWriter};
 use crate::json::Json;
 
 /// What is kept on one object for one version.
 #[derive(Debug, Default)]
 pub(crate) struct Kept<'a> {
     /// `fields`: from a place of the version to what is kept of it.
-    pub(crate) fields: Fields<'a>,
+    pub(crate) fields: KeptFields<'a>,
     /// `rollout`: what the conversion of the status noted.
     pub(crate) rollout: Notes<'a>,
     /// `annotations`: what the object's annotations were before this one was added, where there were none.
-    pub(crate) annotations: Option<Was>,
+    pub(crate) annotations: Option<ObjectBefore>,
     /// `sparse`: the object was not complete in the version, so that nothing may be filled in on the way home.
     pub(crate) sparse: bool,
 }
@@ -33,9 +33,9 @@ impl<'a> Kept<'a> {
         let mut kept = Self::default();
         for (name, value) in members.into_pairs() {
             match &*name {
-                "fields" => kept.fields = Fields::read(value)?,
+                "fields" => kept.fields = KeptFields::read(value)?,
                 "rollout" => kept.rollout = Notes::read(value)?,
-                "annotations" => kept.annotations = Some(Was::read(&value)?),
+                "annotations" => kept.annotations = Some(ObjectBefore::read(&value)?),
                 "sparse" => kept.sparse = value.scalar()? == "true",
                 _ => return None,
             }
@@ -64,20 +64,20 @@ impl<'a> Kept<'a> {
 
     /// The same, piece by piece.
     fn write(&self, add: &mut Add<'_>) {
-        let mut written = Written::begin(add);
+        let mut writer = ObjectWriter::begin(add);
         if !self.fields.is_empty() {
-            self.fields.write(written.member("fields"));
+            self.fields.write(writer.member("fields"));
         }
         if !self.rollout.is_empty() {
-            self.rollout.write(written.member("rollout"));
+            self.rollout.write(writer.member("rollout"));
         }
         if let Some(was) = self.annotations {
-            was.write(written.member("annotations"));
+            was.write(writer.member("annotations"));
         }
         if self.sparse {
-            written.add("sparse", &Json::borrowed("true"));
+            writer.add("sparse", &Json::borrowed("true"));
         }
-        written.end();
+        writer.end();
     }
 }
 

@@ -1,18 +1,18 @@
 //! What an annotation holds about one place.
 
-use super::items::Items;
-use super::was::Was;
-use super::written::{Add, Written};
+use super::kept_items::KeptItems;
+use super::object_before::ObjectBefore;
+use super::object_writer::{Add, ObjectWriter};
 use crate::json::Json;
 
 /// What is kept of one place: one of these, each with members of its own.
 #[derive(Debug)]
 pub(super) enum Entry<'a> {
     /// `each`: the items of a list or map.
-    Each(Items<'a>),
+    Each(KeptItems<'a>),
     /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken out
     /// and nothing is left in it.
-    Holder(Was),
+    Holder(ObjectBefore),
     /// `rest`: what no operation names in an object that only the version has, or that stands where a value went.
     /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
     Rest { rest: Json<'a>, seen: bool },
@@ -33,9 +33,9 @@ impl<'a> Entry<'a> {
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
         let entry = if let Some(each) = members.remove("each") {
-            Self::Each(Items::read(each)?)
+            Self::Each(KeptItems::read(each)?)
         } else if let Some(was) = members.remove("was") {
-            Self::Holder(Was::read(&was)?)
+            Self::Holder(ObjectBefore::read(&was)?)
         } else if let Some(rest) = members.remove("rest") {
             Self::Rest { rest, seen: members.remove("seen").is_some() }
         } else {
@@ -49,30 +49,30 @@ impl<'a> Entry<'a> {
     }
 
     pub(super) fn write(&self, add: &mut Add<'_>) {
-        let mut written = Written::begin(add);
+        let mut writer = ObjectWriter::begin(add);
         match self {
-            Self::Each(items) => items.write(written.member("each")),
-            Self::Holder(was) => was.write(written.member("was")),
+            Self::Each(items) => items.write(writer.member("each")),
+            Self::Holder(was) => was.write(writer.member("was")),
             Self::Rest { rest, seen } => {
-                written.add("rest", rest);
+                writer.add("rest", rest);
                 if *seen {
-                    written.add("seen", &Json::borrowed("true"));
+                    writer.add("seen", &Json::borrowed("true"));
                 }
             }
             Self::Value { value, became } => {
                 for (name, value) in [("value", value), ("became", became)] {
                     if let Some(value) = value {
-                        written.add(name, value);
+                        writer.add(name, value);
                     }
                 }
             }
             Self::LongValue { value, digest } => {
                 if let Some(value) = value {
-                    written.add("value", value);
+                    writer.add("value", value);
                 }
-                written.add("digest", digest);
+                writer.add("digest", digest);
             }
         }
-        written.end();
+        writer.end();
     }
 }

@@ -10,15 +10,15 @@
 
 mod annotation;
 mod entry;
-mod fields;
-mod items;
+mod kept_fields;
+mod kept_items;
 mod notes;
+mod object_before;
+mod object_writer;
 mod values;
-mod was;
-mod written;
 
 pub(super) use annotation::{Kept, LONGEST};
-pub(super) use fields::Fields;
-pub(super) use items::{Item, Items};
+pub(super) use kept_fields::KeptFields;
+pub(super) use kept_items::{KeptItem, KeptItems};
+pub(super) use object_before::ObjectBefore;
 pub(super) use values::{identical, same};
-pub(super) use was::Was;

@@ -1,6 +1,6 @@
 //! What the conversion of the status notes on an object of the older version.
 
-use super::written::{Add, Written};
+use super::object_writer::{Add, ObjectWriter};
 use crate::json::Json;
 
 /// The names of the members, in the order in which they are written.
@@ -49,13 +49,13 @@ impl<'a> Notes<'a> {
     pub(super) fn write(&self, add: &mut Add<'_>) {
         let Self { request, completed, returned, found_at, absent_hashes } = self;
         let values = [request, completed, returned, found_at, absent_hashes];
-        let mut written = Written::begin(add);
+        let mut writer = ObjectWriter::begin(add);
         for (name, value) in NAMES.into_iter().zip(values) {
             if let Some(value) = value {
-                written.add(name, value);
+                writer.add(name, value);
             }
         }
-        written.end();
+        writer.end();
     }
 
     /// Whether the status is known not to have had the hash at a path.

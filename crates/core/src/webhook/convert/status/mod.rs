@@ -31,5 +31,5 @@ mod up;
 pub(super) use down::down;
 pub(super) use explain::Traced;
 pub(super) use fields::StatusConversion;
-pub(super) use requests::Requests;
+pub(super) use requests::RolloutRequests;
 pub(super) use up::up;

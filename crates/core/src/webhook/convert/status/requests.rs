@@ -6,12 +6,12 @@ use crate::webhook::convert::{error::ConvertError, tree};
 use crate::{definition::RolloutStatus, json::Json};
 
 /// The older version's requests, taken out of the object before its operations run.
-pub(crate) struct Requests<'a> {
+pub(crate) struct RolloutRequests<'a> {
     pub(super) requested: Option<Json<'a>>,
     pub(super) completed: Option<Json<'a>>,
 }
 
-impl<'a> Requests<'a> {
+impl<'a> RolloutRequests<'a> {
     pub(crate) fn take(root: &mut Json<'a>, fields: &RolloutStatus) -> Result<Self, ConvertError> {
         let requested = tree::take(root, "", &fields.requests.requested.path)?;
         let completed = tree::take(root, "", &fields.requests.completed.path)?;

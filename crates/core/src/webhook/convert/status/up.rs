@@ -1,7 +1,7 @@
 //! From requests to hashes.
 
 use super::fields::{StatusConversion, get, is_hash, set};
-use super::requests::{self, Requests, is_done};
+use super::requests::{self, RolloutRequests, is_done};
 use crate::webhook::convert::{error::ConvertError, kept::Kept};
 use crate::{definition::Place, json::Json};
 
@@ -20,11 +20,11 @@ enum Carried {
 pub(crate) fn up<'a>(
     status: &StatusConversion<'_>,
     root: &mut Json<'a>,
-    requests: Requests<'a>,
+    requests: RolloutRequests<'a>,
     kept: &Kept<'_>,
     to_keep: &mut Kept<'a>,
 ) -> Result<bool, ConvertError> {
-    let Requests { requested, completed } = requests;
+    let RolloutRequests { requested, completed } = requests;
     let (request, done) = (&status.fields.requests.requested, &status.fields.requests.completed);
     let derived = kept.rollout.request.as_ref();
     let made_up = status.calculated.is_some() && is_untouched(derived, requested.as_ref());

@@ -6,12 +6,12 @@ use crate::json::Json;
 pub(super) type Add<'f> = dyn FnMut(&str) + 'f;
 
 /// An object under way, member by member.
-pub(super) struct Written<'o, 'f> {
+pub(super) struct ObjectWriter<'o, 'f> {
     add: &'o mut Add<'f>,
     is_empty: bool,
 }
 
-impl<'o, 'f> Written<'o, 'f> {
+impl<'o, 'f> ObjectWriter<'o, 'f> {
     pub(super) fn begin(add: &'o mut Add<'f>) -> Self {
         Self { add, is_empty: true }
     }

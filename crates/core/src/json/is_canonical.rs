@@ -17,50 +17,50 @@ pub(super) fn is_uuid(text: &str) -> bool {
 
 /// What `null`, `{}` and `[]` come to as members.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Nothing {
+pub(super) enum EmptyMembers {
     /// They are dropped, and numbers stay as they are written.
-    IsDropped,
+    AreDropped,
     /// They are values like others, and so are numbers: one has many spellings.
-    Counts,
+    Count,
 }
 
 /// Whether a value has no other spelling than this one, no string in it being a UUID: compact, members sorted, and no
 /// escapes. May say no where it has none.
-pub(super) fn is_canonical(text: &str, nothing: Nothing) -> bool {
-    read(text, nothing).is_some()
+pub(super) fn is_canonical(text: &str, empty: EmptyMembers) -> bool {
+    read(text, empty).is_some()
 }
 
 /// Reads a text as long as it is canonical.
-fn read(text: &str, nothing: Nothing) -> Option<()> {
-    let (mut at, mut open) = (0, Open { depth: 0, objects: 0, last: [""; DEEP] });
+fn read(text: &str, empty: EmptyMembers) -> Option<()> {
+    let (mut at, mut nesting) = (0, Nesting { depth: 0, objects: 0, last: [""; DEEP] });
     let bytes = text.as_bytes();
     loop {
         let first = *bytes.get(at)?;
-        let is_dropped = open.in_object() && nothing == Nothing::IsDropped;
+        let is_dropped = nesting.in_object() && empty == EmptyMembers::AreDropped;
         match first {
             b'{' | b'[' if bytes.get(at + 1) == Some(&(first + 2)) => {
                 (!is_dropped).then_some(())?;
                 at += 2;
             }
             b'{' | b'[' => {
-                open.enter(first == b'{')?;
-                at = open.value(text, at + 1)?;
+                nesting.enter(first == b'{')?;
+                at = nesting.value(text, at + 1)?;
                 continue;
             }
             b'"' => at = string(bytes, at)?,
             b'n' if is_dropped => return None,
-            _ => at = scalar(bytes, at, nothing)?,
+            _ => at = scalar(bytes, at, empty)?,
         }
         // A value has ended, and so may have what it is in.
         loop {
             match bytes.get(at) {
-                None => return (open.depth == 0).then_some(()),
+                None => return (nesting.depth == 0).then_some(()),
                 Some(b',') => {
-                    at = open.value(text, at + 1)?;
+                    at = nesting.value(text, at + 1)?;
                     break;
                 }
                 Some(b'}' | b']') => {
-                    open.leave()?;
+                    nesting.leave()?;
                     at += 1;
                 }
                 Some(_) => return None,
@@ -70,7 +70,7 @@ fn read(text: &str, nothing: Nothing) -> Option<()> {
 }
 
 /// The objects and lists that are open.
-struct Open<'t> {
+struct Nesting<'t> {
     depth: usize,
     /// A bit for each: 1 is an object.
     objects: u32,
@@ -78,7 +78,7 @@ struct Open<'t> {
     last: [&'t str; DEEP],
 }
 
-impl<'t> Open<'t> {
+impl<'t> Nesting<'t> {
     fn in_object(&self) -> bool {
         self.objects & 1 == 1
     }
@@ -118,12 +118,12 @@ fn string(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// One past a number, `true`, `false` or `null`.
-fn scalar(bytes: &[u8], at: usize, nothing: Nothing) -> Option<usize> {
+fn scalar(bytes: &[u8], at: usize, empty: EmptyMembers) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
     let length = rest.iter().position(is_end).unwrap_or(rest.len());
     let is_number = matches!(rest.first(), Some(b'-' | b'0'..=b'9'));
-    let is_one = nothing == Nothing::IsDropped || !is_number || is_plain_number(rest.get(..length)?);
+    let is_one = empty == EmptyMembers::AreDropped || !is_number || is_plain_number(rest.get(..length)?);
     is_one.then_some(at + length)
 }
 

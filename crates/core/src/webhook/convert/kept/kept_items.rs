@@ -19,22 +19,22 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use super::written::{Add, Written, list};
+use super::object_writer::{Add, ObjectWriter, list};
 use crate::json::{Json, normal};
 
 /// What the items of a list or map keep.
 #[derive(Debug, Default)]
-pub(crate) struct Items<'a> {
+pub(crate) struct KeptItems<'a> {
     /// How many items there were here.
     pub(crate) count: usize,
-    pub(crate) items: Vec<Item<'a>>,
+    pub(crate) items: Vec<KeptItem<'a>>,
     /// What this version cannot say: where it stands in the other one, and what it is there.
     pub(crate) omitted: Vec<(Json<'a>, Json<'a>)>,
 }
 
 /// What one item keeps.
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
+pub(crate) struct KeptItem<'a> {
     pub(crate) index: usize,
     pub(crate) key: Option<String>,
     pub(crate) content: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Item<'a> {
     pub(crate) entries: Json<'a>,
 }
 
-impl<'a> Items<'a> {
+impl<'a> KeptItems<'a> {
     /// Reads an `each`. `None` if it is none of ours.
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
@@ -50,7 +50,7 @@ impl<'a> Items<'a> {
         let mut items = Vec::new();
         let mut next = 0;
         for item in std::mem::take(members.remove("items")?.open_array()?) {
-            let item = Item::read(item, next)?;
+            let item = KeptItem::read(item, next)?;
             next = item.index.checked_add(1)?;
             items.push(item);
         }
@@ -65,19 +65,19 @@ impl<'a> Items<'a> {
     }
 
     pub(super) fn write(&self, add: &mut Add<'_>) {
-        let mut written = Written::begin(add);
-        written.member("count")(&self.count.to_string());
+        let mut writer = ObjectWriter::begin(add);
+        writer.member("count")(&self.count.to_string());
         let mut next = 0;
-        list(written.member("items"), &self.items, |item, add| {
+        list(writer.member("items"), &self.items, |item, add| {
             item.write(next, add);
             next = item.index + 1;
         });
         if !self.omitted.is_empty() {
-            list(written.member("omitted"), &self.omitted, |(place, item), add| {
+            list(writer.member("omitted"), &self.omitted, |(place, item), add| {
                 list(add, [place, item], |value, add| value.each_piece(add));
             });
         }
-        written.end();
+        writer.end();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -87,7 +87,7 @@ impl<'a> Items<'a> {
     /// The entries of each of today's items, which are known by key and content.
     pub(crate) fn matched(&self, now: &[(Option<String>, String)]) -> Vec<Option<&Json<'a>>> {
         let mut found: Vec<Option<&Json<'a>>> = vec![None; now.len()];
-        let mut open: Vec<&Item<'a>> = Vec::new();
+        let mut open: Vec<&KeptItem<'a>> = Vec::new();
         // Of several that are alike, the one that stands where it stood.
         for item in &self.items {
             let here = now.get(item.index).map(|(_, content)| content);
@@ -114,7 +114,7 @@ impl<'a> Items<'a> {
 
 /// Finds items that are the same as they were, the first of those that are alike first.
 fn by_content<'i, 'a>(
-    open: &mut Vec<&'i Item<'a>>,
+    open: &mut Vec<&'i KeptItem<'a>>,
     now: &[(Option<String>, String)],
     found: &mut [Option<&'i Json<'a>>],
 ) {
@@ -136,7 +136,11 @@ fn by_content<'i, 'a>(
 }
 
 /// Finds items whose key stands once on both sides.
-fn by_key<'i, 'a>(open: &mut Vec<&'i Item<'a>>, now: &[(Option<String>, String)], found: &mut [Option<&'i Json<'a>>]) {
+fn by_key<'i, 'a>(
+    open: &mut Vec<&'i KeptItem<'a>>,
+    now: &[(Option<String>, String)],
+    found: &mut [Option<&'i Json<'a>>],
+) {
     let mut kept: HashMap<&str, usize> = HashMap::new();
     for key in open.iter().filter_map(|item| item.key.as_deref()) {
         *kept.entry(key).or_default() += 1;
@@ -163,7 +167,7 @@ fn by_key<'i, 'a>(open: &mut Vec<&'i Item<'a>>, now: &[(Option<String>, String)]
     });
 }
 
-impl<'a> Item<'a> {
+impl<'a> KeptItem<'a> {
     fn read(mut json: Json<'a>, next: usize) -> Option<Self> {
         let mut item = Self { index: next, key: None, content: None, entries: Json::NULL };
         for part in std::mem::take(json.open_array()?) {

@@ -1,17 +1,17 @@
 //! What an object was before values were put into it.
 
-use super::written::Add;
+use super::object_writer::Add;
 use crate::json::Json;
 
 /// What stood where values were put: written as `absent`, `empty` or `null`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Was {
+pub(crate) enum ObjectBefore {
     Absent,
     Empty,
     Null,
 }
 
-impl Was {
+impl ObjectBefore {
     pub(super) fn read(text: &Json<'_>) -> Option<Self> {
         match text.as_str()?.as_ref() {
             "absent" => Some(Self::Absent),

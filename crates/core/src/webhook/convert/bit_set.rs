@@ -2,13 +2,13 @@
 
 /// A set of small numbers. Those below 64, which is nearly always all, take no memory of their own.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct BitSet {
     first: u64,
     more: Vec<u64>,
 }
 
-impl Marks {
-    pub(super) fn has(&self, index: usize) -> bool {
+impl BitSet {
+    pub(super) fn contains(&self, index: usize) -> bool {
         let word = match (index / 64).checked_sub(1) {
             None => self.first,
             Some(word) => self.more.get(word).copied().unwrap_or_default(),
@@ -16,7 +16,7 @@ impl Marks {
         word >> (index % 64) & 1 == 1
     }
 
-    pub(super) fn add(&mut self, index: usize) {
+    pub(super) fn insert(&mut self, index: usize) {
         let bit = 1 << (index % 64);
         let Some(word) = (index / 64).checked_sub(1) else {
             self.first |= bit;
@@ -33,14 +33,14 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
-    use super::Marks;
+    use super::BitSet;
 
     #[test]
     fn what_was_added_is_there_and_nothing_else() {
-        let mut marks = Marks::default();
+        let mut bits = BitSet::default();
         let added = [0, 63, 64, 127, 128, 1000];
-        added.into_iter().for_each(|index| marks.add(index));
-        let found: Vec<usize> = (0..1200).filter(|index| marks.has(*index)).collect();
+        added.into_iter().for_each(|index| bits.insert(index));
+        let found: Vec<usize> = (0..1200).filter(|index| bits.contains(*index)).collect();
         assert_eq!(found, added);
     }
 }

@@ -18,7 +18,7 @@ pub const KIND: &str = "KindDefinition";
 /// All that pointsman knows of a kind: how its versions convert into each other, and what calls for a rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "KindDefinition")]
-pub(super) struct Document {
+pub(super) struct DefinitionSpec {
     /// Always `pointsman.dev/v1`.
     #[schemars(with = "String")]
     api_version: Spanned<String>,
@@ -58,10 +58,10 @@ struct Head {
     kind: Option<Spanned<String>>,
 }
 
-impl Document {
+impl DefinitionSpec {
     pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
-        let document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
-            Ok((Some(document), 0)) => document,
+        let spec: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+            Ok((Some(spec), 0)) => spec,
             Ok((Some(second), _)) => {
                 let at_line = line(&second.api_version);
                 problems.add(at_line, "another document begins here: a definition stands alone in its file");
@@ -77,14 +77,12 @@ impl Document {
                 return None;
             }
         };
-        for (what, found, wanted) in
-            [("apiVersion", &document.api_version, API_VERSION), ("kind", &document.kind, KIND)]
-        {
+        for (what, found, wanted) in [("apiVersion", &spec.api_version, API_VERSION), ("kind", &spec.kind, KIND)] {
             if found.value != wanted {
                 problems.add(line(found), format!("{what} is {:?}, this build reads {wanted:?}", found.value));
             }
         }
-        Some(document)
+        Some(spec)
     }
 }
 
@@ -104,5 +102,5 @@ fn empty() -> String {
 /// The JSON Schema of a definition file, for editors.
 #[must_use]
 pub fn json_schema() -> Value {
-    schemars::schema_for!(Document).into()
+    schemars::schema_for!(DefinitionSpec).into()
 }

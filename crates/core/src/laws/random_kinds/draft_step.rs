@@ -17,7 +17,7 @@ pub enum Manner {
 }
 
 /// What happens between two versions.
-pub(super) struct Step {
+pub(super) struct DraftStep {
     pub(super) newer: Schema,
     pub(super) operations: Vec<Schema>,
     pub(super) accept: Vec<Schema>,
@@ -30,7 +30,7 @@ pub(super) struct Step {
     pub(super) manner: Manner,
 }
 
-impl Step {
+impl DraftStep {
     pub(super) fn new(older: &Schema, root: bool, manner: Manner) -> Self {
         let newer = older.clone();
         let (operations, accept) = (Vec::new(), Vec::new());

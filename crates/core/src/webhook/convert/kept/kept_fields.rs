@@ -4,19 +4,19 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
-use super::items::Items;
+use super::kept_items::KeptItems;
+use super::object_before::ObjectBefore;
+use super::object_writer::{Add, ObjectWriter};
 use super::values::{read, same, write};
-use super::was::Was;
-use super::written::{Add, Written};
 use crate::definition::Fragment;
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
 /// The entries of one object, or of one item, by the places they are about.
 #[derive(Debug, Default)]
-pub(crate) struct Fields<'a>(BTreeMap<Cow<'a, str>, Entry<'a>>);
+pub(crate) struct KeptFields<'a>(BTreeMap<Cow<'a, str>, Entry<'a>>);
 
-impl<'a> Fields<'a> {
+impl<'a> KeptFields<'a> {
     /// Reads entries. `None` if one is none of ours.
     pub(crate) fn read(mut json: Json<'a>) -> Option<Self> {
         let members = std::mem::take(json.open().ok()??);
@@ -35,11 +35,11 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn write(&self, add: &mut Add<'_>) {
-        let mut written = Written::begin(add);
+        let mut writer = ObjectWriter::begin(add);
         for (id, entry) in &self.0 {
-            entry.write(written.member(id));
+            entry.write(writer.member(id));
         }
-        written.end();
+        writer.end();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -99,22 +99,22 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(crate) fn note_was(&mut self, id: &str, was: Was) {
-        self.insert(id, Entry::Holder(was));
+    pub(crate) fn note_object_before(&mut self, id: &str, before: ObjectBefore) {
+        self.insert(id, Entry::Holder(before));
     }
 
-    pub(crate) fn was(&self, id: &str) -> Option<Was> {
+    pub(crate) fn object_before(&self, id: &str) -> Option<ObjectBefore> {
         match self.0.get(id)? {
             Entry::Holder(was) => Some(*was),
             _ => None,
         }
     }
 
-    pub(crate) fn keep_items(&mut self, id: &str, items: Items<'a>) {
+    pub(crate) fn keep_items(&mut self, id: &str, items: KeptItems<'a>) {
         self.insert(id, Entry::Each(items));
     }
 
-    pub(crate) fn items(&self, id: &str) -> Option<&Items<'a>> {
+    pub(crate) fn items(&self, id: &str) -> Option<&KeptItems<'a>> {
         match self.0.get(id)? {
             Entry::Each(items) => Some(items),
             _ => None,
