@@ -9,4 +9,4 @@ mod terminal;
 pub use cli::{Asked, run};
 pub use commands::{AuthorityRemarks, LimitArgs, ServeArgs, Usage};
 pub use ended::ended;
-pub use logging::{LogArgs, LogFormat, Stderr};
+pub use logging::{LogArgs, LogFormat, MakeLogWriter};

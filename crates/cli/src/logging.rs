@@ -33,20 +33,20 @@ pub enum LogFormat {
     Text,
 }
 
-/// Where each log line is written.
-pub type Stderr = Box<dyn Fn() -> Box<dyn Write> + Send + Sync>;
+/// Makes what each log line is written to.
+pub type MakeLogWriter = Box<dyn Fn() -> Box<dyn Write> + Send + Sync>;
 
 impl LogArgs {
     /// Sets up logging for the process.
     ///
     /// # Errors
     /// A level that does not exist.
-    pub fn start(&self, stderr: Stderr) -> anyhow::Result<()> {
+    pub fn start(&self, make_writer: MakeLogWriter) -> anyhow::Result<()> {
         let filter = match &self.log_level {
             Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
             None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
         };
-        let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(BoxMakeWriter::new(stderr));
+        let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(BoxMakeWriter::new(make_writer));
         match self.log_format {
             LogFormat::Json => builder.json().flatten_event(true).try_init(),
             LogFormat::Text => builder.with_ansi(in_colour()).try_init(),

@@ -11,7 +11,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::metrics::{ADMIN, Metrics};
-use pointsman_transport::connections::{Answering, Entered, IdleTimeouts, Lifecycle, Phase, Places, Stream, serve};
+use pointsman_transport::connections::{
+    ConnectionSlots, Entered, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
+};
 
 /// The admin listener.
 #[derive(Debug)]
@@ -26,15 +28,15 @@ impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
         let evicted = self.metrics.connections.evicted(ADMIN);
-        let places = Places::new(self.max_connections, 0, Box::new(move || evicted.inc()));
+        let slots = ConnectionSlots::new(self.max_connections, 0, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
-            let Entered { stream, place, .. } = places.accept(&self.socket).await;
+            let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
             let lifecycle = self.lifecycle.clone();
             let metrics = Arc::clone(&self.metrics);
-            let answering: Answering = Box::new(move |request, mut under_way| {
+            let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
                 let response = answer(&request, lifecycle.phase(), &metrics);
                 Box::pin(async move {
@@ -42,7 +44,7 @@ impl Admin {
                     Ok(response)
                 })
             });
-            connections.spawn(serve(Stream::plain(stream), undying.clone(), place, IDLE, answering));
+            connections.spawn(serve(Stream::plain(stream), undying.clone(), slot, IDLE, handler));
             while connections.try_join_next().is_some() {}
         }
     }

@@ -10,7 +10,7 @@ use pointsman_core::webhook::{Endpoint, weight};
 
 /// Why a body was not read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(super) enum BodyError {
     /// The budget is used up.
     Budget,
     /// The client went away, or broke its framing.
@@ -31,47 +31,52 @@ pub(super) struct Whole {
 
 /// Reads a body. What has arrived is what is held: an announcement alone must not shut others out. Read whole, it holds
 /// what deciding it takes.
-pub(super) async fn read(endpoint: Endpoint, body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Whole, Unread> {
+pub(super) async fn read(
+    endpoint: Endpoint,
+    body: &mut Incoming,
+    limit: u64,
+    claim: &Claim,
+) -> Result<Whole, BodyError> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
-        return Err(Unread::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     let most = declared.unwrap_or(limit);
     let mut bytes = Vec::new();
     loop {
         let frame = tokio::select! {
             frame = body.frame() => frame,
-            () = claim.needed_elsewhere() => return Err(Unread::Budget),
+            () = claim.needed_elsewhere() => return Err(BodyError::Budget),
         };
         let Some(frame) = frame else {
             break;
         };
-        let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else {
+        let Ok(data) = frame.map_err(BodyError::Broken)?.into_data() else {
             continue; // trailers
         };
         let length = (bytes.len() + data.len()) as u64;
         if length > limit {
-            return Err(Unread::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         if length > bytes.capacity() as u64 {
             let capacity = (length * 2).max(FIRST).min(most).max(length);
             hold(claim, capacity)?;
             let more = capacity - bytes.len() as u64;
-            bytes.reserve_exact(usize::try_from(more).map_err(|_| Unread::TooLarge)?);
+            bytes.reserve_exact(usize::try_from(more).map_err(|_| BodyError::TooLarge)?);
         }
         bytes.extend_from_slice(&data);
     }
     let weight = weight(endpoint, &bytes);
     let needed = REQUEST.saturating_add(bytes.len() as u64).saturating_add(weight);
     if !claim.could_hold(needed) {
-        return Err(Unread::TooHeavy { needed });
+        return Err(BodyError::TooHeavy { needed });
     }
-    claim.resize(needed).then_some(()).ok_or(Unread::Budget)?;
+    claim.resize(needed).then_some(()).ok_or(BodyError::Budget)?;
     Ok(Whole { bytes: bytes.into(), weight })
 }
 
-fn hold(claim: &Claim, bytes: u64) -> Result<(), Unread> {
-    claim.resize(REQUEST.saturating_add(bytes)).then_some(()).ok_or(Unread::Budget)
+fn hold(claim: &Claim, bytes: u64) -> Result<(), BodyError> {
+    claim.resize(REQUEST.saturating_add(bytes)).then_some(()).ok_or(BodyError::Budget)
 }
 
 /// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything

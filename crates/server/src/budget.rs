@@ -26,10 +26,10 @@ use pointsman_transport::connections::Requests;
 
 /// The budget of a server.
 #[derive(Clone, Debug)]
-pub(super) struct Budget(Arc<Shared>);
+pub(super) struct Budget(Arc<SharedBudget>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedBudget {
     /// Bytes for everybody.
     common: u64,
     /// Bytes for small requests only.
@@ -77,7 +77,7 @@ impl Budget {
         let small = bytes / 4;
         metrics.memory.budget(bytes);
         let common = bytes - small;
-        Self(Arc::new(Shared { common, small, patience, metrics, claims: Mutex::default() }))
+        Self(Arc::new(SharedBudget { common, small, patience, metrics, claims: Mutex::default() }))
     }
 
     /// The largest body that can be decided, if it is one long string.
@@ -124,7 +124,7 @@ impl Budget {
 #[derive(Debug)]
 pub(super) struct Claim {
     id: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SharedBudget>,
     give_up: Arc<Notify>,
 }
 
@@ -185,7 +185,7 @@ impl Drop for Claim {
     }
 }
 
-impl Shared {
+impl SharedBudget {
     /// Nothing in here panics half-way.
     fn claims(&self) -> MutexGuard<'_, Claims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
@@ -193,7 +193,7 @@ impl Shared {
 }
 
 impl Claims {
-    fn resize(&mut self, id: u64, bytes: u64, of: &Shared) -> bool {
+    fn resize(&mut self, id: u64, bytes: u64, of: &SharedBudget) -> bool {
         let Some(holding) = self.held.get_mut(&id) else {
             return false;
         };
@@ -213,7 +213,7 @@ impl Claims {
 
     /// Takes from those who have kept it for too long, the oldest first, what would be enough for `bytes`. It is free
     /// when their tasks have ended, which is soon, and before the one who asked comes back.
-    fn reclaim(&mut self, id: u64, bytes: u64, of: &Shared) -> u64 {
+    fn reclaim(&mut self, id: u64, bytes: u64, of: &SharedBudget) -> u64 {
         let mut enough = bytes.max((of.common + of.small) / 8);
         let mut stalled: Vec<_> = self
             .held

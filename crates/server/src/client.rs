@@ -15,6 +15,6 @@ pub(super) struct Peer {
 pub(super) struct Certified {
     /// Whether its name is one of those that are let in.
     pub(super) allowed: bool,
-    /// Under which authorities it was verified: [`Serving::authorities`](super::serving::Serving).
+    /// Under which authorities it was verified: [`CurrentTls::authorities`](super::current_tls::CurrentTls).
     pub(super) authorities: u64,
 }

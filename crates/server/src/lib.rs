@@ -1,7 +1,7 @@
 //! How requests reach us and are answered: routes, limits, memory, metrics, drain.
 //!
 //! [`Server::bind`] loads the certificate *before* it binds a socket, so that a deployment that cannot serve never
-//! listens; [`Bound::run`] serves until it is told to stop. What a request means is not decided here: that is
+//! listens; [`BoundServer::run`] serves until it is told to stop. What a request means is not decided here: that is
 //! [`Decide`], a function from bytes to bytes.
 //!
 //! Not made for the open internet: the peers we know are kube-apiservers, and every limit is derived from how they
@@ -13,6 +13,7 @@ mod body_limits;
 mod budget;
 mod cgroup;
 mod client;
+mod current_tls;
 mod decide;
 mod descriptors;
 mod labels;
@@ -29,7 +30,6 @@ mod reload;
 mod routes;
 mod serve_error;
 mod server;
-mod serving;
 mod shutdown;
 
 pub use self::body_limits::BodyLimits;
@@ -39,7 +39,7 @@ pub use self::memory::Memory;
 pub use self::options::Options;
 pub use self::process::serve;
 pub use self::serve_error::ServeError;
-pub use self::server::{Bound, Server};
+pub use self::server::{BoundServer, Server};
 pub use self::shutdown::{Shutdown, Trigger};
 pub use pointsman_transport::certificates::{
     AuthorityRemark, CertPaths, CertificateError, DevError, DevPair, NoCertificate, Unfit, authority_remarks,

@@ -12,13 +12,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::client::{Certified, Peer};
+use super::current_tls::CurrentTls;
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
 use super::routes::Routes;
-use super::serving::Serving;
 use pointsman_transport::certificates::is_allowed;
 use pointsman_transport::connections::{
-    Answering, Entered, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Places, Stream, serve,
+    ConnectionSlots, Entered, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
 /// The webhook listener.
@@ -26,7 +26,7 @@ use pointsman_transport::connections::{
 pub(super) struct Listener {
     pub(super) socket: TcpListener,
     /// Read at each handshake: a reload is seen by the next one.
-    pub(super) serving: Arc<ArcSwap<Serving>>,
+    pub(super) tls: Arc<ArcSwap<CurrentTls>>,
     /// The common names of clients that are let in; any where there are none.
     pub(super) client_names: Arc<[String]>,
     pub(super) routes: Arc<Routes>,
@@ -42,13 +42,13 @@ impl Listener {
     pub(super) async fn run(self) {
         let evicted = self.metrics.connections.evicted(WEBHOOKS);
         let evicted = Box::new(move || evicted.inc());
-        let places = Places::new(self.max_connections, IDLE_OF_A_PEER, evicted);
+        let slots = ConnectionSlots::new(self.max_connections, IDLE_OF_A_PEER, evicted);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = self.lifecycle.reached(Phase::Closing) => break,
-                accepted = places.accept(&self.socket) => accepted,
+                accepted = slots.accept(&self.socket) => accepted,
             };
             self.spawn(accepted, &mut connections);
             while connections.try_join_next().is_some() {}
@@ -56,7 +56,7 @@ impl Listener {
         // What the kernel has accepted would be reset with the socket: those clients are answered.
         while let Some(accepted) = tokio::select! {
             biased;
-            accepted = places.accept(&self.socket) => Some(accepted),
+            accepted = slots.accept(&self.socket) => Some(accepted),
             () = tokio::task::yield_now() => None,
         } {
             self.spawn(accepted, &mut connections);
@@ -66,8 +66,8 @@ impl Listener {
     }
 
     fn spawn(&self, entered: Entered, connections: &mut JoinSet<()>) {
-        let Entered { stream, addr, place } = entered;
-        let serving = self.serving.load_full();
+        let Entered { stream, addr, slot } = entered;
+        let tls = self.tls.load_full();
         let client_names = Arc::clone(&self.client_names);
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();
@@ -75,23 +75,23 @@ impl Listener {
         let metrics = Arc::clone(&self.metrics);
         let idle = IdleTimeouts { unproven: self.idle_timeout, kept: self.idle_timeout };
         connections.spawn(async move {
-            let _open = Open::new(Arc::clone(&metrics));
+            let _counted = CountedConnection::new(Arc::clone(&metrics));
             let handshake = tokio::select! {
-                handshake = handshake(stream, addr, Arc::clone(&serving.config), &log, &metrics) => handshake,
-                () = place.evicted() => None,
+                handshake = handshake(stream, addr, Arc::clone(&tls.config), &log, &metrics) => handshake,
+                () = slot.evicted() => None,
             };
             let Some(stream) = handshake else {
                 return;
             };
             let certified = stream
                 .client_certificate()
-                .map(|leaf| Certified { allowed: is_allowed(leaf, &client_names), authorities: serving.authorities });
+                .map(|leaf| Certified { allowed: is_allowed(leaf, &client_names), authorities: tls.authorities });
             let peer = Peer { addr, certified };
-            let answering: Answering = Box::new(move |request, under_way| {
+            let handler: Handler = Box::new(move |request, under_way| {
                 let routes = Arc::clone(&routes);
                 Box::pin(async move { Ok(routes.answer(request, peer, under_way).await) })
             });
-            serve(stream, lifecycle, place, idle, answering).await;
+            serve(stream, lifecycle, slot, idle, handler).await;
         });
     }
 }
@@ -120,16 +120,16 @@ async fn handshake(
 }
 
 /// A connection in the gauge.
-struct Open(Arc<Metrics>);
+struct CountedConnection(Arc<Metrics>);
 
-impl Open {
+impl CountedConnection {
     fn new(metrics: Arc<Metrics>) -> Self {
         metrics.connections.open.inc();
         Self(metrics)
     }
 }
 
-impl Drop for Open {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.connections.open.dec();
     }

@@ -15,12 +15,12 @@ use super::metrics::LogMetrics;
 /// Where the queue is full, lines are lost; how many says `log_lines_lost_total`, and a line as soon as there is room.
 #[derive(Clone, Debug)]
 pub struct LogQueue {
-    entries: SyncSender<Entry>,
+    entries: SyncSender<QueueEntry>,
     lost: IntCounter,
 }
 
 #[derive(Debug)]
-enum Entry {
+enum QueueEntry {
     Line(Vec<u8>),
     /// Everything before this is written.
     Flush(SyncSender<()>),
@@ -43,7 +43,7 @@ impl LogQueue {
     pub fn flush(&self, most: Duration) {
         let (written, wait) = sync_channel(1);
         let began = std::time::Instant::now();
-        let mut entry = Entry::Flush(written);
+        let mut entry = QueueEntry::Flush(written);
         // A full queue may be one that moves, or one that does not.
         while let Err(TrySendError::Full(back)) = self.entries.try_send(entry) {
             if began.elapsed() > most {
@@ -64,7 +64,7 @@ impl LogQueue {
 
 impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
+        if self.entries.try_send(QueueEntry::Line(line.to_vec())).is_err() {
             self.lost.inc();
         }
         Ok(line.len())
@@ -75,14 +75,14 @@ impl Write for LogQueue {
     }
 }
 
-fn write_all(mut sink: impl Write, queue: &Receiver<Entry>, lost: &IntCounter) {
+fn write_all(mut sink: impl Write, queue: &Receiver<QueueEntry>, lost: &IntCounter) {
     let mut said = 0;
     while let Ok(entry) = queue.recv() {
         match entry {
             // A closed stderr is no reason not to serve.
-            Entry::Line(line) => drop(sink.write_all(&line)),
+            QueueEntry::Line(line) => drop(sink.write_all(&line)),
             // Nobody waits any more.
-            Entry::Flush(written) => drop(written.try_send(())),
+            QueueEntry::Flush(written) => drop(written.try_send(())),
         }
         let now = lost.get();
         if now > said {

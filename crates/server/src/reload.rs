@@ -11,13 +11,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::current_tls::CurrentTls;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
-use super::serving::Serving;
 use pointsman_transport::certificates::{
     CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, Found,
-    ServingPair, server_config,
+    ServingKeyPair, server_config,
 };
 
 /// The certificate that is served, and the files it came from.
@@ -29,9 +29,9 @@ use pointsman_transport::certificates::{
 pub(super) struct Reloader {
     paths: CertPaths,
     client_ca_file: Option<PathBuf>,
-    pair: ServingPair,
+    pair: ServingKeyPair,
     client_ca: Option<ClientCa>,
-    serving: Arc<ArcSwap<Serving>>,
+    tls: Arc<ArcSwap<CurrentTls>>,
     metrics: Arc<Metrics>,
     reader: FileReader,
     events: FileEvents,
@@ -70,7 +70,7 @@ impl Reloader {
             client_ca_file,
             pair,
             client_ca,
-            serving: Arc::new(ArcSwap::from_pointee(Serving { config: Arc::new(config), authorities: 0 })),
+            tls: Arc::new(ArcSwap::from_pointee(CurrentTls { config: Arc::new(config), authorities: 0 })),
             metrics,
             reader: FileReader::start(files).map_err(|source| ServeError::Thread { source })?,
             events: FileEvents::none(),
@@ -84,8 +84,8 @@ impl Reloader {
     }
 
     /// What handshakes use; follows every reload.
-    pub(super) fn serving(&self) -> Arc<ArcSwap<Serving>> {
-        Arc::clone(&self.serving)
+    pub(super) fn tls(&self) -> Arc<ArcSwap<CurrentTls>> {
+        Arc::clone(&self.tls)
     }
 
     /// Looks again and again, until dropped.
@@ -145,9 +145,9 @@ impl Reloader {
             match server_config(&self.paths, &pair, self.client_ca_file.as_deref().zip(client_ca.as_ref())) {
                 Ok(config) => {
                     let changed = u64::from(client_ca != self.client_ca);
-                    let authorities = self.serving.load().authorities + changed;
-                    let serving = Serving { config: Arc::new(config), authorities };
-                    self.serving.store(Arc::new(serving));
+                    let authorities = self.tls.load().authorities + changed;
+                    let tls = CurrentTls { config: Arc::new(config), authorities };
+                    self.tls.store(Arc::new(tls));
                     self.metrics.certificates.serving(&pair.chain);
                     self.metrics.certificates.reloaded();
                     tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate reloaded");
@@ -161,7 +161,7 @@ impl Reloader {
     }
 
     /// What is served already is served on, whatever the time: there is nothing better.
-    fn judged(&self, pair: ServingPair) -> Result<ServingPair, CertificateError> {
+    fn judged(&self, pair: ServingKeyPair) -> Result<ServingKeyPair, CertificateError> {
         if pair != self.pair {
             pair.leaf
                 .judge_succession(&self.pair.leaf, now())

@@ -11,17 +11,17 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{self, Unread};
+use super::body::{self, BodyError};
 use super::body_limits::BodyLimits;
 use super::budget::{Budget, Claim, REQUEST, Stage};
 use super::client::Peer;
+use super::current_tls::CurrentTls;
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::refusal::Refusal;
-use super::serving::Serving;
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Endpoint, Reply};
 use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
@@ -35,7 +35,7 @@ pub(super) struct Routes {
     lifecycle: Lifecycle,
     log: Log,
     metrics: Arc<Metrics>,
-    serving: Arc<ArcSwap<Serving>>,
+    tls: Arc<ArcSwap<CurrentTls>>,
     client_certificates: ClientCertificates,
     request_deadline: Duration,
 }
@@ -57,7 +57,7 @@ impl Routes {
         lifecycle: Lifecycle,
         log: Log,
         metrics: Arc<Metrics>,
-        serving: Arc<ArcSwap<Serving>>,
+        tls: Arc<ArcSwap<CurrentTls>>,
     ) -> Self {
         Self {
             decide,
@@ -66,7 +66,7 @@ impl Routes {
             lifecycle,
             log,
             metrics,
-            serving,
+            tls,
             client_certificates: match options.client_ca_file {
                 Some(_) => ClientCertificates::Demanded,
                 None => ClientCertificates::Ignored,
@@ -123,7 +123,7 @@ impl Routes {
         let seconds = call.started.elapsed().as_secs_f64();
         metrics.answered(response.status().as_u16(), seconds);
         drop(in_flight);
-        response.map(|body| Answer::begin(body, call.claim))
+        response.map(|body| AnswerBody::begin(body, call.claim))
     }
 
     async fn review(
@@ -157,10 +157,10 @@ impl Routes {
         let limit = self.limits.of(endpoint);
         let body = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
             Ok(Ok(body)) => body,
-            Ok(Err(Unread::Budget)) => return Err(Refusal::Overload),
-            Ok(Err(Unread::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
-            Ok(Err(Unread::TooLarge)) => return Err(Refusal::TooLarge { limit }),
-            Ok(Err(Unread::Broken(error))) => {
+            Ok(Err(BodyError::Budget)) => return Err(Refusal::Overload),
+            Ok(Err(BodyError::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
+            Ok(Err(BodyError::TooLarge)) => return Err(Refusal::TooLarge { limit }),
+            Ok(Err(BodyError::Broken(error))) => {
                 tracing::debug!(peer = %peer.addr, %error, "request body broke off");
                 return Err(Refusal::BrokenBody);
             }
@@ -184,7 +184,7 @@ impl Routes {
             return Ok(());
         }
         let certified = peer.certified.ok_or(Refusal::Unauthorized)?;
-        if certified.authorities != self.serving.load().authorities {
+        if certified.authorities != self.tls.load().authorities {
             return Err(Refusal::OldAuthorities);
         }
         if certified.allowed { Ok(()) } else { Err(Refusal::Forbidden) }
@@ -240,12 +240,12 @@ struct Call {
 }
 
 /// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.
-struct Answer {
+struct AnswerBody {
     body: Vec<u8>,
     _claim: Arc<Claim>,
 }
 
-impl Answer {
+impl AnswerBody {
     fn begin(body: Vec<u8>, claim: Arc<Claim>) -> Full<Bytes> {
         claim.record(REQUEST.saturating_add(body.capacity() as u64));
         claim.enter(Stage::Writing);
@@ -253,7 +253,7 @@ impl Answer {
     }
 }
 
-impl AsRef<[u8]> for Answer {
+impl AsRef<[u8]> for AnswerBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }

@@ -31,12 +31,12 @@ pub struct Server;
 
 impl Server {
     /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both
-    /// listeners. Nothing is accepted before [`Bound::run`]; the kernel queues what comes earlier.
+    /// listeners. Nothing is accepted before [`BoundServer::run`]; the kernel queues what comes earlier.
     ///
     /// # Errors
     /// [`ServeError::Pair`] or [`ServeError::ClientCa`] where a file cannot be used, [`ServeError::Bind`] where an
     /// address cannot.
-    pub async fn bind(options: Options, decide: Decide) -> Result<Bound, ServeError> {
+    pub async fn bind(options: Options, decide: Decide) -> Result<BoundServer, ServeError> {
         let metrics = Arc::new(
             Metrics::new(options.log_queue.as_ref().map(LogQueue::lost))
                 .map_err(|source| ServeError::Metrics { source: source.into() })?,
@@ -47,13 +47,13 @@ impl Server {
         let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
         let listener = listen(options.listen).await?;
         let admin = listen(options.admin_listen).await?;
-        Ok(Bound { options, decide, metrics, reloader, descriptors, listener, admin })
+        Ok(BoundServer { options, decide, metrics, reloader, descriptors, listener, admin })
     }
 }
 
 /// A server that has its certificate and its sockets.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundServer {
     options: Options,
     decide: Decide,
     metrics: Arc<Metrics>,
@@ -63,7 +63,7 @@ pub struct Bound {
     admin: TcpListener,
 }
 
-impl Bound {
+impl BoundServer {
     /// Where the webhooks are served; the port that was chosen where the options said 0.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Bound {
         let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
-            serving: reloader.serving(),
+            tls: reloader.tls(),
             client_names: options.client_names.clone().into(),
             routes: Arc::new(Routes::new(
                 &options,
@@ -113,7 +113,7 @@ impl Bound {
                 lifecycle.clone(),
                 log.clone(),
                 Arc::clone(&metrics),
-                reloader.serving(),
+                reloader.tls(),
             )),
             lifecycle: lifecycle.clone(),
             log,

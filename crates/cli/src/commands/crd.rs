@@ -12,7 +12,7 @@ use pointsman_core::registration::{
 use super::ca_file::{AuthorityRemarks, trust};
 use super::kinds_dir::{KindsArgs, Known};
 use super::output::{self, warn};
-use super::{format::Format, json::Json, usage::Usage};
+use super::{format::Format, json_tree::JsonTree, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -137,7 +137,7 @@ fn names(kind: &Kind) -> Vec<String> {
 }
 
 /// The policy first: it is in force before the CRD stores another version.
-fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<Json>> {
+fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<JsonTree>> {
     let mut crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
     if options.conversion.is_none() && converts(kind) && !args.no_conversion {
         let versions: Vec<&str> = kind.versions().collect();
@@ -155,7 +155,7 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
     let stored = options.storage.as_deref().unwrap_or_else(|| kind.storage());
     let guarded = options.conversion.is_some() && converts(kind) && !args.no_policy;
     let policy = guarded.then(|| incomplete(kind, stored));
-    policy.into_iter().flatten().chain([crd]).map(|document| Json::from_json(&document.to_string())).collect()
+    policy.into_iter().flatten().chain([crd]).map(|document| JsonTree::from_json(&document.to_string())).collect()
 }
 
 /// Says of each version whether it is served.

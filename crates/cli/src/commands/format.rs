@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::{json::Json, yaml};
+use super::{json_tree::JsonTree, yaml};
 use crate::terminal::escaped_lines;
 
 /// The form of data on stdout.
@@ -15,7 +15,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(crate) fn write(self, json: &Json) -> String {
+    pub(crate) fn write(self, json: &JsonTree) -> String {
         match self {
             Self::Json => format!("{json:#}\n"),
             Self::Yaml => yaml::write(json),
@@ -23,15 +23,15 @@ impl Format {
     }
 
     /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
-    pub(crate) fn write_all(self, values: Vec<Json>) -> String {
+    pub(crate) fn write_all(self, values: Vec<JsonTree>) -> String {
         match (self, values.as_slice()) {
             (_, [value]) => self.write(value),
             (Self::Yaml, _) => values.iter().map(yaml::write).collect::<Vec<_>>().join("---\n"),
-            (Self::Json, _) => self.write(&Json::object([
-                ("apiVersion", Json::string("v1")),
-                ("kind", Json::string("List")),
-                ("metadata", Json::object([])),
-                ("items", Json::Array(values)),
+            (Self::Json, _) => self.write(&JsonTree::object([
+                ("apiVersion", JsonTree::string("v1")),
+                ("kind", JsonTree::string("List")),
+                ("metadata", JsonTree::object([])),
+                ("items", JsonTree::Array(values)),
             ])),
         }
     }
@@ -50,7 +50,7 @@ pub(crate) enum TextFormat {
 
 impl TextFormat {
     /// Writes several values, each of which is given as text and as JSON.
-    pub(crate) fn write_all(self, values: Vec<(String, Json)>) -> String {
+    pub(crate) fn write_all(self, values: Vec<(String, JsonTree)>) -> String {
         let format = match self {
             Self::Json => Format::Json,
             Self::Text => {

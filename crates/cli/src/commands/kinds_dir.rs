@@ -7,8 +7,8 @@ use clap::Args;
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::webhook::{Metadata, Webhook};
 
-use super::input::{self, Object, Source};
-use super::json::Json;
+use super::input::{self, InputObject, Source};
+use super::json_tree::JsonTree;
 
 /// Kinds beside those that are built in.
 #[derive(Args, Debug)]
@@ -110,7 +110,7 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<Vec<Known>> {
 }
 
 /// The kind of an object, or a message that names those that are known and where others come from.
-pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &Object) -> Result<&'w Kind, String> {
+pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<&'w Kind, String> {
     let kinds = webhook.kinds();
     let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
     kinds.iter().find(is_its).ok_or_else(|| {
@@ -129,7 +129,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &Object) -> Result<&'w K
 fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
     let source = input::read(file)?;
     let documents = input::values(&source).map_err(anyhow::Error::msg)?;
-    let is_ours = |json: &Json| json.get("kind").and_then(Json::as_str) == Some(definition::KIND);
+    let is_ours = |json: &JsonTree| json.get("kind").and_then(JsonTree::as_str) == Some(definition::KIND);
     let ours = documents.iter().filter(|json| is_ours(json)).count();
     anyhow::ensure!(
         ours == 0 || documents.len() == 1,

@@ -8,7 +8,7 @@ pub(crate) mod crd;
 mod format;
 pub(crate) mod hash;
 mod input;
-mod json;
+mod json_tree;
 pub(crate) mod kinds;
 mod kinds_dir;
 pub(crate) mod mutate;

@@ -6,7 +6,7 @@ use clap::Args;
 use pointsman_core::webhook::PatchOperation;
 
 use super::output::{self, complain, warn};
-use super::{format::TextFormat, json::Json, requests::OfflineArgs};
+use super::{format::TextFormat, json_tree::JsonTree, requests::OfflineArgs};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -59,17 +59,17 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
     text
 }
 
-fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<Json> {
+fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<JsonTree> {
     let operations = patch.iter().map(|operation| {
-        Ok(Json::object([
-            ("op", Json::string(operation.op)),
-            ("path", Json::string(&operation.path)),
-            ("value", Json::from_json(&operation.value)?),
+        Ok(JsonTree::object([
+            ("op", JsonTree::string(operation.op)),
+            ("path", JsonTree::string(&operation.path)),
+            ("value", JsonTree::from_json(&operation.value)?),
         ]))
     });
-    Ok(Json::object([
-        ("object", Json::string(name)),
-        ("patch", Json::Array(operations.collect::<anyhow::Result<_>>()?)),
+    Ok(JsonTree::object([
+        ("object", JsonTree::string(name)),
+        ("patch", JsonTree::Array(operations.collect::<anyhow::Result<_>>()?)),
     ]))
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pointsman_core::webhook::Webhook;
 
-use super::input::{self, Document, FileArgs, Object, documents};
+use super::input::{self, Document, FileArgs, InputObject, documents};
 use super::{admission::AdmissionArgs, kinds_dir::KindsArgs, output::complain, usage::Usage};
 
 /// Which objects, and which they replace.
@@ -38,14 +38,14 @@ impl OfflineArgs {
 }
 
 /// An object and the one it replaces.
-pub(crate) struct Request {
-    pub(crate) object: Object,
-    pub(crate) old: Option<Object>,
+pub(crate) struct OfflineRequest {
+    pub(crate) object: InputObject,
+    pub(crate) old: Option<InputObject>,
 }
 
 impl RequestArgs {
     /// Reads them all. `None` where some could not be read, which is on stderr by then.
-    pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<Request>>> {
+    pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<OfflineRequest>>> {
         let sources = self.files.read(example)?;
         let old = self.old.as_deref().map(input::read).transpose()?;
         let (Some(objects), Some(mut old)) = (objects(&sources), objects(old.as_slice())) else {
@@ -53,11 +53,11 @@ impl RequestArgs {
         };
         let requests = objects.into_iter().map(|object| {
             let identity = (object.group(), &object.kind, &object.namespace, &object.name);
-            let same = |old: &Object| (old.group(), &old.kind, &old.namespace, &old.name) == identity;
+            let same = |old: &InputObject| (old.group(), &old.kind, &old.namespace, &old.name) == identity;
             let old = old.iter().position(same).map(|index| old.remove(index));
-            Request { object, old }
+            OfflineRequest { object, old }
         });
-        let requests: Vec<Request> = requests.collect();
+        let requests: Vec<OfflineRequest> = requests.collect();
         if let Some(old) = old.first() {
             let message = format!("--old: {} has no counterpart in what is written", old.label());
             return Err(Usage(message).into());
@@ -66,7 +66,7 @@ impl RequestArgs {
     }
 }
 
-fn objects(sources: &[input::Source]) -> Option<Vec<Object>> {
+fn objects(sources: &[input::Source]) -> Option<Vec<InputObject>> {
     let (mut objects, mut good) = (Vec::new(), true);
     for source in sources {
         match documents(source) {

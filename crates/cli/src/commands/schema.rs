@@ -4,7 +4,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{invalid, read};
 use pointsman_core::laws::{Value, schema_of};
 
-use super::input::Object;
+use super::input::InputObject;
 
 /// Why an object is not valid by the schema of its version.
 #[derive(Debug, Eq, PartialEq)]
@@ -17,13 +17,13 @@ pub(crate) struct Violation {
 
 /// The first thing that the API server would refuse in a write by the CRD of the definition. What was wrong in the same
 /// way before is let through, as API servers since 1.30 do.
-pub(crate) fn violation(kind: &Kind, object: &Object, old: Option<&Object>) -> Option<Violation> {
+pub(crate) fn violation(kind: &Kind, object: &InputObject, old: Option<&InputObject>) -> Option<Violation> {
     let found = of(kind, object)?;
     let before = old.and_then(|old| of(kind, old));
     (before.as_ref() != Some(&found)).then_some(found)
 }
 
-fn of(kind: &Kind, object: &Object) -> Option<Violation> {
+fn of(kind: &Kind, object: &InputObject) -> Option<Violation> {
     // A version that does not exist is complained of where it is converted or judged.
     let schema = schema_of(kind, object.version())?;
     let value = match Value::read(&object.text) {

@@ -8,9 +8,9 @@ use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
 
 use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
-use super::requests::{OfflineArgs, Request};
+use super::requests::{OfflineArgs, OfflineRequest};
 use super::schema::{Violation, violation};
-use super::{format::TextFormat, json::Json};
+use super::{format::TextFormat, json_tree::JsonTree};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -84,8 +84,8 @@ struct Judged {
     denial: Option<String>,
 }
 
-fn judge(webhook: &Webhook, request: &Request, as_flip: bool) -> Result<Judged, String> {
-    let Request { object, old } = request;
+fn judge(webhook: &Webhook, request: &OfflineRequest, as_flip: bool) -> Result<Judged, String> {
+    let OfflineRequest { object, old } = request;
     let kind = kind_of(webhook, object)?;
     if let Some(violation) = violation(kind, object, old.as_ref()) {
         let field = if violation.field.is_empty() { "the object" } else { &violation.field };
@@ -128,35 +128,35 @@ impl Warnings {
     }
 }
 
-fn json(name: &str, operation: &str, judged: &Judged) -> Json {
+fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
     let Judged { judgement, violation, denial } = judged;
     let by_schema = violation.iter().map(|violation| {
-        Json::object([
-            ("field", Json::string(&violation.field)),
-            ("reason", Json::string("FieldValueInvalid")),
-            ("message", Json::string(&violation.message)),
+        JsonTree::object([
+            ("field", JsonTree::string(&violation.field)),
+            ("reason", JsonTree::string("FieldValueInvalid")),
+            ("message", JsonTree::string(&violation.message)),
         ])
     });
     let causes = judgement.errors.iter().map(|error| {
-        Json::object([
-            ("field", Json::string(&error.path)),
-            ("reason", Json::string(error.reason.cause())),
-            ("message", Json::string(error.body())),
+        JsonTree::object([
+            ("field", JsonTree::string(&error.path)),
+            ("reason", JsonTree::string(error.reason.cause())),
+            ("message", JsonTree::string(error.body())),
         ])
     });
     let mut members = vec![
-        ("object", Json::string(name)),
-        ("operation", Json::string(operation)),
-        ("allowed", Json::Bool(denial.is_none())),
-        ("judged", Json::Bool(!judgement.unjudged)),
-        ("warnings", Json::Array(judgement.warnings.iter().map(Json::string).collect())),
+        ("object", JsonTree::string(name)),
+        ("operation", JsonTree::string(operation)),
+        ("allowed", JsonTree::Bool(denial.is_none())),
+        ("judged", JsonTree::Bool(!judgement.unjudged)),
+        ("warnings", JsonTree::Array(judgement.warnings.iter().map(JsonTree::string).collect())),
     ];
     if let Some(denial) = denial {
-        members.push(("message", Json::string(denial)));
-        members.push(("causes", Json::Array(by_schema.chain(causes).collect())));
+        members.push(("message", JsonTree::string(denial)));
+        members.push(("causes", JsonTree::Array(by_schema.chain(causes).collect())));
     }
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
-    Json::Object(members.collect())
+    JsonTree::Object(members.collect())
 }
 
 /// The exit code where nothing is denied and something was not looked at.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::error::CertificateError;
 use super::file_events::FileEvents;
-use super::key_pair::{CertPaths, ServingPair, load_pair};
+use super::key_pair::{CertPaths, ServingKeyPair, load_pair};
 use super::tls::{ClientCa, load_client_ca};
 use super::volume::directory;
 
@@ -28,7 +28,7 @@ pub struct CertificateFiles {
 #[derive(Debug)]
 pub struct Found {
     /// The certificate and its key.
-    pub pair: Result<ServingPair, CertificateError>,
+    pub pair: Result<ServingKeyPair, CertificateError>,
     /// `None` where there is no file of authorities.
     pub client_ca: Option<Result<ClientCa, CertificateError>>,
     /// Where the directories are others than before.

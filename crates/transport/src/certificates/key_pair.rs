@@ -43,7 +43,7 @@ impl CertPaths {
 
 /// A certificate that can be served, and what there is to say about it.
 #[derive(Clone, Debug)]
-pub struct ServingPair {
+pub struct ServingKeyPair {
     pub(super) key: Arc<CertifiedKey>,
     /// SHA-256 of the leaf, in hex.
     pub fingerprint: String,
@@ -53,7 +53,7 @@ pub struct ServingPair {
     pub chain: Vec<(String, u64)>,
 }
 
-impl PartialEq for ServingPair {
+impl PartialEq for ServingKeyPair {
     /// The whole chain, since an intermediate may be renewed alone. Not the key: that it belongs to the leaf was
     /// checked, so that another key means another leaf.
     fn eq(&self, other: &Self) -> bool {
@@ -65,7 +65,7 @@ impl PartialEq for ServingPair {
 ///
 /// # Errors
 /// [`CertificateError`], each with the path as it was given.
-pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingPair, CertificateError> {
+pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingKeyPair, CertificateError> {
     let mut now = paths.resolve();
     for _ in 0..SWAPS {
         let error = match read_pair(paths, &now) {
@@ -81,7 +81,7 @@ pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingPair, CertificateErr
     read_pair(paths, &now)
 }
 
-fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, CertificateError> {
+fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingKeyPair, CertificateError> {
     let chain = certificates(&paths.cert, &read(&paths.cert, &now.cert)?)?;
     let text = read(&paths.key, &now.key)?;
     let key = match PrivateKeyDer::from_pem_slice(&text) {
@@ -118,7 +118,7 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingPair, Certific
         }
         source => CertificateError::Refused { path: paths.cert.clone(), source: source.into() },
     })?;
-    Ok(ServingPair { key: Arc::new(key), fingerprint, leaf, chain: fingerprints })
+    Ok(ServingKeyPair { key: Arc::new(key), fingerprint, leaf, chain: fingerprints })
 }
 
 /// SHA-256, in hex.

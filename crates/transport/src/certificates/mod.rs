@@ -19,7 +19,7 @@ pub use self::error::CertificateError;
 pub use self::expiry::ExpiryWarnings;
 pub use self::file_events::FileEvents;
 pub use self::files::{CertificateFiles, FileReader, Found};
-pub use self::key_pair::{CertPaths, ServingPair};
+pub use self::key_pair::{CertPaths, ServingKeyPair};
 pub use self::leaf::{Leaf, Unfit};
 pub use self::subject::is_allowed;
 pub(crate) use self::tls::HTTP2;

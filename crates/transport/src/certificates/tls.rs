@@ -12,7 +12,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 
 use super::error::CertificateError;
-use super::key_pair::{CertPaths, ServingPair};
+use super::key_pair::{CertPaths, ServingKeyPair};
 use super::pem::{certificates, read};
 use super::volume::{beneath, directory, real};
 
@@ -50,7 +50,7 @@ fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore,
 /// [`CertificateError::Refused`] and [`CertificateError::Verifier`].
 pub fn server_config(
     paths: &CertPaths,
-    pair: &ServingPair,
+    pair: &ServingKeyPair,
     client_ca: Option<(&Path, &ClientCa)>,
 ) -> Result<ServerConfig, CertificateError> {
     let provider = Arc::new(aws_lc_rs::default_provider());

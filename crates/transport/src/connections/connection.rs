@@ -16,9 +16,9 @@ use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::connection_slots::ConnectionSlot;
 use super::lifecycle::Lifecycle;
-use super::places::Place;
-use super::requests::{Requests, State, UnderWay};
+use super::requests::{ConnectionState, Requests, UnderWay};
 use super::stream::{Io, Protocol, Stream};
 
 /// How long a connection may stay without a request.
@@ -31,24 +31,24 @@ pub struct IdleTimeouts {
 }
 
 /// An answer under way. There always is one.
-pub type Answer = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
 /// What answers requests. A request is under way until the second argument is dropped.
-pub type Answering = Box<dyn Fn(Request<Incoming>, UnderWay) -> Answer + Send + Sync>;
+pub type Handler = Box<dyn Fn(Request<Incoming>, UnderWay) -> AnswerFuture + Send + Sync>;
 
-/// Serves one connection to its end, which gives back its place. Dropping the future cuts it off.
+/// Serves one connection to its end, which gives back its slot. Dropping the future cuts it off.
 #[must_use]
 pub fn serve(
     stream: Stream,
     lifecycle: Lifecycle,
-    place: Place,
+    slot: ConnectionSlot,
     idle: IdleTimeouts,
-    answering: Answering,
+    handler: Handler,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     let protocol = stream.protocol();
     match stream.0 {
-        Io::Plain(socket) => Box::pin(speak(TokioIo::new(socket), protocol, lifecycle, place, idle, answering)),
-        Io::Tls(tls) => Box::pin(speak(TokioIo::new(*tls), protocol, lifecycle, place, idle, answering)),
+        Io::Plain(socket) => Box::pin(speak(TokioIo::new(socket), protocol, lifecycle, slot, idle, handler)),
+        Io::Tls(tls) => Box::pin(speak(TokioIo::new(*tls), protocol, lifecycle, slot, idle, handler)),
     }
 }
 
@@ -56,16 +56,16 @@ async fn speak<I>(
     io: I,
     protocol: Protocol,
     lifecycle: Lifecycle,
-    place: Place,
+    slot: ConnectionSlot,
     idle: IdleTimeouts,
-    answering: Answering,
+    handler: Handler,
 ) where
     I: Read + Write + Unpin + Send + 'static,
 {
     // Given back at the end, whatever happens on the way.
-    let Place { requests, .. } = &place;
+    let ConnectionSlot { requests, .. } = &slot;
     let seen = requests.subscribe();
-    let service = Asked { answering, requests: requests.clone() };
+    let service = CountingService { handler, requests: requests.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
@@ -91,18 +91,18 @@ async fn speak<I>(
 }
 
 /// What hyper calls: counts the request, and has it answered.
-struct Asked {
-    answering: Answering,
+struct CountingService {
+    handler: Handler,
     requests: Requests,
 }
 
-impl Service<Request<Incoming>> for Asked {
+impl Service<Request<Incoming>> for CountingService {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
-    type Future = Answer;
+    type Future = AnswerFuture;
 
-    fn call(&self, request: Request<Incoming>) -> Answer {
-        (self.answering)(request, self.requests.begin())
+    fn call(&self, request: Request<Incoming>) -> AnswerFuture {
+        (self.handler)(request, self.requests.begin())
     }
 }
 
@@ -113,7 +113,7 @@ impl Service<Request<Incoming>> for Asked {
 /// drips in byte by byte, and an answer that the client does not fetch.
 async fn drive<C>(
     connection: C,
-    mut requests: watch::Receiver<State>,
+    mut requests: watch::Receiver<ConnectionState>,
     leave: impl Future<Output = ()>,
     idle: IdleTimeouts,
 ) -> Result<(), C::Error>
@@ -127,7 +127,7 @@ where
     let mut told = false;
     loop {
         let now = *requests.borrow_and_update();
-        let State { any, proven, leave: asked, evicted, .. } = now;
+        let ConnectionState { any, proven, leave: asked, evicted, .. } = now;
         if evicted {
             return Ok(());
         }
@@ -147,7 +147,7 @@ where
             biased;
             result = connection.as_mut() => return result,
             () = &mut leave, if leaving.is_none() => leaving = Some(Instant::now()),
-            // The sender is part of the place.
+            // The sender is part of the slot.
             _ = requests.changed() => {}
             () = sleep_until(end) => {
                 let then = *requests.borrow();

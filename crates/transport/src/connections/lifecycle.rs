@@ -23,10 +23,10 @@ pub enum Phase {
 
 /// The phase a server is in, shared by all that depend on it.
 #[derive(Clone, Debug)]
-pub struct Lifecycle(Arc<Shared>);
+pub struct Lifecycle(Arc<LifecycleState>);
 
 #[derive(Debug)]
-struct Shared {
+struct LifecycleState {
     phase: watch::Sender<Phase>,
     last_request: Mutex<Option<Instant>>,
 }
@@ -42,7 +42,7 @@ impl Lifecycle {
     #[must_use]
     pub fn new() -> Self {
         let phase = watch::Sender::new(Phase::Starting);
-        Self(Arc::new(Shared { phase, last_request: Mutex::default() }))
+        Self(Arc::new(LifecycleState { phase, last_request: Mutex::default() }))
     }
 
     /// The next phase.

@@ -1,16 +1,16 @@
-//! Connections: accepted, given a place, shaken hands with, spoken HTTP on, and let go.
+//! Connections: accepted, given a slot, shaken hands with, spoken HTTP on, and let go.
 
 mod accept;
 mod connection;
+mod connection_slots;
 mod handshake_failure;
 mod lifecycle;
-mod places;
 mod requests;
 mod stream;
 
-pub use self::connection::{Answer, Answering, IdleTimeouts, serve};
+pub use self::connection::{AnswerFuture, Handler, IdleTimeouts, serve};
+pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, Entered};
 pub use self::handshake_failure::HandshakeFailure;
 pub use self::lifecycle::{Lifecycle, Phase};
-pub use self::places::{Entered, Place, Places};
 pub use self::requests::{Requests, UnderWay};
-pub use self::stream::{Handshake, Protocol, Stream};
+pub use self::stream::{Protocol, Stream};

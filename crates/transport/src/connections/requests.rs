@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 /// The requests of one connection, and whether it is wanted any longer. A clone speaks of the same connection.
 #[derive(Clone, Debug)]
-pub struct Requests(watch::Sender<State>);
+pub struct Requests(watch::Sender<ConnectionState>);
 
 /// How they stand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(super) struct ConnectionState {
     /// Not answered yet.
     pub(super) under_way: usize,
     /// Of those, how many have not arrived whole.
@@ -32,7 +32,7 @@ impl Default for Requests {
     fn default() -> Self {
         let since = Instant::now();
         let (under_way, arriving, any, proven, leave, evicted) = (0, 0, false, false, false, false);
-        Self(watch::Sender::new(State { under_way, arriving, any, proven, since, leave, evicted }))
+        Self(watch::Sender::new(ConnectionState { under_way, arriving, any, proven, since, leave, evicted }))
     }
 }
 
@@ -66,16 +66,16 @@ impl Requests {
         self.0.borrow().evicted
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> ConnectionState {
         *self.0.borrow()
     }
 
-    pub(super) fn subscribe(&self) -> watch::Receiver<State> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<ConnectionState> {
         self.0.subscribe()
     }
 }
 
-impl State {
+impl ConnectionState {
     /// Whether nobody would miss the connection: it has sent nothing whole yet, or nothing for so long.
     pub(super) fn can_be_missed(&self, now: Instant, patience: Duration) -> bool {
         let stalled = self.arriving > 0

@@ -45,9 +45,6 @@ pub(super) enum Io {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A handshake under way. Dropped, it is given up, and the socket closed.
-pub type Handshake = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
-
 impl Stream {
     /// HTTP/1.1 without TLS.
     #[must_use]
@@ -56,9 +53,12 @@ impl Stream {
     }
 
     /// Shakes hands, for as long as the client takes: a deadline is the caller's. What its error means says
-    /// [`HandshakeFailure`](super::HandshakeFailure).
+    /// [`HandshakeFailure`](super::HandshakeFailure). Dropped, it is given up, and the socket closed.
     #[must_use]
-    pub fn handshake(socket: TcpStream, config: Arc<ServerConfig>) -> Handshake {
+    pub fn handshake(
+        socket: TcpStream,
+        config: Arc<ServerConfig>,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Self>> + Send>> {
         Box::pin(async move {
             let tls = TlsAcceptor::from(config).accept(socket).await?;
             Ok(Self(Io::Tls(Box::new(tls))))

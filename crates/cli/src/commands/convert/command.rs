@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::converted::{Converted, convert};
+use super::conversion_result::{ConversionResult, convert};
 use super::explain;
 use crate::commands::input::{Decided, Document, FileArgs};
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
-use crate::commands::{format::Format, json::Json, output};
+use crate::commands::{format::Format, json_tree::JsonTree, output};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
     let converted =
         args.files.decide(EXAMPLE, |object| match args.keep_unknown && kind_of(&webhook, object).is_err() {
-            true => Converted::unchanged(object),
+            true => ConversionResult::unchanged(object),
             false => convert(&webhook, object, &args.to, args.explain),
         })?;
     let Some(converted) = converted else {
@@ -56,20 +56,20 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What was converted, in the documents it came in.
-fn result(format: Format, converted: Vec<Decided<Converted>>) -> String {
+fn result(format: Format, converted: Vec<Decided<ConversionResult>>) -> String {
     let values = converted.into_iter().filter_map(|Decided { document, mut results }| {
         let Document::List { mut list, items } = document else {
             return results.pop().map(|converted| converted.object);
         };
         // A typed list says the version once more.
-        let version = list.get("apiVersion").and_then(Json::as_str).map(str::to_owned);
+        let version = list.get("apiVersion").and_then(JsonTree::as_str).map(str::to_owned);
         let mut pairs = items.iter().zip(&results);
         let first = pairs.find(|(object, _)| Some(&object.api_version) == version.as_ref());
         if let Some(version) = first.and_then(|(_, to)| to.object.get("apiVersion")) {
             list.set("apiVersion", version.clone());
         }
         let objects = results.into_iter().map(|converted| converted.object);
-        list.set("items", Json::Array(objects.collect()));
+        list.set("items", JsonTree::Array(objects.collect()));
         Some(list)
     });
     format.write_all(values.collect())

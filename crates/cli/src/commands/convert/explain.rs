@@ -2,40 +2,40 @@
 
 use pointsman_core::webhook::Change;
 
-use super::converted::Converted;
-use crate::commands::{format::Format, input::Decided, json::Json, output::talk, table};
+use super::conversion_result::ConversionResult;
+use crate::commands::{format::Format, input::Decided, json_tree::JsonTree, output::talk, table};
 
 /// One JSON document: each object with its changes.
-pub(super) fn json(converted: &[Decided<Converted>]) -> String {
+pub(super) fn json(converted: &[Decided<ConversionResult>]) -> String {
     let items = converted.iter().flat_map(|decided| &decided.results);
     let items = items.map(|converted| {
         let changes = converted.changes.iter().map(change).collect();
-        Json::object([("object", converted.object.clone()), ("changes", Json::Array(changes))])
+        JsonTree::object([("object", converted.object.clone()), ("changes", JsonTree::Array(changes))])
     });
-    Format::Json.write(&Json::object([("items", Json::Array(items.collect()))]))
+    Format::Json.write(&JsonTree::object([("items", JsonTree::Array(items.collect()))]))
 }
 
-fn change(change: &Change) -> Json {
+fn change(change: &Change) -> JsonTree {
     let fields = |fields: &[(String, String)]| {
         let fields = fields.iter().map(|(field, value)| {
-            let value = Json::from_json(value).unwrap_or_else(|_| Json::string(value));
-            Json::object([("field", Json::string(field)), ("value", value)])
+            let value = JsonTree::from_json(value).unwrap_or_else(|_| JsonTree::string(value));
+            JsonTree::object([("field", JsonTree::string(field)), ("value", value)])
         });
-        Json::Array(fields.collect())
+        JsonTree::Array(fields.collect())
     };
-    Json::object([
-        ("operation", Json::string(&change.operation)),
+    JsonTree::object([
+        ("operation", JsonTree::string(&change.operation)),
         ("before", fields(&change.before)),
         ("after", fields(&change.after)),
-        ("kept", Json::Bool(change.kept)),
-        ("givenBack", Json::Bool(change.given_back)),
+        ("kept", JsonTree::Bool(change.kept)),
+        ("givenBack", JsonTree::Bool(change.given_back)),
     ])
 }
 
 /// A table for people.
-pub(super) fn table(decided: &Decided<Converted>) {
+pub(super) fn table(decided: &Decided<ConversionResult>) {
     for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
-        let to = converted.object.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
+        let to = converted.object.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
         if to == object.api_version {
             talk(&format!("{}: is {to} already", object.label()));
             continue;

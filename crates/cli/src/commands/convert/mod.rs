@@ -1,7 +1,7 @@
 //! `pointsman convert`.
 
 mod command;
-mod converted;
+mod conversion_result;
 mod explain;
 
 pub(crate) use command::{ConvertArgs, run};

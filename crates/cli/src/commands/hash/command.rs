@@ -8,8 +8,8 @@ use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 use super::diff;
 use super::hashed::{Hashed, hash};
 use super::stale::{Stamped, stamped};
-use crate::commands::input::{FileArgs, Object};
-use crate::commands::{format::TextFormat, json::Json, kinds_dir::KindsArgs, output, table::table};
+use crate::commands::input::{FileArgs, InputObject};
+use crate::commands::{format::TextFormat, json_tree::JsonTree, kinds_dir::KindsArgs, output, table::table};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -64,8 +64,8 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     };
     let all = decided.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
-    let stale: Vec<(&Object, &Stamped)> = all.filter(|(_, stamped)| stamped.is_stale()).collect();
-    let row = |(object, stamped): &(&Object, &Stamped)| {
+    let stale: Vec<(&InputObject, &Stamped)> = all.filter(|(_, stamped)| stamped.is_stale()).collect();
+    let row = |(object, stamped): &(&InputObject, &Stamped)| {
         let stamp = stamped.stamp.clone().unwrap_or_else(|| "none".to_owned());
         [object.name(), stamp, stamped.hashed.preimage.hash()]
     };
@@ -79,7 +79,7 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
         format => {
             let values = stale.iter().map(|(object, stamped)| {
                 let mut value = json(object, &stamped.hashed, false);
-                value.set("stamped", stamped.stamp.as_ref().map_or(Json::Null, Json::string));
+                value.set("stamped", stamped.stamp.as_ref().map_or(JsonTree::Null, JsonTree::string));
                 (String::new(), value)
             });
             output::data(&format.write_all(values.collect()))?;
@@ -88,7 +88,7 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
+fn text(object: &InputObject, hashed: &Hashed, explain: bool) -> String {
     let Hashed { preimage, version, recipe } = hashed;
     let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
     if explain {
@@ -112,27 +112,27 @@ fn text(object: &Object, hashed: &Hashed, explain: bool) -> String {
     text
 }
 
-fn json(object: &Object, hashed: &Hashed, explain: bool) -> Json {
+fn json(object: &InputObject, hashed: &Hashed, explain: bool) -> JsonTree {
     let Hashed { preimage, version, recipe } = hashed;
-    let optional = |text: &Option<String>| text.as_ref().map_or(Json::Null, Json::string);
-    let mut json = Json::object([
-        ("apiVersion", Json::string(&object.api_version)),
-        ("kind", Json::string(&object.kind)),
+    let optional = |text: &Option<String>| text.as_ref().map_or(JsonTree::Null, JsonTree::string);
+    let mut json = JsonTree::object([
+        ("apiVersion", JsonTree::string(&object.api_version)),
+        ("kind", JsonTree::string(&object.kind)),
         ("namespace", optional(&object.namespace)),
         ("name", optional(&object.name)),
-        ("hash", Json::string(preimage.hash())),
-        ("recipe", Json::string(HASH_SCHEMA)),
+        ("hash", JsonTree::string(preimage.hash())),
+        ("recipe", JsonTree::string(HASH_SCHEMA)),
     ]);
     if explain {
         let members = preimage.members().into_iter().map(|(name, value)| {
-            let value = Json::from_json(&value).unwrap_or_else(|_| Json::string(value));
+            let value = JsonTree::from_json(&value).unwrap_or_else(|_| JsonTree::string(value));
             (name, value)
         });
-        json.set("at", Json::string(version));
-        json.set("definition", Json::string(recipe));
-        json.set("fields", Json::Object(members.collect()));
+        json.set("at", JsonTree::string(version));
+        json.set("definition", JsonTree::string(recipe));
+        json.set("fields", JsonTree::Object(members.collect()));
         json.set("force", optional(&preimage.force));
-        json.set("canonical", Json::string(&preimage.canonical));
+        json.set("canonical", JsonTree::string(&preimage.canonical));
     }
     json
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use pointsman_core::webhook::Webhook;
 
 use super::hashed::{Hashed, hash};
-use crate::commands::input::{self, Document, Object, documents};
-use crate::commands::json::{Json, quoted};
+use crate::commands::input::{self, Document, InputObject, documents};
+use crate::commands::json_tree::{JsonTree, quoted};
 use crate::commands::table::{cell, table};
 use crate::commands::{format::Format, kinds_dir::KindsArgs, output, usage::Usage};
 use crate::terminal::{escaped, escaped_lines};
@@ -39,49 +39,49 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if (&a.object.kind, a.object.group()) != (&b.object.kind, b.object.group()) {
         return Err(Usage(format!("{} and {} are of different kinds", a.object.label(), b.object.label())).into());
     }
-    let changes = changes(fields(&a), fields(&b));
+    let differences = differences(fields(&a), fields(&b));
     let same = a.hashed.preimage.hash() == b.hashed.preimage.hash();
     output::data(&match args.output {
-        Some(format) => format.write(&json(&a, &b, &changes)),
+        Some(format) => format.write(&json(&a, &b, &differences)),
         None if same => format!("same hash: {}\n", a.hashed.preimage.hash()),
-        None => escaped_lines(&text(&a, &b, &changes)),
+        None => escaped_lines(&text(&a, &b, &differences)),
     })?;
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// One of the two objects.
-struct Side {
-    object: Object,
+struct HashedObject {
+    object: InputObject,
     hashed: Hashed,
 }
 
-fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<Side> {
+fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<HashedObject> {
     let source = input::read(file)?;
     let documents = documents(&source).map_err(|messages| anyhow::anyhow!(messages.join("\n")))?;
     let mut objects: Vec<_> = documents.into_iter().flat_map(Document::into_objects).collect();
     match (objects.pop(), objects.len()) {
         (Some(object), 0) => {
             let hashed = hash(webhook, &object).map_err(anyhow::Error::msg)?;
-            Ok(Side { object, hashed })
+            Ok(HashedObject { object, hashed })
         }
         (None, _) => anyhow::bail!(source.no_object()),
         (_, more) => anyhow::bail!("{}: one object can be compared, not {}", source.name, more + 1),
     }
 }
 
-struct Change {
+struct FieldDifference {
     field: String,
     old: Option<String>,
     new: Option<String>,
 }
 
 /// The hashed fields down to scalars, by path. The force annotation is one of them.
-fn fields(side: &Side) -> BTreeMap<String, String> {
+fn fields(object: &HashedObject) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    if let Ok(json) = Json::from_json(&side.hashed.preimage.canonical) {
+    if let Ok(json) = JsonTree::from_json(&object.hashed.preimage.canonical) {
         flatten("", &json, &mut found);
     }
-    if let Some(force) = &side.hashed.preimage.force {
+    if let Some(force) = &object.hashed.preimage.force {
         found.insert(FORCE.to_owned(), quoted(force));
     }
     found
@@ -89,9 +89,9 @@ fn fields(side: &Side) -> BTreeMap<String, String> {
 
 const FORCE: &str = "(annotation that forces a rollout)";
 
-fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
+fn flatten(path: &str, json: &JsonTree, found: &mut BTreeMap<String, String>) {
     match json {
-        Json::Object(members) if !members.is_empty() => {
+        JsonTree::Object(members) if !members.is_empty() => {
             for (name, value) in members {
                 let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
                 let path = match (path.is_empty(), plain) {
@@ -102,7 +102,7 @@ fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
                 flatten(&path, value, found);
             }
         }
-        Json::Array(items) if !items.is_empty() => {
+        JsonTree::Array(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
                 flatten(&format!("{path}[{index}]"), item, found);
             }
@@ -113,18 +113,18 @@ fn flatten(path: &str, json: &Json, found: &mut BTreeMap<String, String>) {
     }
 }
 
-fn changes(mut a: BTreeMap<String, String>, mut b: BTreeMap<String, String>) -> Vec<Change> {
+fn differences(mut a: BTreeMap<String, String>, mut b: BTreeMap<String, String>) -> Vec<FieldDifference> {
     let fields: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
-    let changes = fields.into_iter().map(|field| {
+    let differences = fields.into_iter().map(|field| {
         let (old, new) = (a.remove(&field), b.remove(&field));
-        Change { field, old, new }
+        FieldDifference { field, old, new }
     });
-    changes.filter(|change| change.old != change.new).collect()
+    differences.filter(|difference| difference.old != difference.new).collect()
 }
 
-fn text(a: &Side, b: &Side, changes: &[Change]) -> String {
+fn text(a: &HashedObject, b: &HashedObject, differences: &[FieldDifference]) -> String {
     let cell = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), cell);
-    let rows: Vec<[String; 3]> = changes.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
+    let rows: Vec<[String; 3]> = differences.iter().map(|c| [c.field.clone(), cell(&c.old), cell(&c.new)]).collect();
     format!(
         "a: {}  {}\nb: {}  {}\n{}",
         a.hashed.preimage.hash(),
@@ -135,17 +135,21 @@ fn text(a: &Side, b: &Side, changes: &[Change]) -> String {
     )
 }
 
-fn json(a: &Side, b: &Side, changes: &[Change]) -> Json {
+fn json(a: &HashedObject, b: &HashedObject, differences: &[FieldDifference]) -> JsonTree {
     let value = |value: &Option<String>| {
-        value.as_deref().map_or(Json::Null, |json| Json::from_json(json).unwrap_or(Json::Null))
+        value.as_deref().map_or(JsonTree::Null, |json| JsonTree::from_json(json).unwrap_or(JsonTree::Null))
     };
-    let changes = changes.iter().map(|change| {
-        Json::object([("field", Json::string(&change.field)), ("a", value(&change.old)), ("b", value(&change.new))])
+    let differences = differences.iter().map(|difference| {
+        JsonTree::object([
+            ("field", JsonTree::string(&difference.field)),
+            ("a", value(&difference.old)),
+            ("b", value(&difference.new)),
+        ])
     });
-    Json::object([
-        ("a", Json::string(a.hashed.preimage.hash())),
-        ("b", Json::string(b.hashed.preimage.hash())),
-        ("changes", Json::Array(changes.collect())),
+    JsonTree::object([
+        ("a", JsonTree::string(a.hashed.preimage.hash())),
+        ("b", JsonTree::string(b.hashed.preimage.hash())),
+        ("changes", JsonTree::Array(differences.collect())),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use pointsman_core::webhook::{Preimage, Webhook};
 
-use crate::commands::{input::Object, kinds_dir::kind_of};
+use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
 /// What an object's hash is made of.
 pub(super) struct Hashed {
@@ -14,7 +14,7 @@ pub(super) struct Hashed {
 }
 
 /// Hashes an object as the webhook does.
-pub(super) fn hash(webhook: &Webhook, object: &Object) -> Result<Hashed, String> {
+pub(super) fn hash(webhook: &Webhook, object: &InputObject) -> Result<Hashed, String> {
     let kind = kind_of(webhook, object)?;
     let Some(version) = kind.hash_version() else {
         let (label, kind) = (object.label(), kind.kind());

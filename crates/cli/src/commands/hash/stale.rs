@@ -3,8 +3,8 @@
 use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 
 use super::hashed::{Hashed, hash};
-use crate::commands::json::Json;
-use crate::commands::{input::Object, kinds_dir::kind_of};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
 /// An object, what it is stamped with, and what it should be.
 pub(super) struct Stamped {
@@ -21,7 +21,7 @@ impl Stamped {
 }
 
 /// Reads the stamp of an object, and hashes it.
-pub(super) fn stamped(webhook: &Webhook, object: &Object) -> Result<Stamped, String> {
+pub(super) fn stamped(webhook: &Webhook, object: &InputObject) -> Result<Stamped, String> {
     let hashed = hash(webhook, object)?;
     let kind = kind_of(webhook, object)?;
     let annotation = |end: &str| annotation(object, &format!("{}{end}", kind.hash_annotation()?));
@@ -29,7 +29,7 @@ pub(super) fn stamped(webhook: &Webhook, object: &Object) -> Result<Stamped, Str
     Ok(Stamped { stamp: annotation(""), of_another_recipe, hashed })
 }
 
-fn annotation(object: &Object, key: &str) -> Option<String> {
-    let json = Json::from_json(&object.text).ok()?;
+fn annotation(object: &InputObject, key: &str) -> Option<String> {
+    let json = JsonTree::from_json(&object.text).ok()?;
     Some(json.get("metadata")?.get("annotations")?.get(key)?.as_str()?.to_owned())
 }

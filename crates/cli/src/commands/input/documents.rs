@@ -2,24 +2,24 @@
 
 use serde_json::value::RawValue;
 
-use super::{object::Object, source::Source};
-use crate::commands::{json::Json, yaml};
+use super::{input_object::InputObject, source::Source};
+use crate::commands::{json_tree::JsonTree, yaml};
 
 /// A document: one object, or a list of them.
 pub(crate) enum Document {
-    List { list: Json, items: Vec<Object> },
-    One(Object),
+    List { list: JsonTree, items: Vec<InputObject> },
+    One(InputObject),
 }
 
 impl Document {
-    pub(crate) fn objects(&self) -> &[Object] {
+    pub(crate) fn objects(&self) -> &[InputObject] {
         match self {
             Self::List { items, .. } => items,
             Self::One(object) => std::slice::from_ref(object),
         }
     }
 
-    pub(crate) fn into_objects(self) -> Vec<Object> {
+    pub(crate) fn into_objects(self) -> Vec<InputObject> {
         match self {
             Self::List { items, .. } => items,
             Self::One(object) => vec![object],
@@ -39,12 +39,12 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
     if bad.is_empty() { Ok(good) } else { Err(bad) }
 }
 
-fn document(place: String, json: Json) -> Result<Document, Vec<String>> {
-    let is_list = json.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
+fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
+    let is_list = json.get("kind").and_then(JsonTree::as_str).is_some_and(|kind| kind.ends_with("List"));
     match json.get("items") {
-        Some(Json::Array(items)) if is_list => {
+        Some(JsonTree::Array(items)) if is_list => {
             let items = (1..).zip(items);
-            let items = items.map(|(index, item)| Object::read(format!("{place}, item {index}"), item));
+            let items = items.map(|(index, item)| InputObject::read(format!("{place}, item {index}"), item));
             let (good, bad): (Vec<_>, Vec<_>) = items.partition(Result::is_ok);
             if bad.is_empty() {
                 Ok(Document::List { items: good.into_iter().flatten().collect(), list: json })
@@ -52,17 +52,17 @@ fn document(place: String, json: Json) -> Result<Document, Vec<String>> {
                 Err(bad.into_iter().filter_map(Result::err).collect())
             }
         }
-        _ => Object::read(place, &json).map(Document::One).map_err(|message| vec![message]),
+        _ => InputObject::read(place, &json).map(Document::One).map_err(|message| vec![message]),
     }
 }
 
 /// The values of a source's documents, whatever they are.
-pub(crate) fn values(source: &Source) -> Result<Vec<Json>, String> {
+pub(crate) fn values(source: &Source) -> Result<Vec<JsonTree>, String> {
     Ok(split(source)?.into_iter().map(|(_, json)| json).collect())
 }
 
 /// Place and value of each document that is not empty.
-fn split(source: &Source) -> Result<Vec<(String, Json)>, String> {
+fn split(source: &Source) -> Result<Vec<(String, JsonTree)>, String> {
     let read = match source.text.trim_start().starts_with(['{', '[']) {
         // It may be YAML in braces. If it is not either, JSON is what was meant.
         true => json(source).or_else(|message| yaml(source).map_err(|_| message))?,
@@ -73,20 +73,20 @@ fn split(source: &Source) -> Result<Vec<(String, Json)>, String> {
         true => format!("{}: document {index}", source.name),
         false => source.name.clone(),
     };
-    let present = (1..).zip(read).filter(|(_, json)| *json != Json::Null);
+    let present = (1..).zip(read).filter(|(_, json)| *json != JsonTree::Null);
     Ok(present.map(|(index, json)| (place(index), json)).collect())
 }
 
-fn json(source: &Source) -> Result<Vec<Json>, String> {
+fn json(source: &Source) -> Result<Vec<JsonTree>, String> {
     let read = serde_json::Deserializer::from_str(&source.text).into_iter::<&RawValue>();
     let read = (1..).zip(read).map(|(index, raw)| {
-        let json = raw.map_err(anyhow::Error::from).and_then(|raw| Json::from_json(raw.get()));
+        let json = raw.map_err(anyhow::Error::from).and_then(|raw| JsonTree::from_json(raw.get()));
         json.map_err(|error| format!("{}: document {index}: not JSON: {error}", source.name))
     });
     read.collect()
 }
 
-fn yaml(source: &Source) -> Result<Vec<Json>, String> {
+fn yaml(source: &Source) -> Result<Vec<JsonTree>, String> {
     let read = (1..).zip(pieces(&source.text)).map(|(index, (first, text))| {
         yaml::read(text).map_err(|error| {
             let line = error.line.map_or_else(String::new, |line| format!(":{}", line + first - 1));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 
 use super::documents::{Document, documents};
-use super::object::Object;
+use super::input_object::InputObject;
 use super::source::{Source, in_directory, read};
 use crate::commands::output::{complain, talk};
 use crate::commands::usage::Usage;
@@ -63,7 +63,7 @@ impl FileArgs {
     pub(crate) fn decide<T>(
         &self,
         example: &str,
-        decide: impl Fn(&Object) -> Result<T, String>,
+        decide: impl Fn(&InputObject) -> Result<T, String>,
     ) -> anyhow::Result<Option<Vec<Decided<T>>>> {
         let (mut decided, mut refused, mut all, mut empty) = (Vec::new(), 0, 0, false);
         let mut refuse = |message: &String| {

@@ -2,10 +2,10 @@
 
 mod documents;
 mod files;
-mod object;
+mod input_object;
 mod source;
 
 pub(crate) use documents::{Document, documents, values};
 pub(crate) use files::{Decided, FileArgs};
-pub(crate) use object::Object;
+pub(crate) use input_object::InputObject;
 pub(crate) use source::{Source, in_directory, read};

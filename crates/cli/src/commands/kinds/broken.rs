@@ -2,7 +2,7 @@
 
 use pointsman_core::laws::{Broken, Value};
 
-use crate::commands::{json::Json, yaml};
+use crate::commands::{json_tree::JsonTree, yaml};
 
 /// What else there is to say of a law that is broken.
 pub(super) struct Told<'t> {
@@ -52,35 +52,35 @@ fn pages(broken: &Broken) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// The same for programs.
-pub(super) fn json(broken: &Broken, told: &Told<'_>) -> Json {
+pub(super) fn json(broken: &Broken, told: &Told<'_>) -> JsonTree {
     let (from, to) = &broken.versions;
-    let story =
-        pages(broken).map(|(what, object)| Json::object([("what", Json::string(what)), ("object", whole(object))]));
+    let story = pages(broken)
+        .map(|(what, object)| JsonTree::object([("what", JsonTree::string(what)), ("object", whole(object))]));
     let story = story.collect();
-    let or_null = |text: &Option<String>| text.as_ref().map_or(Json::Null, Json::string);
-    Json::object([
-        ("law", Json::string(broken.law)),
-        ("text", Json::string(broken.text)),
-        ("from", Json::string(from)),
-        ("to", Json::string(to)),
-        ("message", Json::string(&broken.message)),
+    let or_null = |text: &Option<String>| text.as_ref().map_or(JsonTree::Null, JsonTree::string);
+    JsonTree::object([
+        ("law", JsonTree::string(broken.law)),
+        ("text", JsonTree::string(broken.text)),
+        ("from", JsonTree::string(from)),
+        ("to", JsonTree::string(to)),
+        ("message", JsonTree::string(&broken.message)),
         ("operation", or_null(&broken.operation)),
-        ("line", if broken.line == 0 { Json::Null } else { Json::Number(broken.line.to_string()) }),
-        ("seed", Json::Number(broken.seed.to_string())),
+        ("line", if broken.line == 0 { JsonTree::Null } else { JsonTree::Number(broken.line.to_string()) }),
+        ("seed", JsonTree::Number(broken.seed.to_string())),
         ("sample", or_null(&told.sample)),
         ("object", whole(&broken.object)),
-        ("story", Json::Array(story)),
-        ("again", Json::string(told.again)),
+        ("story", JsonTree::Array(story)),
+        ("again", JsonTree::string(told.again)),
     ])
 }
 
-fn whole(object: &Value) -> Json {
+fn whole(object: &Value) -> JsonTree {
     let text = object.to_text();
-    Json::from_json(&text).unwrap_or_else(|_| Json::string(text))
+    JsonTree::from_json(&text).unwrap_or_else(|_| JsonTree::string(text))
 }
 
 /// An object with long strings cut.
-fn readable(object: &Value) -> Json {
+fn readable(object: &Value) -> JsonTree {
     let mut object = object.clone();
     for way in object.ways() {
         if let Some(Value::Text(text)) = object.at_mut(&way) {

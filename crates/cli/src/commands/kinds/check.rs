@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::definition;
 
-use super::checked::{Checked, Problem, Understood};
+use super::checked::{Checked, ReportedProblem, Understood};
 use super::samples::{self, Sample};
 use super::trial::{self, INTERRUPTED, Stop, TrialArgs};
 use super::{junit, summary};
 use crate::commands::kinds_dir;
 use crate::commands::output::{self, complain, talk};
-use crate::commands::{format::Format, input, json::Json, usage::Usage};
+use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -86,7 +86,7 @@ fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<Exi
         None => output::text(&all.iter().map(Checked::text).collect::<String>())?,
         Some(format) => {
             let items = all.iter().map(Checked::json).collect();
-            output::data(&format.write(&Json::object([("items", Json::Array(items))])))?;
+            output::data(&format.write(&JsonTree::object([("items", JsonTree::Array(items))])))?;
         }
     }
     let problems: usize = all.iter().map(Checked::wrong).sum();
@@ -110,10 +110,12 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
         samples: Vec::new(),
     };
     let known = match input::read(file) {
-        Ok(source) => kinds_dir::read(file, source).map_err(|bad| bad.problems.iter().map(Problem::of).collect()),
+        Ok(source) => {
+            kinds_dir::read(file, source).map_err(|bad| bad.problems.iter().map(ReportedProblem::of).collect())
+        }
         Err(error) => {
             let whole = format!("{error:#}");
-            Err(vec![Problem { line: 0, message: whole.clone(), whole }])
+            Err(vec![ReportedProblem { line: 0, message: whole.clone(), whole }])
         }
     };
     let known = match known {

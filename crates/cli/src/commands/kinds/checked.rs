@@ -5,9 +5,9 @@ use pointsman_core::laws::{Broken, LAWS, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
-use super::junit::{Case, Outcome, Suite};
+use super::junit::{Case, CaseOutcome, Suite};
 use super::trial::Trial;
-use crate::commands::json::Json;
+use crate::commands::json_tree::JsonTree;
 use crate::commands::output::{complain, talk, warn};
 
 /// A definition, and what was found out about it.
@@ -17,7 +17,7 @@ pub(super) struct Checked {
     /// The file as a shell reads it.
     pub(super) argument: String,
     /// What is wrong with what is written.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ReportedProblem>,
     /// What it is a definition of, if nothing is.
     pub(super) kind: Option<Understood>,
     /// What trying it showed, if it was tried.
@@ -27,7 +27,7 @@ pub(super) struct Checked {
 }
 
 /// Something that is wrong with what is written.
-pub(super) struct Problem {
+pub(super) struct ReportedProblem {
     /// 0 where there is none.
     pub(super) line: u64,
     pub(super) message: String,
@@ -35,7 +35,7 @@ pub(super) struct Problem {
     pub(super) whole: String,
 }
 
-impl Problem {
+impl ReportedProblem {
     pub(super) fn of(problem: &definition::Problem) -> Self {
         Self { line: problem.line, message: problem.message.clone(), whole: problem.to_string() }
     }
@@ -45,11 +45,11 @@ impl Problem {
 pub(super) struct Understood {
     name: String,
     text: String,
-    json: Json,
+    json: JsonTree,
 }
 
 impl Understood {
-    pub(super) fn new(kind: &Kind, json: Json) -> Self {
+    pub(super) fn new(kind: &Kind, json: JsonTree) -> Self {
         let name = format!("{}.{}", kind.kind(), kind.group());
         let mut text = String::new();
         for step in kind.steps() {
@@ -161,50 +161,50 @@ impl Checked {
     }
 
     /// All of it, for programs.
-    pub(super) fn json(&self) -> Json {
+    pub(super) fn json(&self) -> JsonTree {
         let problems = self.problems.iter().map(|problem| {
-            let line = if problem.line == 0 { Json::Null } else { Json::Number(problem.line.to_string()) };
-            Json::object([("line", line), ("message", Json::string(&problem.message))])
+            let line = if problem.line == 0 { JsonTree::Null } else { JsonTree::Number(problem.line.to_string()) };
+            JsonTree::object([("line", line), ("message", JsonTree::string(&problem.message))])
         });
-        Json::object([
-            ("file", Json::string(&self.file)),
-            ("fine", Json::Bool(self.wrong() == 0)),
-            ("problems", Json::Array(problems.collect())),
-            ("kind", self.kind.as_ref().map_or(Json::Null, |kind| kind.json.clone())),
-            ("trial", self.trial.as_ref().map_or(Json::Null, |trial| self.trial_json(trial))),
+        JsonTree::object([
+            ("file", JsonTree::string(&self.file)),
+            ("fine", JsonTree::Bool(self.wrong() == 0)),
+            ("problems", JsonTree::Array(problems.collect())),
+            ("kind", self.kind.as_ref().map_or(JsonTree::Null, |kind| kind.json.clone())),
+            ("trial", self.trial.as_ref().map_or(JsonTree::Null, |trial| self.trial_json(trial))),
         ])
     }
 
-    fn trial_json(&self, trial: &Trial) -> Json {
+    fn trial_json(&self, trial: &Trial) -> JsonTree {
         let laws = trial.survey.results.iter().map(|result| {
-            Json::object([
-                ("law", Json::string(result.law.name)),
-                ("from", Json::string(&result.versions.0)),
-                ("to", Json::string(&result.versions.1)),
-                ("cases", Json::Number(result.cases.to_string())),
-                ("holds", Json::Bool(result.broken.is_none())),
+            JsonTree::object([
+                ("law", JsonTree::string(result.law.name)),
+                ("from", JsonTree::string(&result.versions.0)),
+                ("to", JsonTree::string(&result.versions.1)),
+                ("cases", JsonTree::Number(result.cases.to_string())),
+                ("holds", JsonTree::Bool(result.broken.is_none())),
             ])
         });
         let unexercised = trial.survey.unexercised.iter().map(|what| {
-            Json::object([
-                ("from", Json::string(&what.versions.0)),
-                ("to", Json::string(&what.versions.1)),
-                ("operation", Json::string(&what.operation)),
-                ("line", Json::Number(what.line.to_string())),
-                ("what", Json::string(what.what)),
+            JsonTree::object([
+                ("from", JsonTree::string(&what.versions.0)),
+                ("to", JsonTree::string(&what.versions.1)),
+                ("operation", JsonTree::string(&what.operation)),
+                ("line", JsonTree::Number(what.line.to_string())),
+                ("what", JsonTree::string(what.what)),
             ])
         });
         let unfit = trial.survey.unfit.iter().filter_map(|(index, why)| {
             let (place, _) = self.samples.get(*index)?;
-            Some(Json::object([("sample", Json::string(place)), ("why", Json::string(why))]))
+            Some(JsonTree::object([("sample", JsonTree::string(place)), ("why", JsonTree::string(why))]))
         });
         let broken = self.broken().map(|broken| self.with_told(broken, broken::json));
-        Json::object([
-            ("through", Json::Bool(trial.survey.through)),
-            ("laws", Json::Array(laws.collect())),
-            ("broken", Json::Array(broken.collect())),
-            ("unexercised", Json::Array(unexercised.collect())),
-            ("unfit", Json::Array(unfit.collect())),
+        JsonTree::object([
+            ("through", JsonTree::Bool(trial.survey.through)),
+            ("laws", JsonTree::Array(laws.collect())),
+            ("broken", JsonTree::Array(broken.collect())),
+            ("unexercised", JsonTree::Array(unexercised.collect())),
+            ("unfit", JsonTree::Array(unfit.collect())),
         ])
     }
 
@@ -212,10 +212,10 @@ impl Checked {
     pub(super) fn suite(&self) -> Suite {
         let name = self.kind.as_ref().map_or(&self.file, |kind| &kind.name).clone();
         let loads = match self.problems.first() {
-            None => Outcome::Passed,
+            None => CaseOutcome::Passed,
             Some(first) => {
                 let all: Vec<&str> = self.problems.iter().map(|problem| problem.whole.as_str()).collect();
-                Outcome::Failed(first.whole.clone(), all.join("\n"))
+                CaseOutcome::Failed(first.whole.clone(), all.join("\n"))
             }
         };
         let mut cases = vec![Case { class: name.clone(), name: "definition".to_owned(), outcome: loads }];
@@ -224,10 +224,10 @@ impl Checked {
             let outcome = match &result.broken {
                 Some(broken) => {
                     let story = self.with_told(broken, broken::story);
-                    Outcome::Failed(broken::headline(broken, &self.file), story)
+                    CaseOutcome::Failed(broken::headline(broken, &self.file), story)
                 }
-                None if result.cases == 0 => Outcome::Skipped("it says nothing about the objects that were tried"),
-                None => Outcome::Passed,
+                None if result.cases == 0 => CaseOutcome::Skipped("it says nothing about the objects that were tried"),
+                None => CaseOutcome::Passed,
             };
             Case { class: format!("{name}.{from}-{to}"), name: result.law.name.to_owned(), outcome }
         }));

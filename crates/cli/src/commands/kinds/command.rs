@@ -8,7 +8,7 @@ use pointsman_core::definition::{self, Kind};
 use super::check::{CheckArgs, check};
 use super::summary;
 use crate::commands::kinds_dir::{KindsArgs, Known};
-use crate::commands::{crd, format::Format, json::Json, output, table::table};
+use crate::commands::{crd, format::Format, json_tree::JsonTree, output, table::table};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
         Some(KindsCommand::Check(args)) => check(args),
         Some(KindsCommand::List(args)) => list(args),
         Some(KindsCommand::Schema) => {
-            let schema = Json::from_json(&definition::json_schema().to_string())?;
+            let schema = JsonTree::from_json(&definition::json_schema().to_string())?;
             output::data(&Format::Json.write(&schema))?;
             Ok(ExitCode::SUCCESS)
         }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     output::data(&match args.output {
-        Some(format) => format.write(&Json::Array(all.iter().map(summary::json).collect())),
+        Some(format) => format.write(&JsonTree::Array(all.iter().map(summary::json).collect())),
         None => {
             let rows: Vec<[String; 8]> = all.iter().map(row).collect();
             table(["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"], &rows)

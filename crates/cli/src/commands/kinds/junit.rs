@@ -20,11 +20,11 @@ pub(super) struct Suite {
 pub(super) struct Case {
     pub(super) class: String,
     pub(super) name: String,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CaseOutcome,
 }
 
 /// How it went.
-pub(super) enum Outcome {
+pub(super) enum CaseOutcome {
     Passed,
     /// It said nothing about any object.
     Skipped(&'static str),
@@ -50,8 +50,8 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
     let (mut tests, mut failures, mut skipped) = (0, 0, 0);
     for case in cases {
         tests += 1;
-        failures += u32::from(matches!(case.outcome, Outcome::Failed(..)));
-        skipped += u32::from(matches!(case.outcome, Outcome::Skipped(_)));
+        failures += u32::from(matches!(case.outcome, CaseOutcome::Failed(..)));
+        skipped += u32::from(matches!(case.outcome, CaseOutcome::Skipped(_)));
     }
     format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
 }
@@ -59,9 +59,11 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
 fn testcase(case: &Case) -> String {
     let head = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
     match &case.outcome {
-        Outcome::Passed => format!("{head}/>\n"),
-        Outcome::Skipped(why) => format!("{head}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", escaped(why)),
-        Outcome::Failed(message, text) => format!(
+        CaseOutcome::Passed => format!("{head}/>\n"),
+        CaseOutcome::Skipped(why) => {
+            format!("{head}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", escaped(why))
+        }
+        CaseOutcome::Failed(message, text) => format!(
             "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
             escaped(message),
             escaped_text(text)

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::Value;
 
-use crate::commands::input::{self, Object, documents};
+use crate::commands::input::{self, InputObject, documents};
 
 /// An object, and where it stands.
 pub(super) struct Sample {
-    pub(super) object: Object,
+    pub(super) object: InputObject,
     value: Value,
     /// The file it is from, as it was given.
     pub(super) file: PathBuf,
@@ -36,7 +36,7 @@ fn of_file(given: &Path) -> Result<Vec<Sample>, Vec<String>> {
     let mut samples = Vec::new();
     for file in files {
         let source = input::read(&file).map_err(said)?;
-        let objects: Vec<Object> =
+        let objects: Vec<InputObject> =
             documents(&source)?.into_iter().flat_map(|document| document.into_objects()).collect();
         if objects.is_empty() {
             return Err(vec![source.no_object()]);
@@ -55,6 +55,6 @@ pub(super) fn of_kind<'s>(samples: &'s [Sample], kind: &Kind) -> (Vec<&'s Sample
     samples.iter().filter(its).map(|sample| (sample, sample.value.clone())).unzip()
 }
 
-fn is_of(object: &Object, kind: &Kind) -> bool {
+fn is_of(object: &InputObject, kind: &Kind) -> bool {
     object.kind == kind.kind() && object.group() == kind.group()
 }

@@ -8,7 +8,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use super::checked::{Checked, Understood};
 use super::junit::document;
 use super::trial::Trial;
-use crate::commands::json::Json;
+use crate::commands::json_tree::JsonTree;
 
 /// A kind `Thing` whose `spec.policy` is `always` in v1, and something else in v2. The operation is in line 8.
 fn thing(newer: (&str, &str)) -> Kind {
@@ -45,7 +45,7 @@ fn broken(samples: &[&str]) -> Checked {
         file: "thing.yaml".to_owned(),
         argument: "thing.yaml".to_owned(),
         problems: Vec::new(),
-        kind: Some(Understood::new(&promised, Json::Null)),
+        kind: Some(Understood::new(&promised, JsonTree::Null)),
         trial: Some(Trial { survey, interrupted: false }),
         samples: vec![("things.json, item 2: Thing a".to_owned(), "things.json".to_owned()); samples.len()],
     }

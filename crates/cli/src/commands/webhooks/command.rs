@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
 use super::addressed::ServerArgs;
-use super::printed::{Guard, Versions, documents, print};
+use super::printed::{ControllerVersions, Guard, documents, print};
 use super::{doctor, overlay, retire};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
@@ -72,8 +72,12 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
     let registered: Vec<ControllerVersion> =
         args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
     let served = served(args, &registered)?;
-    let versions =
-        Versions { registered: &registered, default: args.default.as_ref(), shadowed: &args.shadow, served: &served };
+    let versions = ControllerVersions {
+        registered: &registered,
+        default: args.default.as_ref(),
+        shadowed: &args.shadow,
+        served: &served,
+    };
     let client = args.server.client(registered.len().max(served.len()), remarks)?;
     print(&documents(kind, &versions, args.guard, &client), args.output)
 }

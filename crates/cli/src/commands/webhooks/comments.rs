@@ -1,15 +1,15 @@
 //! Comments in what is printed: whoever changes a choice later reads there why it is so.
 
-use crate::commands::{json::Json, yaml};
+use crate::commands::{json_tree::JsonTree, yaml};
 
 /// Documents in YAML, each with its comments.
-pub(super) fn commented(documents: &[Json]) -> String {
+pub(super) fn commented(documents: &[JsonTree]) -> String {
     let texts: Vec<String> = documents.iter().map(document).collect();
     texts.join("---\n")
 }
 
-fn document(document: &Json) -> String {
-    let kind = document.get("kind").and_then(Json::as_str).unwrap_or_default();
+fn document(document: &JsonTree) -> String {
+    let kind = document.get("kind").and_then(JsonTree::as_str).unwrap_or_default();
     let why = if kind.ends_with("WebhookConfiguration") { &OF_WEBHOOKS[..] } else { &OF_POLICIES[..] };
     let mut out = String::new();
     for line in yaml::write(document).lines() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::format::TextFormat;
 use crate::commands::input::{self, FileArgs, Source};
-use crate::commands::json::Json;
+use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output;
 
@@ -35,7 +35,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let findings = findings(&args.kinds.load()?, &args.files.read(EXAMPLE)?, server)?;
     let fits = findings.is_empty();
     let values = findings.iter().map(|finding| (format!("{}\n  {}\n", told(finding), finding.change), json(finding)));
-    let values: Vec<(String, Json)> = values.collect();
+    let values: Vec<(String, JsonTree)> = values.collect();
     match args.output {
         TextFormat::Text if fits => output::text("everything fits\n")?,
         format => output::data(&format.write_all(values))?,
@@ -67,11 +67,11 @@ fn flat(document: Value) -> Vec<Value> {
     }
 }
 
-fn json(finding: &Finding) -> Json {
-    Json::object([
-        ("document", Json::string(&finding.document)),
-        ("problem", Json::string(&finding.problem)),
-        ("change", Json::string(&finding.change)),
+fn json(finding: &Finding) -> JsonTree {
+    JsonTree::object([
+        ("document", JsonTree::string(&finding.document)),
+        ("problem", JsonTree::string(&finding.problem)),
+        ("change", JsonTree::string(&finding.change)),
     ])
 }
 

@@ -9,7 +9,7 @@ use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::comments::commented;
-use crate::commands::{format::Format, json::Json, output};
+use crate::commands::{format::Format, json_tree::JsonTree, output};
 
 /// What the policy that guards the label does with one it does not accept.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -36,7 +36,7 @@ impl Guard {
 }
 
 /// The controller versions that are registered.
-pub(super) struct Versions<'a> {
+pub(super) struct ControllerVersions<'a> {
     pub(super) registered: &'a [ControllerVersion],
     pub(super) default: Option<&'a ControllerVersion>,
     pub(super) shadowed: &'a [ControllerVersion],
@@ -44,7 +44,12 @@ pub(super) struct Versions<'a> {
 }
 
 /// The documents for versions, with the guard of the label where there is one.
-pub(super) fn documents(kind: &Kind, versions: &Versions<'_>, guarded: Guard, client: &ClientConfig) -> Vec<Value> {
+pub(super) fn documents(
+    kind: &Kind,
+    versions: &ControllerVersions<'_>,
+    guarded: Guard,
+    client: &ClientConfig,
+) -> Vec<Value> {
     let mut documents = Vec::new();
     for version in versions.registered {
         let mut add = |selection: Selection<'_>| documents.extend(webhooks(kind, version, selection, client));
@@ -78,6 +83,6 @@ pub(super) fn print_plain(documents: &[Value], format: Format) -> anyhow::Result
     Ok(ExitCode::SUCCESS)
 }
 
-fn values(documents: &[Value]) -> anyhow::Result<Vec<Json>> {
-    documents.iter().map(|document| Json::from_json(&document.to_string())).collect()
+fn values(documents: &[Value]) -> anyhow::Result<Vec<JsonTree>> {
+    documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
 }

@@ -15,7 +15,7 @@ use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
 use crate::commands::input::{Document, FileArgs, documents};
 use crate::commands::output::{complain, data, talk};
-use crate::commands::{format::Format, json::Json, kinds_dir::KindsArgs, usage::Usage};
+use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -95,9 +95,9 @@ fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize
         let objects = documents.into_iter().flat_map(Document::into_objects);
         for object in objects.filter(|object| object.kind == kind.kind() && object.group() == kind.group()) {
             seen += 1;
-            let json = Json::from_json(&object.text)?;
+            let json = JsonTree::from_json(&object.text)?;
             let labels = json.get("metadata").and_then(|metadata| metadata.get("labels"));
-            let label = labels.and_then(|labels| labels.get(kind.version_label())).and_then(Json::as_str);
+            let label = labels.and_then(|labels| labels.get(kind.version_label())).and_then(JsonTree::as_str);
             if label == Some(args.going.as_str()) {
                 labelled += 1;
                 complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
@@ -124,20 +124,20 @@ fn whole(steps: &[RetireStep], format: Format) -> anyhow::Result<ExitCode> {
     let mut values = Vec::new();
     for (number, step) in (1..).zip(steps) {
         let (verb, why, documents) = parts(step);
-        let documents = documents.iter().map(|document| Json::from_json(&document.to_string()));
-        let documents: Vec<Json> = documents.collect::<anyhow::Result<_>>()?;
+        let documents = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
+        let documents: Vec<JsonTree> = documents.collect::<anyhow::Result<_>>()?;
         let head = format!("# Step {number} of {}: kubectl {verb}. From there on {why}.\n", steps.len());
         texts.push(format!("{head}{}", commented(&documents)));
-        values.push(Json::object([
-            ("step", Json::Number(number.to_string())),
-            ("kubectl", Json::string(verb)),
-            ("why", Json::string(why)),
-            ("documents", Json::Array(documents)),
+        values.push(JsonTree::object([
+            ("step", JsonTree::Number(number.to_string())),
+            ("kubectl", JsonTree::string(verb)),
+            ("why", JsonTree::string(why)),
+            ("documents", JsonTree::Array(documents)),
         ]));
     }
     data(&match format {
         Format::Yaml => texts.join("---\n"),
-        Format::Json => format.write(&Json::object([("steps", Json::Array(values))])),
+        Format::Json => format.write(&JsonTree::object([("steps", JsonTree::Array(values))])),
     })?;
     Ok(ExitCode::SUCCESS)
 }

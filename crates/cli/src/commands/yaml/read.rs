@@ -8,7 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_saphyr::{DefaultMessageFormatter, Error, Localizer, Location, Options, Spanned};
 
-use crate::commands::json::Json;
+use crate::commands::json_tree::JsonTree;
 
 /// What is wrong with a document, and the line, from 1.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct BadYaml {
 }
 
 /// Reads one document. An empty one is null.
-pub(crate) fn read(text: &str) -> Result<Json, BadYaml> {
+pub(crate) fn read(text: &str) -> Result<JsonTree, BadYaml> {
     let scanned = serde_saphyr::from_str_with_options(text, options());
     scanned.map(|scanned| resolve(scanned, text)).map_err(|error| BadYaml {
         line: error.location().map(|location| location.line()),
@@ -61,20 +61,20 @@ fn options() -> Options {
 enum Scanned {
     Array(Vec<Spanned<Self>>),
     Object(Vec<(String, Spanned<Self>)>),
-    Scalar(Json),
+    Scalar(JsonTree),
 }
 
 /// Takes the text of numbers from the source, where JSON can say it.
-fn resolve(scanned: Spanned<Scanned>, source: &str) -> Json {
+fn resolve(scanned: Spanned<Scanned>, source: &str) -> JsonTree {
     match scanned.value {
-        Scanned::Array(items) => Json::Array(items.into_iter().map(|item| resolve(item, source)).collect()),
+        Scanned::Array(items) => JsonTree::Array(items.into_iter().map(|item| resolve(item, source)).collect()),
         Scanned::Object(members) => {
             let resolved = |(name, value)| (name, resolve(value, source));
-            Json::Object(members.into_iter().map(resolved).collect())
+            JsonTree::Object(members.into_iter().map(resolved).collect())
         }
-        Scanned::Scalar(Json::Number(value)) => {
+        Scanned::Scalar(JsonTree::Number(value)) => {
             let text = source_text(&scanned.defined, source).filter(|text| is_number(text));
-            Json::Number(text.map_or(value, str::to_owned))
+            JsonTree::Number(text.map_or(value, str::to_owned))
         }
         Scanned::Scalar(json) => json,
     }
@@ -107,29 +107,29 @@ impl<'de> Visitor<'de> for ScannedVisitor {
     }
 
     fn visit_unit<E>(self) -> Result<Scanned, E> {
-        Ok(Scanned::Scalar(Json::Null))
+        Ok(Scanned::Scalar(JsonTree::Null))
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Scanned, E> {
-        Ok(Scanned::Scalar(Json::Bool(value)))
+        Ok(Scanned::Scalar(JsonTree::Bool(value)))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Scanned, E> {
-        Ok(Scanned::Scalar(Json::Number(value.to_string())))
+        Ok(Scanned::Scalar(JsonTree::Number(value.to_string())))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Scanned, E> {
-        Ok(Scanned::Scalar(Json::Number(value.to_string())))
+        Ok(Scanned::Scalar(JsonTree::Number(value.to_string())))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Scanned, E> {
         // `{}` writes whole numbers without a fraction, as kubectl does for `08`.
         let value = if value.abs() < 1e15 { value.to_string() } else { serde_json::Value::from(value).to_string() };
-        Ok(Scanned::Scalar(Json::Number(value)))
+        Ok(Scanned::Scalar(JsonTree::Number(value)))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Scanned, E> {
-        Ok(Scanned::Scalar(Json::string(value)))
+        Ok(Scanned::Scalar(JsonTree::string(value)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Scanned, A::Error> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{read, write};
-use crate::commands::json::{Json, quoted};
+use crate::commands::json_tree::{JsonTree, quoted};
 
 fn json(yaml: &str) -> String {
     read(yaml).unwrap_or_else(|error| panic!("{yaml}: {}", error.message)).to_string()
@@ -27,7 +27,7 @@ fn numbers_are_text() {
         let wanted =
             format!("{{\"a\":{number},\"b\":[{number},\"x\"],\"c\":[{number}],\"d\":{number},\"e\":{number}}}");
         assert_eq!(json(&yaml), wanted);
-        assert_eq!(json(&write(&Json::from_json(&wanted).unwrap())), wanted);
+        assert_eq!(json(&write(&JsonTree::from_json(&wanted).unwrap())), wanted);
     }
     assert_eq!(json(number_at_the_root()), "1.10");
     // What JSON cannot say as it is written, by its value.
@@ -45,7 +45,8 @@ fn strings_stay_strings() {
     for text in
         ["no", "0777", "1e3", "2026-01-01", "null", "~", "", "true", "1.0", "0x10", "a: b", "- a", "#a", "<<", "="]
     {
-        let value = Json::object([("a", Json::string(text)), ("b", Json::Array(vec![Json::string(text)]))]);
+        let value =
+            JsonTree::object([("a", JsonTree::string(text)), ("b", JsonTree::Array(vec![JsonTree::string(text)]))]);
         let yaml = write(&value);
         assert_eq!(yaml, format!("a: {0}\nb:\n- {0}\n", quoted(text)));
         assert_eq!(read(&yaml).unwrap(), value);
@@ -82,7 +83,7 @@ fn what_json_cannot_say_is_refused_with_its_line() {
     }
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     assert!(read(&deep).is_err());
-    assert!(Json::from_json(&deep).is_err());
+    assert!(JsonTree::from_json(&deep).is_err());
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -155,18 +156,18 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-fn value() -> impl Strategy<Value = Json> {
+fn value() -> impl Strategy<Value = JsonTree> {
     let leaf = prop_oneof![
-        Just(Json::Null),
-        any::<bool>().prop_map(Json::Bool),
-        number().prop_map(Json::Number),
-        text().prop_map(Json::String),
+        Just(JsonTree::Null),
+        any::<bool>().prop_map(JsonTree::Bool),
+        number().prop_map(JsonTree::Number),
+        text().prop_map(JsonTree::String),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..5).prop_map(Json::Array),
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(JsonTree::Array),
             proptest::collection::btree_map(text(), inner, 0..5)
-                .prop_map(|map| Json::Object(map.into_iter().collect())),
+                .prop_map(|map| JsonTree::Object(map.into_iter().collect())),
         ]
     })
 }
@@ -177,7 +178,7 @@ proptest! {
         let yaml = write(&value);
         let again = read(&yaml).map_err(|error| TestCaseError::fail(format!("{}\n{yaml}", error.message)))?;
         prop_assert_eq!(&again, &value, "{}", yaml);
-        prop_assert_eq!(&Json::from_json(&value.to_string()).unwrap(), &value);
-        prop_assert_eq!(Json::from_json(&format!("{value:#}")).unwrap(), value);
+        prop_assert_eq!(&JsonTree::from_json(&value.to_string()).unwrap(), &value);
+        prop_assert_eq!(JsonTree::from_json(&format!("{value:#}")).unwrap(), value);
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_saphyr::SerializerOptions;
 
-use crate::commands::json::{Json, quoted};
+use crate::commands::json_tree::{JsonTree, quoted};
 
 /// Writes one document, in the layout kubectl has: two spaces a level, lists not indented.
-pub(crate) fn write(json: &Json) -> String {
+pub(crate) fn write(json: &JsonTree) -> String {
     let mut out = String::new();
     match json {
-        Json::Object(members) if !members.is_empty() => write_map(&mut out, members, 0, true),
-        Json::Array(items) if !items.is_empty() => write_list(&mut out, items, 0, true),
+        JsonTree::Object(members) if !members.is_empty() => write_map(&mut out, members, 0, true),
+        JsonTree::Array(items) if !items.is_empty() => write_list(&mut out, items, 0, true),
         scalar => {
             write_scalar(&mut out, scalar, 2);
             out.push('\n');
@@ -19,7 +19,7 @@ pub(crate) fn write(json: &Json) -> String {
 }
 
 /// Writes members, the first one where the line already stands if `inline`.
-fn write_map(out: &mut String, members: &[(String, Json)], indent: usize, inline: bool) {
+fn write_map(out: &mut String, members: &[(String, JsonTree)], indent: usize, inline: bool) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 || !inline {
             out.extend(std::iter::repeat_n(' ', indent));
@@ -27,11 +27,11 @@ fn write_map(out: &mut String, members: &[(String, Json)], indent: usize, inline
         out.push_str(&if is_plain_key(name) { name.clone() } else { escaped(name) });
         out.push(':');
         match value {
-            Json::Object(members) if !members.is_empty() => {
+            JsonTree::Object(members) if !members.is_empty() => {
                 out.push('\n');
                 write_map(out, members, indent + 2, false);
             }
-            Json::Array(items) if !items.is_empty() => {
+            JsonTree::Array(items) if !items.is_empty() => {
                 out.push('\n');
                 write_list(out, items, indent, false);
             }
@@ -44,15 +44,15 @@ fn write_map(out: &mut String, members: &[(String, Json)], indent: usize, inline
     }
 }
 
-fn write_list(out: &mut String, items: &[Json], indent: usize, inline: bool) {
+fn write_list(out: &mut String, items: &[JsonTree], indent: usize, inline: bool) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 || !inline {
             out.extend(std::iter::repeat_n(' ', indent));
         }
         out.push_str("- ");
         match item {
-            Json::Object(members) if !members.is_empty() => write_map(out, members, indent + 2, true),
-            Json::Array(items) if !items.is_empty() => write_list(out, items, indent + 2, true),
+            JsonTree::Object(members) if !members.is_empty() => write_map(out, members, indent + 2, true),
+            JsonTree::Array(items) if !items.is_empty() => write_list(out, items, indent + 2, true),
             scalar => {
                 write_scalar(out, scalar, indent + 2);
                 out.push('\n');
@@ -61,17 +61,17 @@ fn write_list(out: &mut String, items: &[Json], indent: usize, inline: bool) {
     }
 }
 
-fn write_scalar(out: &mut String, json: &Json, indent: usize) {
+fn write_scalar(out: &mut String, json: &JsonTree, indent: usize) {
     match json {
-        Json::String(text) if is_plain(text) => out.push_str(text),
-        Json::String(text) if is_literal(text) => write_literal(out, text, indent),
+        JsonTree::String(text) if is_plain(text) => out.push_str(text),
+        JsonTree::String(text) if is_literal(text) => write_literal(out, text, indent),
         // JSON in a string, as annotations hold it, is readable in these quotes only.
-        Json::String(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
+        JsonTree::String(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
             out.push('\'');
             out.push_str(&text.replace('\'', "''"));
             out.push('\'');
         }
-        Json::String(text) => out.push_str(&escaped(text)),
+        JsonTree::String(text) => out.push_str(&escaped(text)),
         // Empty lists and maps are the same in JSON.
         other => out.push_str(&other.to_string()),
     }

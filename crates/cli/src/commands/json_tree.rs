@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 /// A value, members in the order they came.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum JsonTree {
     Array(Vec<Self>),
     Bool(bool),
     Null,
@@ -23,7 +23,7 @@ pub(crate) enum Json {
 /// How deep values may nest. Kubernetes itself stops earlier; the stack of a process would at some point, too.
 const DEPTH: usize = 128;
 
-impl Json {
+impl JsonTree {
     pub(crate) fn from_json(text: &str) -> anyhow::Result<Self> {
         read(text.trim(), 0)
     }
@@ -61,7 +61,7 @@ impl Json {
 }
 
 /// JSON on one line; with `{:#}` as kubectl prints it, four spaces a level.
-impl fmt::Display for Json {
+impl fmt::Display for JsonTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = Vec::new();
         let written = match f.alternate() {
@@ -76,7 +76,7 @@ impl fmt::Display for Json {
     }
 }
 
-impl Serialize for Json {
+impl Serialize for JsonTree {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Array(items) => serializer.collect_seq(items),
@@ -96,45 +96,45 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn read(text: &str, depth: usize) -> anyhow::Result<Json> {
+fn read(text: &str, depth: usize) -> anyhow::Result<JsonTree> {
     anyhow::ensure!(depth <= DEPTH, "nests deeper than {DEPTH} levels");
     Ok(match text.as_bytes().first() {
         Some(b'{') => {
-            let Members(members) = serde_json::from_str(text)?;
+            let RawMembers(members) = serde_json::from_str(text)?;
             let mut names = HashSet::with_capacity(members.len());
             for (name, _) in &members {
                 anyhow::ensure!(names.insert(name.as_str()), "names {name:?} twice");
             }
             let inner = members.iter().map(|(name, value)| Ok((name.clone(), read(value.get(), depth + 1)?)));
-            Json::Object(inner.collect::<anyhow::Result<_>>()?)
+            JsonTree::Object(inner.collect::<anyhow::Result<_>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            Json::Array(items.iter().map(|item| read(item.get(), depth + 1)).collect::<anyhow::Result<_>>()?)
+            JsonTree::Array(items.iter().map(|item| read(item.get(), depth + 1)).collect::<anyhow::Result<_>>()?)
         }
-        Some(b'"') => Json::String(serde_json::from_str(text)?),
+        Some(b'"') => JsonTree::String(serde_json::from_str(text)?),
         _ => match serde_json::from_str::<&RawValue>(text)?.get() {
-            "null" => Json::Null,
-            "true" => Json::Bool(true),
-            "false" => Json::Bool(false),
-            number => Json::Number(number.to_owned()),
+            "null" => JsonTree::Null,
+            "true" => JsonTree::Bool(true),
+            "false" => JsonTree::Bool(false),
+            number => JsonTree::Number(number.to_owned()),
         },
     })
 }
 
 /// The members of a JSON object, one level opened.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for RawMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
+        deserializer.deserialize_map(RawMembersVisitor)
     }
 }
 
-struct MembersVisitor;
+struct RawMembersVisitor;
 
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
+impl<'de> Visitor<'de> for RawMembersVisitor {
+    type Value = RawMembers<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -145,6 +145,6 @@ impl<'de> Visitor<'de> for MembersVisitor {
         while let Some(member) = map.next_entry()? {
             members.push(member);
         }
-        Ok(Members(members))
+        Ok(RawMembers(members))
     }
 }

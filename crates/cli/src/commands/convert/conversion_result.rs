@@ -2,18 +2,18 @@
 
 use pointsman_core::webhook::{Change, Webhook};
 
-use crate::commands::{input::Object, json::Json, kinds_dir::kind_of, output::warn};
+use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of, output::warn};
 
 /// An object after conversion.
-pub(super) struct Converted {
-    pub(super) object: Json,
+pub(super) struct ConversionResult {
+    pub(super) object: JsonTree,
     /// Which operation changed what, where that was asked for.
     pub(super) changes: Vec<Change>,
 }
 
-impl Converted {
-    pub(super) fn unchanged(object: &Object) -> Result<Self, String> {
-        let json = Json::from_json(&object.text);
+impl ConversionResult {
+    pub(super) fn unchanged(object: &InputObject) -> Result<Self, String> {
+        let json = JsonTree::from_json(&object.text);
         let object = json.map_err(|error| format!("{}: {error}", object.label()))?;
         Ok(Self { object, changes: Vec::new() })
     }
@@ -21,7 +21,12 @@ impl Converted {
 
 /// Converts an object as the webhook does. As in `kubectl convert --output-version`, the group may stand before the
 /// version.
-pub(super) fn convert(webhook: &Webhook, object: &Object, version: &str, explain: bool) -> Result<Converted, String> {
+pub(super) fn convert(
+    webhook: &Webhook,
+    object: &InputObject,
+    version: &str,
+    explain: bool,
+) -> Result<ConversionResult, String> {
     let kind = kind_of(webhook, object)?;
     let without_group = version.strip_prefix(kind.group()).and_then(|rest| rest.strip_prefix('/'));
     let to = without_group.unwrap_or(version);
@@ -43,6 +48,6 @@ pub(super) fn convert(webhook: &Webhook, object: &Object, version: &str, explain
             converted.from
         ));
     }
-    let object = Json::from_json(&converted.text).map_err(|error| refused(&error))?;
-    Ok(Converted { object, changes })
+    let object = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
+    Ok(ConversionResult { object, changes })
 }

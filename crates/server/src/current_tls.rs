@@ -6,7 +6,7 @@ use rustls::ServerConfig;
 
 /// The TLS configuration of the moment. A new one is made whenever a file changed.
 #[derive(Clone, Debug)]
-pub(super) struct Serving {
+pub(super) struct CurrentTls {
     pub(super) config: Arc<ServerConfig>,
     /// How often the authorities of client certificates have changed before it: a client that was verified under others
     /// has to be verified again.

@@ -1,9 +1,9 @@
 //! One Kubernetes object.
 
-use crate::{commands::json::Json, terminal::escaped};
+use crate::{commands::json_tree::JsonTree, terminal::escaped};
 
 /// An object as JSON text, and what it is called.
-pub(crate) struct Object {
+pub(crate) struct InputObject {
     /// Where it stands: file, document, item.
     pub(crate) place: String,
     pub(crate) text: String,
@@ -13,7 +13,7 @@ pub(crate) struct Object {
     pub(crate) name: Option<String>,
 }
 
-impl Object {
+impl InputObject {
     /// `namespace/name`, as far as there is one.
     pub(crate) fn name(&self) -> String {
         match (&self.namespace, &self.name) {
@@ -37,18 +37,18 @@ impl Object {
     }
 
     /// Takes out what an object is called.
-    pub(super) fn read(place: String, json: &Json) -> Result<Self, String> {
-        let Json::Object(_) = json else {
+    pub(super) fn read(place: String, json: &JsonTree) -> Result<Self, String> {
+        let JsonTree::Object(_) = json else {
             return Err(format!("{place}: not an object: a Kubernetes object is a map with apiVersion and kind"));
         };
-        let string = |name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let string = |name: &str| json.get(name).and_then(JsonTree::as_str).filter(|text| !text.is_empty());
         let in_metadata = |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
         let name = in_metadata("name").map(str::to_owned);
         let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
         // An API server decodes these into text, and says no to the rest. `namespace: n` is false in YAML 1.1.
         for member in ["name", "namespace", "generateName"] {
             let value = json.get("metadata").and_then(|metadata| metadata.get(member));
-            if let Some(value) = value.filter(|value| !matches!(value, Json::String(_) | Json::Null)) {
+            if let Some(value) = value.filter(|value| !matches!(value, JsonTree::String(_) | JsonTree::Null)) {
                 return Err(format!(
                     "{place}: metadata.{member} is {value}, and must be a string: put what is meant in quotes (y, n, yes, no, on \
                      and off are true or false in YAML)"

@@ -1,4 +1,4 @@
-//! The places of a listener: one for each connection, so many and no more. When all are taken, a connection that can be
+//! The slots of a listener: one for each connection, so many and no more. When all are taken, a connection that can be
 //! missed makes room for the next.
 //!
 //! A kube-apiserver sends a whole request within milliseconds of connecting, and keeps few connections that it does not
@@ -6,11 +6,11 @@
 //!
 //! 1. a connection that has not sent a whole request yet, or has been sending one for longer than [`PATIENCE`]: the
 //!    oldest one of the address that has most of them;
-//! 2. a connection without a request, where its address has more of them than [`Places::new`] says: the one that has
+//! 2. a connection without a request, where its address has more of them than [`ConnectionSlots::new`] says: the one that has
 //!    been idle for longest.
 //!
-//! With 4 places: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The next
-//! to come takes the place of the older one of `10.0.0.9`.
+//! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The next
+//! to come takes the slot of the older one of `10.0.0.9`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -25,24 +25,24 @@ use tokio::time::{Instant, timeout};
 use super::accept::accept;
 use super::requests::Requests;
 
-/// The places of one listener.
+/// The slots of one listener.
 #[derive(Clone)]
-pub struct Places(Arc<Shared>);
+pub struct ConnectionSlots(Arc<SharedSlots>);
 
-struct Shared {
+struct SharedSlots {
     most: usize,
     idle_of_a_peer: usize,
     /// Called for each that had to go.
     evicted: Box<dyn Fn() + Send + Sync>,
-    taken: Mutex<Taken>,
-    /// Who was accepted and has no place yet.
+    taken: Mutex<OpenConnections>,
+    /// Who was accepted and has no slot yet.
     lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
     /// Someone left.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct OpenConnections {
     next: u64,
     /// By age, the oldest first.
     connections: BTreeMap<u64, Connection>,
@@ -54,12 +54,12 @@ struct Connection {
     requests: Requests,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` is
     /// called for each that has to go.
     #[must_use]
     pub fn new(most: usize, idle_of_a_peer: usize, evicted: Box<dyn Fn() + Send + Sync>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedSlots {
             most: most.max(1),
             idle_of_a_peer,
             evicted,
@@ -69,7 +69,7 @@ impl Places {
         }))
     }
 
-    /// Accepts a connection and gives it a place, once there is one or somebody can be missed.
+    /// Accepts a connection and gives it a slot, once there is one or somebody can be missed.
     ///
     /// Nothing is lost where the future is dropped: who was accepted already waits for the next call.
     pub async fn accept(&self, socket: &TcpListener) -> Entered {
@@ -99,14 +99,14 @@ impl Places {
     fn enter(&self) -> Option<Entered> {
         let mut lobby = self.0.lobby();
         let peer = lobby.as_ref()?.1.ip();
-        let place = self.take(peer)?;
+        let slot = self.take(peer)?;
         let (stream, addr) = lobby.take()?;
-        Some(Entered { stream, addr, place })
+        Some(Entered { stream, addr, slot })
     }
 
-    /// A place for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
-    /// the place is there when it has gone.
-    fn take(&self, peer: IpAddr) -> Option<Place> {
+    /// A slot for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
+    /// the slot is there when it has gone.
+    fn take(&self, peer: IpAddr) -> Option<ConnectionSlot> {
         let mut taken = self.0.taken();
         if taken.connections.len() >= self.0.most {
             if !taken.somebody_is_leaving()
@@ -125,25 +125,25 @@ impl Places {
         let connection = Connection { peer: network(peer), requests: requests.clone() };
         taken.connections.insert(id, connection);
         drop(taken);
-        Some(Place { id, shared: Arc::clone(&self.0), requests })
+        Some(ConnectionSlot { id, shared: Arc::clone(&self.0), requests })
     }
 }
 
-/// A connection that has its place.
+/// A connection that has its slot.
 #[derive(Debug)]
 pub struct Entered {
     /// The socket. Nothing was read from it.
     pub stream: TcpStream,
     /// Who is at the other end.
     pub addr: SocketAddr,
-    /// Its place.
-    pub place: Place,
+    /// Its slot.
+    pub slot: ConnectionSlot,
 }
 
-impl fmt::Debug for Places {
+impl fmt::Debug for ConnectionSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { most, idle_of_a_peer, taken, .. } = &*self.0;
-        f.debug_struct("Places")
+        let SharedSlots { most, idle_of_a_peer, taken, .. } = &*self.0;
+        f.debug_struct("ConnectionSlots")
             .field("most", most)
             .field("idle_of_a_peer", idle_of_a_peer)
             .field("taken", taken)
@@ -151,15 +151,15 @@ impl fmt::Debug for Places {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for ConnectionSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").field("id", &self.id).field("requests", &self.requests).finish_non_exhaustive()
+        f.debug_struct("ConnectionSlot").field("id", &self.id).field("requests", &self.requests).finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl SharedSlots {
     /// Nothing in here panics half-way.
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, OpenConnections> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -168,7 +168,7 @@ impl Shared {
     }
 }
 
-impl Taken {
+impl OpenConnections {
     fn somebody_is_leaving(&self) -> bool {
         self.connections.values().any(|connection| connection.requests.is_evicted())
     }
@@ -201,23 +201,23 @@ impl Taken {
     }
 }
 
-/// A place that is taken, until it is dropped.
-pub struct Place {
+/// A slot that is taken, until it is dropped.
+pub struct ConnectionSlot {
     id: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SharedSlots>,
     /// What is under way on the connection.
     pub(super) requests: Requests,
 }
 
-impl Place {
-    /// Waits until the place is needed for somebody else.
+impl ConnectionSlot {
+    /// Waits until the slot is needed for somebody else.
     pub async fn evicted(&self) {
         // The sender is part of `self`: this cannot fail.
         let _ = self.requests.subscribe().wait_for(|state| state.evicted).await;
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.shared.taken().connections.remove(&self.id);
         self.shared.freed.notify_one();
@@ -247,57 +247,57 @@ mod tests {
     const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const BAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 9));
 
-    fn ask(place: &Place) {
-        let mut request = place.requests.begin();
+    fn ask(slot: &ConnectionSlot) {
+        let mut request = slot.requests.begin();
         request.arrived();
     }
 
-    fn is_evicted(place: &Place) -> bool {
-        place.requests.is_evicted()
+    fn is_evicted(slot: &ConnectionSlot) -> bool {
+        slot.requests.is_evicted()
     }
 
-    fn places(most: usize, idle_of_a_peer: usize) -> Places {
-        Places::new(most, idle_of_a_peer, Box::new(|| {}))
+    fn slots(most: usize, idle_of_a_peer: usize) -> ConnectionSlots {
+        ConnectionSlots::new(most, idle_of_a_peer, Box::new(|| {}))
     }
 
     #[test]
     fn the_oldest_that_never_asked_makes_room() {
         let evicted = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&evicted);
-        let places = Places::new(4, 10, Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
-        let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| places.take(peer).unwrap());
+        let slots = ConnectionSlots::new(4, 10, Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
+        let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| slots.take(peer).unwrap());
         ask(&kept);
-        assert!(places.take(GOOD).is_none() && places.take(GOOD).is_none(), "one at a time");
+        assert!(slots.take(GOOD).is_none() && slots.take(GOOD).is_none(), "one at a time");
         assert_eq!([&kept, &first, &second, &fresh].map(is_evicted), [false, true, false, false]);
-        assert!(places.has_room());
+        assert!(slots.has_room());
         drop(first);
-        assert!(places.take(GOOD).is_some());
+        assert!(slots.take(GOOD).is_some());
         assert_eq!(evicted.load(Ordering::Relaxed), 1);
     }
 
     #[test]
     fn those_who_asked_stay_and_the_next_one_waits() {
-        let places = places(2, 10);
-        let [one, other] = [GOOD, GOOD].map(|peer| places.take(peer).unwrap());
+        let slots = slots(2, 10);
+        let [one, other] = [GOOD, GOOD].map(|peer| slots.take(peer).unwrap());
         ask(&one);
         ask(&other);
-        assert!(!places.has_room() && places.take(GOOD).is_none());
+        assert!(!slots.has_room() && slots.take(GOOD).is_none());
         assert_eq!([&one, &other].map(is_evicted), [false, false]);
         drop(one);
-        assert!(places.take(GOOD).is_some());
+        assert!(slots.take(GOOD).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_keeps_more_than_its_share_loses_the_longest_idle() {
-        let places = places(3, 1);
-        let [busy, one, other] = [BAD; 3].map(|peer| places.take(peer).unwrap());
+        let slots = slots(3, 1);
+        let [busy, one, other] = [BAD; 3].map(|peer| slots.take(peer).unwrap());
         ask(&other);
         tokio::time::sleep(Duration::from_millis(5)).await;
         ask(&one);
         ask(&busy);
         let mut deciding = busy.requests.begin();
         deciding.arrived();
-        assert!(places.take(GOOD).is_none());
+        assert!(slots.take(GOOD).is_none());
         assert_eq!([&busy, &one, &other].map(is_evicted), [false, false, true]);
     }
 
