@@ -1,5 +1,5 @@
-//! Reviews as an API server writes them, made from one stored object of 6 kB: a third of it is the spec, most of the rest
-//! `managedFields`.
+//! Reviews as an API server writes them, made from one stored object of 6 kB: a third of it is the spec, most of the
+//! rest `managedFields`.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};

@@ -1,12 +1,13 @@
 //! Instructions of the paths of one object, counted by valgrind: the same on a busy machine as on an idle one.
 //!
-//! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`; with `--check` it exits
-//! with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A path is run a few times and some
-//! more in processes of their own, and the difference counts: starting and loading kinds is no part of it. The processor
-//! that valgrind shows has no SHA instructions, so hashing weighs more here than it does outside.
+//! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`;
+//! with `--check` it exits with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A
+//! path is run a few times and some more in processes of their own, and the difference counts: starting and loading
+//! kinds is no part of it. The processor that valgrind shows has no SHA instructions, so hashing weighs more here than
+//! it does outside.
 //!
-//! Beside the paths of one object two laws of growth: an object costs as much among a thousand as alone, and less than twice
-//! as much where a definition has a thousand operations that it has no fields of as where there are none.
+//! Beside the paths of one object two laws of growth: an object costs as much among a thousand as alone, and less than
+//! twice as much where a definition has a thousand operations that it has no fields of as where there are none.
 
 use std::hint::black_box;
 use std::process::Command;

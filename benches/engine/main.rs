@@ -2,8 +2,8 @@
 //!
 //! Beside each other, in turn, so that a machine that slows down slows all of them: what pointsman does; a copy of the
 //! same bytes; a scan that only finds out whether they are JSON (`serde_json` into `IgnoredAny`); and what one would
-//! write first ([`naive`]). What counts is the median of the thread's CPU time: a busy machine adds to the clock, not to
-//! that. `--check` exits with 1 where a ratio is below its floor.
+//! write first ([`naive`]). What counts is the median of the thread's CPU time: a busy machine adds to the clock, not
+//! to that. `--check` exits with 1 where a ratio is below its floor.
 //!
 //! `-- instructions` counts instead of timing: see [`instructions`].
 

@@ -1,10 +1,10 @@
 //! What a server costs, beside others in one run: `cargo bench --bench serve -- --help`.
 //!
-//! Each server is a process of its own on the loopback address, serves the same certificate, and is asked the same by the
-//! same client, in turn, round by round. What counts is the CPU time of its process, from `/proc`: latencies are worth
-//! something on an idle machine only. Two servers do nothing: `null` is our own listener, TLS, HTTP, limits and metrics
-//! with an answer that is there already, so that the difference to it is what deciding costs; `plain` is hyper on
-//! tokio-rustls without any of that. Everything is bounded, by `--requests` and by `--seconds`.
+//! Each server is a process of its own on the loopback address, serves the same certificate, and is asked the same by
+//! the same client, in turn, round by round. What counts is the CPU time of its process, from `/proc`: latencies are
+//! worth something on an idle machine only. Two servers do nothing: `null` is our own listener, TLS, HTTP, limits and
+//! metrics with an answer that is there already, so that the difference to it is what deciding costs; `plain` is hyper
+//! on tokio-rustls without any of that. Everything is bounded, by `--requests` and by `--seconds`.
 
 #![expect(
     clippy::expect_used,

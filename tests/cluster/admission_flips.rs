@@ -82,7 +82,8 @@ fn promoting(scene: &Scene<'_>) {
         let (answer, said) = servers.answered(|| scene.patch(version, "e", &flip));
         let message = answer.fails(422);
         assert!(message.contains("2.16.0 is promoting this object: wait until the rollout is completed"), "{message}");
-        // The API server may begin with an object from its cache that is not promoting yet, and ask again on the conflict.
+        // The API server may begin with an object from its cache that is not promoting yet, and ask again on the
+        // conflict.
         let asked = said.contains("A: mutate allow") && said.contains("deny");
         assert!(asked && !said.contains("B: mutate allow, validate deny"), "{said}");
     }

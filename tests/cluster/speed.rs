@@ -1,5 +1,5 @@
-//! What webhooks cost the users of a real API server, and the server itself: ours, those of others, some that do nothing,
-//! and none, in one run.
+//! What webhooks cost the users of a real API server, and the server itself: ours, those of others, some that do
+//! nothing, and none, in one run.
 //!
 //!     benches/rivals/build.sh
 //!     POINTSMAN_SPEED=10000 cargo test -q --release --test cluster

@@ -4,9 +4,9 @@
 //! *arrives* (an announcement costs nothing), its body and its [`weight`] while it is decided, its answer by its own
 //! length until that is written.
 //!
-//! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their share.
-//! With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is, while it is
-//! decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter.
+//! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their
+//! share. With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is,
+//! while it is decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter.
 //!
 //! Nobody waits for bytes: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
 //! the API servers, where it costs us nothing, and no two requests can wait for each other. But whoever holds memory
@@ -247,8 +247,8 @@ impl Claims {
 /// What a request costs beside its body: its head, its task, its place in HTTP/2's tables.
 pub(super) const REQUEST: u64 = 8 << 10;
 
-/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while it
-/// is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
+/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while
+/// it is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
 const SMALL: u64 = 3 << 20;
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use super::cgroup;
 
 /// What fits into an amount of memory.
 ///
-/// With a limit of 128 MiB: 32 MiB are the process itself, a quarter is for connections (341 of 96 KiB), an eighth stays
-/// free for what an allocator cannot give back, and the rest, 48 MiB, is the budget of requests. Read the other way
-/// round, the limit that a budget and a number of connections need is
+/// With a limit of 128 MiB: 32 MiB are the process itself, a quarter is for connections (341 of 96 KiB), an eighth
+/// stays free for what an allocator cannot give back, and the rest, 48 MiB, is the budget of requests. Read the other
+/// way round, the limit that a budget and a number of connections need is
 /// `(32 MiB + 96 KiB × connections + budget) × 8 / 7`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]

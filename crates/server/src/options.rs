@@ -25,8 +25,8 @@ pub struct Options {
     /// does: an API server converts anonymously (its conversion client is built without a kubeconfig,
     /// apiextensions-apiserver conversion/webhook_converter.go). Default: none.
     pub client_ca_file: Option<PathBuf>,
-    /// The common names of clients that `/mutate` and `/validate` are for, where `client_ca_file` is set; one of another
-    /// name gets 403. Default: none, which means any.
+    /// The common names of clients that `/mutate` and `/validate` are for, where `client_ca_file` is set; one of
+    /// another name gets 403. Default: none, which means any.
     pub client_names: Vec<String>,
     /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
@@ -51,10 +51,11 @@ pub struct Options {
     /// at once, and has given up after 30 s in all.
     pub write_timeout: Duration,
     /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
-    /// there is too little. Default 2 s: API servers are on the same network, and 64 MiB take half a second at 1 Gbit/s.
+    /// there is too little. Default 2 s: API servers are on the same network, and 64 MiB take half a second at 1
+    /// Gbit/s.
     pub patience: Duration,
-    /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen by
-    /// a rate. Default: none.
+    /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen
+    /// by a rate. Default: none.
     pub conversions: Vec<Conversions>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,

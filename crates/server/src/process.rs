@@ -19,8 +19,8 @@ use super::shutdown::Shutdown;
 /// Not generic and not `async`, so that everything it needs is compiled here and whoever calls it only links it.
 ///
 /// # Errors
-/// Those of [`Server::bind`] and [`BoundServer::run`](super::BoundServer::run); [`ServeError::Runtime`] and [`ServeError::Signals`]
-/// where the system refuses threads or signals.
+/// Those of [`Server::bind`] and [`BoundServer::run`](super::BoundServer::run); [`ServeError::Runtime`] and
+/// [`ServeError::Signals`] where the system refuses threads or signals.
 pub fn serve(
     options: Options,
     decide: Decide,

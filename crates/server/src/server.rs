@@ -81,9 +81,9 @@ impl BoundServer {
     }
 
     /// Serves until `shutdown` asks to stop. The first request drains: `/readyz` says 503 and answers carry
-    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY, and as soon as nobody has asked anything
-    /// for a second, or after half of [`Options::shutdown_grace`], nothing more is accepted. What is under way is
-    /// answered within that grace. The second request aborts.
+    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY, and as soon as nobody has asked
+    /// anything for a second, or after half of [`Options::shutdown_grace`], nothing more is accepted. What is under way
+    /// is answered within that grace. The second request aborts.
     ///
     /// # Errors
     /// [`ServeError::Grace`] where requests were cut off, [`ServeError::Aborted`] after a second request to stop.

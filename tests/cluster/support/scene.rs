@@ -121,8 +121,8 @@ impl<'a> Scene<'a> {
         eventually(&format!("{version} is served"), Duration::from_secs(20), || {
             let answer = self.post(&path, &object);
             last.clone_from(&answer.message());
-            // 404: not there yet. 503: the handler of a CRD that has changed meanwhile is being replaced by the next one, and
-            // takes no more requests (apiextensions-apiserver customresource_handler.go, `waitGroup`).
+            // 404: not there yet. 503: the handler of a CRD that has changed meanwhile is being replaced by the next
+            // one, and takes no more requests (apiextensions-apiserver customresource_handler.go, `waitGroup`).
             assert!(answer.is_ok() || matches!(answer.code, 404 | 503), "{version}: {last}");
             answer.is_ok().then_some(())
         });

@@ -153,6 +153,20 @@ fn long_functions_are_few() {
     assert!(exempt.len() <= LONG, "\n{}\n", exempt.join("\n"));
 }
 
+/// The formatter sees to code, and to no comment.
+#[test]
+fn comments_have_at_most_120_columns() {
+    let mut wrong = Vec::new();
+    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
+        for (index, line) in read(file).lines().enumerate() {
+            if line.trim_start().starts_with("//") && line.chars().count() > 120 {
+                wrong.push(format!("{file}:{}: wrap it", index + 1));
+            }
+        }
+    }
+    nothing(&wrong);
+}
+
 #[test]
 fn nothing_is_left_for_later() {
     // In two halves, or this file would be wrong itself.

@@ -4,8 +4,8 @@
 //!
 //! - `crate::c::d::Thing` leads to `src/c/d.rs`, where there is such a file,
 //! - `crate::c::Thing` to `src/c/mod.rs`, the face of that room, wherever `Thing` is written,
-//! - `super::Thing` to `src/a/mod.rs`, which has an arrow back: its line `mod b;`. So a file that takes something from a
-//!   face above it closes a circle.
+//! - `super::Thing` to `src/a/mod.rs`, which has an arrow back: its line `mod b;`. So a file that takes something from
+//!   a face above it closes a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 

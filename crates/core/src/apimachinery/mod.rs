@@ -1,4 +1,5 @@
-//! What Kubernetes itself says of names, fields, errors, durations and sizes (`k8s.io/apimachinery`), once for every room.
+//! What Kubernetes itself says of names, fields, errors, durations and sizes (`k8s.io/apimachinery`), once for every
+//! room.
 
 mod duration;
 mod excerpt;

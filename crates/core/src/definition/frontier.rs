@@ -1,4 +1,5 @@
-//! Where two versions part: the smallest set of places such that all that an operation touches is at or below one of them.
+//! Where two versions part: the smallest set of places such that all that an operation touches is at or below one of
+//! them.
 //!
 //! Above the frontier are objects that both versions have ([`Holder`]); they stay where they are, and so does what no
 //! operation names. At the frontier the value is cut out whole, and on the other side it is put together anew.

@@ -26,8 +26,8 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Reads and checks a definition. `read` gives the text of the CRD file it names; `file` is the definition's own name
-    /// in messages.
+    /// Reads and checks a definition. `read` gives the text of the CRD file it names; `file` is the definition's own
+    /// name in messages.
     ///
     /// # Errors
     /// Everything that is wrong with it, each with its place.
@@ -61,11 +61,13 @@ impl Kind {
     ///   - name: v1
     ///     served: true
     ///     storage: false
-    ///     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}}
+    ///     schema:
+    ///       openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}
     ///   - name: v2
     ///     served: true
     ///     storage: true
-    ///     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}}
+    ///     schema:
+    ///       openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}
     /// "#;
     /// let definition = "
     /// apiVersion: pointsman.dev/v1

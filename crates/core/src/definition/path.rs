@@ -108,7 +108,8 @@ impl Path {
     }
 }
 
-/// A name up to the closing `"]`, and what is behind that. A backslash stands before a quote or a backslash of the name.
+/// A name up to the closing `"]`, and what is behind that. A backslash stands before a quote or a backslash of the
+/// name.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.char_indices();

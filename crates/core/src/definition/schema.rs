@@ -186,7 +186,8 @@ impl Schema {
         self.at(&parent).is_some_and(|parent| parent.required.contains(name.as_ref()))
     }
 
-    /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API server.
+    /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API
+    /// server.
     pub(crate) fn admits(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
             return self.can_be_null();
@@ -220,8 +221,8 @@ impl Schema {
         }
     }
 
-    /// Whether a value has the JSON types that this version says, here and inside, and the API server can decode it. Null
-    /// has every type but in a list, where the API server does not take it away.
+    /// Whether a value has the JSON types that this version says, here and inside, and the API server can decode it.
+    /// Null has every type but in a list, where the API server does not take it away.
     pub(crate) fn has_types_of(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
             return true;

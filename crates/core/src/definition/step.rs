@@ -125,8 +125,8 @@ impl Step {
     }
 }
 
-/// The fields by which a version tells a complete object: `spec`, and what it requires in it, apart from what the rollout's
-/// status takes care of. Null is there where the version lets it stand.
+/// The fields by which a version tells a complete object: `spec`, and what it requires in it, apart from what the
+/// rollout's status takes care of. Null is there where the version lets it stand.
 fn complete(schema: &Schema, handled: &[Path]) -> Vec<Required> {
     let spec = Path::default().join("spec");
     let Some(inner) = schema.at(&spec) else { return Vec::new() };

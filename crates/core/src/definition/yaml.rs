@@ -1,4 +1,5 @@
-//! What is wrong with a file that is no YAML, or not the YAML that was expected, in the words of somebody who writes one.
+//! What is wrong with a file that is no YAML, or not the YAML that was expected, in the words of somebody who writes
+//! one.
 
 use std::borrow::Cow;
 

@@ -108,15 +108,16 @@ fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// One past the characters at `at` that a string may hold as they are: up to a quote, a backslash, a control character or
-/// the end. Eight bytes at a time: most strings are short, but most of a text is strings.
+/// One past the characters at `at` that a string may hold as they are: up to a quote, a backslash, a control character
+/// or the end. Eight bytes at a time: most strings are short, but most of a text is strings.
 pub(super) fn plain(bytes: &[u8], at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let mut at = at;
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*eight);
-        // With its second bit turned round a quote stands at 0x20, behind the control characters, and what stood there does not.
+        // With its second bit turned round a quote stands at 0x20, behind the control characters, and what stood there
+        // does not.
         let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
         let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
         // The lowest bit that is set marks the first byte below a limit; those above it may be marked wrongly.

@@ -1,7 +1,7 @@
 //! Whether a text stands in its canonical form already.
 //!
-//! Most values do as the API server writes them: compact, members sorted. One look tells them, and they are copied; only
-//! others are written anew ([`normal`](mod@super::normal)).
+//! Most values do as the API server writes them: compact, members sorted. One look tells them, and they are copied;
+//! only others are written anew ([`normal`](mod@super::normal)).
 
 use super::grammar;
 

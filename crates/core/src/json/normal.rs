@@ -21,8 +21,8 @@ pub(crate) struct Canonical {
 }
 
 impl Canonical {
-    /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from lists),
-    /// strings in their shortest spelling, numbers as they are written. `None` where nothing is left.
+    /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from
+    /// lists), strings in their shortest spelling, numbers as they are written. `None` where nothing is left.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
@@ -69,8 +69,8 @@ impl Canonical {
     }
 }
 
-/// A spelling that two texts share exactly when they are the same value to the API server: members sorted, numbers as it
-/// reads and writes them. It is JSON itself.
+/// A spelling that two texts share exactly when they are the same value to the API server: members sorted, numbers as
+/// it reads and writes them. It is JSON itself.
 pub(crate) fn normal(text: &str) -> String {
     write(text, None, Form::Normal)
 }

@@ -8,9 +8,9 @@ pub(super) fn decimal(token: &str, out: &mut String) {
     }
 }
 
-/// A number as the API server writes it after reading it: as an int64 where it is one, else as a float64, in the spelling
-/// of Go's JSON (`sigs.k8s.io/json`; `encoding/json` `floatEncoder`). `1.50` is `1.5`, `1e2` is `100`. `None` if it is
-/// beyond a float64, which no API server can read.
+/// A number as the API server writes it after reading it: as an int64 where it is one, else as a float64, in the
+/// spelling of Go's JSON (`sigs.k8s.io/json`; `encoding/json` `floatEncoder`). `1.50` is `1.5`, `1e2` is `100`. `None`
+/// if it is beyond a float64, which no API server can read.
 pub(crate) fn go_number(token: &str) -> Option<String> {
     if let Ok(number) = token.parse::<i64>() {
         return Some(number.to_string());

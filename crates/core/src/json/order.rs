@@ -1,8 +1,9 @@
-//! Members of objects put in order after the text was written, so that neither depth nor disorder costs more than length.
+//! Members of objects put in order after the text was written, so that neither depth nor disorder costs more than
+//! length.
 //!
-//! While `{"b":{"d":1,"c":2},"a":3}` is written, it is only noted where members stand: the outer object has `a` at 19..24
-//! and `b` at 1..18, the inner one `c` at 12..17 and `d` at 6..11. At the end all of it is copied once, in that order:
-//! `{"a":3,"b":{"c":2,"d":1}}`.
+//! While `{"b":{"d":1,"c":2},"a":3}` is written, it is only noted where members stand: the outer object has `a` at
+//! 19..24 and `b` at 1..18, the inner one `c` at 12..17 and `d` at 6..11. At the end all of it is copied once, in that
+//! order: `{"a":3,"b":{"c":2,"d":1}}`.
 
 use std::collections::BTreeMap;
 

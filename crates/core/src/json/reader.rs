@@ -6,8 +6,8 @@ use super::grammar;
 use super::scan::unescape;
 use super::value::Json;
 
-/// A place in a text. Each function goes on from there; `None` is text that is not JSON, is too deep for [`grammar`], or is
-/// something else than what is asked for: then all of it has to be read in another way.
+/// A place in a text. Each function goes on from there; `None` is text that is not JSON, is too deep for [`grammar`],
+/// or is something else than what is asked for: then all of it has to be read in another way.
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -29,8 +29,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// The name of the next member: its value is to be read. `None` inside where there is no other one: then the object has
-    /// been left.
+    /// The name of the next member: its value is to be read. `None` inside where there is no other one: then the object
+    /// has been left.
     pub(crate) fn member(&mut self) -> Option<Option<Cow<'a, str>>> {
         if !self.next(b'}')? {
             return Some(None);

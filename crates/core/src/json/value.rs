@@ -23,8 +23,8 @@ pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Duplicate(pub(crate) String);
 
-/// So many outermost levels of objects that are opened hold the members of these names alone, of one that is named twice
-/// the first.
+/// So many outermost levels of objects that are opened hold the members of these names alone, of one that is named
+/// twice the first.
 #[derive(Clone, Copy)]
 pub(crate) struct OnlyMembers<'n> {
     pub(crate) levels: usize,
@@ -260,14 +260,15 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Goes through the members one by one, a repeated name as often as it stands. Nothing if this is text of no object.
+    /// Goes through the members one by one, a repeated name as often as it stands. Nothing if this is text of no
+    /// object.
     pub(crate) fn each_member(text: &'a str) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
         let text = if text.starts_with('{') { text } else { "" };
         scan::members(text).map(|(name, value)| (name, Self::borrowed(value)))
     }
 
-    /// Goes through the elements one by one: the text of each, and the same with so many levels of objects opened in one
-    /// pass. Nothing if this is text of no list.
+    /// Goes through the elements one by one: the text of each, and the same with so many levels of objects opened in
+    /// one pass. Nothing if this is text of no list.
     pub(crate) fn each_element(text: &'a str, levels: usize) -> impl Iterator<Item = (&'a str, Self)> {
         let mut at = if text.starts_with('[') { 1 } else { text.len() };
         std::iter::from_fn(move || {
@@ -319,8 +320,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether two values are the same value to the API server: members in any order, strings in any spelling, numbers as it
-    /// reads them (it writes `1.0` as `1`). Null is not absence, and an empty list is not null.
+    /// Whether two values are the same value to the API server: members in any order, strings in any spelling, numbers
+    /// as it reads them (it writes `1.0` as `1`). Null is not absence, and an empty list is not null.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,

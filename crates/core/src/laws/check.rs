@@ -25,8 +25,8 @@ pub struct CheckOptions<'o> {
     pub laws: &'o [&'o str],
     /// Strings that fields of some names are given.
     pub words: &'o Words,
-    /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more. What
-    /// decides has no clock of its own.
+    /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more.
+    /// What decides has no clock of its own.
     pub go_on: &'o mut dyn FnMut() -> bool,
     /// Called for each object that is converted.
     pub converted: &'o dyn Fn(),
@@ -129,11 +129,13 @@ fn cut(text: &str) -> String {
 /// #   - name: v1
 /// #     served: true
 /// #     storage: false
-/// #     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}}
+/// #     schema:
+/// #       openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {length: {type: integer}}}}}
 /// #   - name: v2
 /// #     served: true
 /// #     storage: true
-/// #     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}}
+/// #     schema:
+/// #       openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {meters: {type: integer}}}}}
 /// # "#;
 /// # let definition = "
 /// # apiVersion: pointsman.dev/v1
@@ -152,7 +154,8 @@ fn cut(text: &str) -> String {
 ///     left > 0
 /// };
 /// let words = Words::default();
-/// let mut options = CheckOptions { seed: 0, cases: 20, laws: &["round-trip"], words: &words, go_on: &mut go_on, converted: &|| {} };
+/// let laws = &["round-trip"];
+/// let mut options = CheckOptions { seed: 0, cases: 20, laws, words: &words, go_on: &mut go_on, converted: &|| {} };
 /// let report = check(&webhook, kind, &mut options)?;
 /// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
 /// assert!(report.unexercised.is_empty());
@@ -174,8 +177,8 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut CheckOptions<'_>) -> 
 }
 
 /// Runs the laws as [`check`] does, and goes on behind what is broken: a result for each law and each way between two
-/// versions. `samples` are objects of the kind, at any version, as clients or an API server have them; each is judged like
-/// the objects that are made, before these.
+/// versions. `samples` are objects of the kind, at any version, as clients or an API server have them; each is judged
+/// like the objects that are made, before these.
 ///
 /// Where cases left something of the definition unexercised, more are tried, of the laws that could exercise it.
 pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut CheckOptions<'_>) -> Survey {

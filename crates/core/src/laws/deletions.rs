@@ -201,7 +201,8 @@ pub(super) fn a_broken_guard_stays_broken(
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
-    // What is kept of a rollout's status stays: that is written apart, by a controller that knows no annotation of ours.
+    // What is kept of a rollout's status stays: that is written apart, by a controller that knows no annotation of
+    // ours.
     let is_apart = |change: &Change| change.before.iter().any(|(path, _)| trip.apart.contains(path));
     changes.retain(|change| change.kept && !is_apart(change) && !change.after.is_empty() && !change.before.is_empty());
     let Some(change) = random.pick(&changes) else { return Ok(false) };
@@ -239,8 +240,8 @@ pub(super) fn a_broken_guard_stays_broken(
     }
 }
 
-/// Whether a value comes from what can be seen, or was never away: an item that the other version cannot say is not removed
-/// by whoever edits the items beside it.
+/// Whether a value comes from what can be seen, or was never away: an item that the other version cannot say is not
+/// removed by whoever edits the items beside it.
 fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Value>) -> bool {
     if value == seen || value == meanwhile {
         return true;
@@ -271,8 +272,8 @@ fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Val
     }
 }
 
-/// The object as it is stored after `/mutate` has seen the write. Asked again, as the API server may do, it has nothing to
-/// add.
+/// The object as it is stored after `/mutate` has seen the write. Asked again, as the API server may do, it has nothing
+/// to add.
 fn admitted(trip: &Trip<'_>, object: &Value, old: &Value) -> Result<Option<Value>, Breach> {
     let Some(stored) = patched(trip, object, old) else { return Ok(None) };
     match patched(trip, &stored, old) {

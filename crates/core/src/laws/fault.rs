@@ -6,8 +6,8 @@ use super::value::{Value, shown};
 use crate::definition::Kind;
 use crate::webhook::Change;
 
-/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most closely.
-/// Where none did, the one that should have; where no place is named, the only one that ran.
+/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most
+/// closely. Where none did, the one that should have; where no place is named, the only one that ran.
 pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
     let mut changes: Vec<Change> = Vec::new();
     let there = trip.explained(object, &mut changes).ok();

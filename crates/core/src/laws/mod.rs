@@ -2,13 +2,14 @@
 //! clients and the API server do, and judged. What breaks a law is made as small as it gets.
 //!
 //! Everything here stands at the public door: it converts by [`Webhook::convert`](crate::webhook::Webhook::convert) and
-//! reads schemas as JSON, so it judges any engine behind that door. Of a definition's compiled form it asks only where the
-//! operations are (`focus`), so that objects of a large schema are about these.
+//! reads schemas as JSON, so it judges any engine behind that door. Of a definition's compiled form it asks only where
+//! the operations are (`focus`), so that objects of a large schema are about these.
 //!
 //! ```text
-//! seed -> generate, objects -> table (one law: round_trips, carried, hostile, writes, deletions) -> shrink, fault -> Broken
-//!                                 |
-//!                                 +- apiserver: what becomes of an answer before anybody reads it
+//! seed -> generate, objects -> table -> shrink, fault -> Broken
+//!                                |
+//!                                +- one law: round_trips, carried, hostile, writes, deletions
+//!                                +- apiserver: what becomes of an answer before anybody reads it
 //! ```
 
 pub mod apiserver;

@@ -53,8 +53,8 @@ pub enum Make {
     Sparse,
     /// With anything anywhere.
     Hostile,
-    /// Complete, with one string that is as long as an object can bear, or that is a number which Go cannot read, or with
-    /// annotations that leave no room.
+    /// Complete, with one string that is as long as an object can bear, or that is a number which Go cannot read, or
+    /// with annotations that leave no room.
     Heavy,
 }
 
@@ -197,8 +197,8 @@ impl<'k> ObjectSource<'k> {
         });
     }
 
-    /// An object of somebody's as the API server would hand it over, with a name, a namespace and a uid; and why that is no
-    /// whole object, if it is none.
+    /// An object of somebody's as the API server would hand it over, with a name, a namespace and a uid; and why that
+    /// is no whole object, if it is none.
     pub(super) fn sample(&self, object: &Value) -> (Value, Option<String>) {
         let mut object = object.clone();
         if !object.get("metadata").is_some_and(Value::is_object) {

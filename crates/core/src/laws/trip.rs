@@ -127,8 +127,8 @@ impl<'k> Trip<'k> {
         read(self.from.schema, object).ok()
     }
 
-    /// A whole object as the API server leaves it. Read twice, as -0.0 is a float that is written as the integer -0, which
-    /// is read as 0.
+    /// A whole object as the API server leaves it. Read twice, as -0.0 is a float that is written as the integer -0,
+    /// which is read as 0.
     pub(super) fn settled(&self, object: &Value) -> Option<Value> {
         let object = self.read(&self.read(object)?)?;
         self.from.is_complete(&object).then_some(object)

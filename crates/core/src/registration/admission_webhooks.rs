@@ -127,9 +127,9 @@ fn rule(kind: &Kind, versions: &[&str], operations: &[&str], resource: &str) -> 
     })
 }
 
-/// The webhook for writes of the scale subresource, where the kind has one. What is sent is a `Scale`, which has no label
-/// whoever manages the object, so it is for the default version alone; and it must not wait for that one, as a Pod
-/// autoscaler would then stop for the objects of all.
+/// The webhook for writes of the scale subresource, where the kind has one. What is sent is a `Scale`, which has no
+/// label whoever manages the object, so it is for the default version alone; and it must not wait for that one, as a
+/// Pod autoscaler would then stop for the objects of all.
 fn scale(kind: &Kind, version: &ControllerVersion, client: &ClientConfig) -> Option<Value> {
     let scaled = kind.versions.iter().filter(|version| version.served && version.replicas.is_some());
     let scaled: Vec<&str> = scaled.map(|version| version.name.as_ref()).collect();

@@ -23,8 +23,8 @@ pub enum BadBundle {
 }
 
 impl CaBundle {
-    /// Takes the certificates of a PEM file, written anew. Documents with a bundle are read by whoever may read a CRD, so
-    /// that a private key, a comment, or anything else that stands beside them stays where it is.
+    /// Takes the certificates of a PEM file, written anew. Documents with a bundle are read by whoever may read a CRD,
+    /// so that a private key, a comment, or anything else that stands beside them stays where it is.
     ///
     /// # Errors
     /// Nothing is a certificate, or one is damaged. What is in the certificates is the API server's to check.

@@ -12,7 +12,8 @@ use super::registered::{Registered, Selects, registered};
 use crate::definition::Kind;
 use crate::webhook::{ControllerVersion, Settings};
 
-/// Looks for what does not fit in documents about a kind. `server` is how one of its servers is started, if that is known.
+/// Looks for what does not fit in documents about a kind. `server` is how one of its servers is started, if that is
+/// known.
 #[must_use]
 pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> Vec<Finding> {
     let all = registered(kind, documents);

@@ -1,4 +1,5 @@
-//! The policy that guards the version label, evaluated by the API server itself: it holds while no server of ours is up.
+//! The policy that guards the version label, evaluated by the API server itself: it holds while no server of ours is
+//! up.
 //!
 //! Webhook selectors cannot say "any other value", so an object with a label that nobody serves would be judged by
 //! nobody. The policy looks at creations and at changes of the label alone; what is there already stays changeable.
@@ -45,8 +46,8 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
     policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), mode.action())
 }
 
-/// The policy that warns whoever writes an object whose label nobody serves, and leaves it so: no server looks at what is
-/// written. It takes no part in who may write what.
+/// The policy that warns whoever writes an object whose label nobody serves, and leaves it so: no server looks at what
+/// is written. It takes no part in who may write what.
 #[must_use]
 pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
     let key = &kind.admission.version_label;

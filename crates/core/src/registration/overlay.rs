@@ -1,10 +1,10 @@
-//! An operator's own webhook configuration, once for each controller version: each version of the operator is asked about
-//! its own objects only.
+//! An operator's own webhook configuration, once for each controller version: each version of the operator is asked
+//! about its own objects only.
 //!
-//! An operator that brings a webhook knows nothing of a second version beside it. Both would be asked about every object,
-//! and the older one refuses what only the newer one knows. So each version gets a copy of what concerns the kind, with a
-//! selector for its label. The selector matches the old object or the new one, so a condition leaves the verdict on a
-//! change of the label to the version in the new object. What concerns other kinds stays in the original.
+//! An operator that brings a webhook knows nothing of a second version beside it. Both would be asked about every
+//! object, and the older one refuses what only the newer one knows. So each version gets a copy of what concerns the
+//! kind, with a selector for its label. The selector matches the old object or the new one, so a condition leaves the
+//! verdict on a change of the label to the version in the new object. What concerns other kinds stays in the original.
 
 use serde_json::{Value, json};
 

@@ -61,8 +61,8 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
     all
 }
 
-/// Whether it is asked about objects of the kind. One of others that is asked about all groups is nobody's operator, but a
-/// policy for everything.
+/// Whether it is asked about objects of the kind. One of others that is asked about all groups is nobody's operator,
+/// but a policy for everything.
 fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array);
     rules.into_iter().flatten().any(|rule| {

@@ -1,7 +1,7 @@
 //! The end of a controller version: what is applied and deleted, and in which order.
 //!
-//! Each step leaves a cluster in which everything that can be written is judged by somebody. First new objects get another
-//! version, then nobody enters the one that goes, and only then nobody asks its server any more.
+//! Each step leaves a cluster in which everything that can be written is judged by somebody. First new objects get
+//! another version, then nobody enters the one that goes, and only then nobody asks its server any more.
 
 use serde_json::{Value, json};
 
@@ -30,8 +30,8 @@ pub enum RetireStep {
     },
 }
 
-/// The steps that retire a version. `served` are the versions that stay, `default` is the one that new objects get where
-/// that was the one that goes, and `client` is where the servers are.
+/// The steps that retire a version. `served` are the versions that stay, `default` is the one that new objects get
+/// where that was the one that goes, and `client` is where the servers are.
 #[must_use]
 pub fn retire(
     kind: &Kind,

@@ -135,8 +135,8 @@ fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {
 /// Each need by itself: one that was missed before may be the next to be repaired. The API server's own ratcheting
 /// forgives only what is wholly as it was, and nothing at all where a rule fails instead of saying no.
 ///
-/// Two rules, one for what was not there and one for what was. In one rule, what was before would be an optional value, and
-/// out of that the API server hands over bare JSON: a null is then something, and escaped names are not found.
+/// Two rules, one for what was not there and one for what was. In one rule, what was before would be an optional value,
+/// and out of that the API server hands over bare JSON: a null is then something, and escaped names are not found.
 fn requires(field: &Path, needs: &[Path], here: &Schema) -> Option<[Value; 2]> {
     let names: Option<Vec<&str>> = needs.iter().map(|need| Some(&**need.names().last()?)).collect();
     let names = names?;

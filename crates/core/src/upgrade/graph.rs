@@ -101,7 +101,8 @@ impl Graph {
         versions
     }
 
-    /// Neighbours versions that no upgrade leads to, although they name versions to come from, or that are not the oldest.
+    /// Neighbours versions that no upgrade leads to, although they name versions to come from, or that are not the
+    /// oldest.
     pub(crate) fn unreachable(&self) -> Vec<&Version> {
         let oldest = self.exact.iter().map(|exact| &exact.version).min_by(|one, two| one.cmp_precedence(two));
         let reached = |version: &Version| {

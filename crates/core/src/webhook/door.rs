@@ -85,7 +85,8 @@ impl Webhook {
     /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
     /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
     ///     "uid": "705ab4f5", "desiredAPIVersion": "materialize.cloud/v1alpha2", "objects": [
-    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}
+    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize",
+    ///          "metadata": {"name": "a"}, "spec": {}}
     ///     ]}}"#;
     /// let reply = webhook.handle(Endpoint::Convert, review)?;
     /// assert_eq!(reply.outcome, Outcome::Convert);
@@ -165,7 +166,8 @@ impl Webhook {
         self.stamp(new, old).map(|(patch, _)| patch)
     }
 
-    /// The same, and what the author of the write is told: what was put back or overwritten, at most 240 characters each.
+    /// The same, and what the author of the write is told: what was put back or overwritten, at most 240 characters
+    /// each.
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.
@@ -174,8 +176,8 @@ impl Webhook {
         Ok(admission::stamp(kind, &self.settings, &write))
     }
 
-    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message of
-    /// a denial as the API server would show it.
+    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message
+    /// of a denial as the API server would show it.
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.

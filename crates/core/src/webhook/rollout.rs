@@ -1,9 +1,9 @@
 //! The rollout hash: SHA-256 over the canonical form of what calls for a rollout.
 //!
 //! Schema version 1: the hashed field at its version; excluded members left out; null, `{}` and `[]` dropped from
-//! objects; canonical defaults filled; UUIDs lower-case with hyphens; members sorted; compact UTF-8 JSON; then the bytes
-//! of the force annotation, if there is one. Another recipe would be another schema version beside this one, never
-//! instead of it: a hash that moves restarts what it belongs to.
+//! objects; canonical defaults filled; UUIDs lower-case with hyphens; members sorted; compact UTF-8 JSON; then the
+//! bytes of the force annotation, if there is one. Another recipe would be another schema version beside this one,
+//! never instead of it: a hash that moves restarts what it belongs to.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -65,7 +65,8 @@ impl Preimage {
     }
 }
 
-/// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its annotations.
+/// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its
+/// annotations.
 pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&str) -> Option<String>) -> Preimage {
     Preimage { canonical: canonical(rollout, root), force: rollout.force.as_deref().and_then(annotation) }
 }

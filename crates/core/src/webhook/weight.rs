@@ -5,10 +5,10 @@ use super::door::Endpoint;
 /// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
 /// included, the body itself is not.
 ///
-/// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes' objects have: each that stands
-/// beside another one may be looked at, and then it costs more than its text. Objects of a `ConversionReview` are looked
-/// at one after the other, so that only the one with most values counts. The test binary `memory` counts at the
-/// allocator that this is true, whatever is in the body.
+/// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
+/// objects have: each that stands beside another one may be looked at, and then it costs more than its text. Objects of
+/// a `ConversionReview` are looked at one after the other, so that only the one with most values counts. The test
+/// binary `memory` counts at the allocator that this is true, whatever is in the body.
 ///
 /// # Examples
 /// ```
@@ -93,8 +93,8 @@ const LIST: usize = 3;
 /// What any body takes.
 const LEAST: u64 = 64 << 10;
 
-/// What a byte takes: an answer, an object on its way from one version to another, and what is kept of it. An answer may
-/// be longer than its request.
+/// What a byte takes: an answer, an object on its way from one version to another, and what is kept of it. An answer
+/// may be longer than its request.
 const BYTE: u64 = 5;
 
 /// What an escape takes beyond its bytes: in an annotation of ours it is escaped once more, `\"` as `\\\"`.

@@ -1,7 +1,8 @@
 //! The kept format as it lives in users' clusters: every form that was ever written is read for ever.
 //!
-//! A file in `tests/data/kept` is an object with an annotation, the version it is converted to, and what it becomes there.
-//! A file is never changed or removed once it was released; `POINTSMAN_BLESS=1` writes `becomes` into one that has none.
+//! A file in `tests/data/kept` is an object with an annotation, the version it is converted to, and what it becomes
+//! there. A file is never changed or removed once it was released; `POINTSMAN_BLESS=1` writes `becomes` into one that
+//! has none.
 
 use std::path::Path;
 

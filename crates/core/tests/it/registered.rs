@@ -1,4 +1,5 @@
-//! What is registered beside each other: whether it fits, what is laid over an operator's own webhooks, how a version goes.
+//! What is registered beside each other: whether it fits, what is laid over an operator's own webhooks, how a version
+//! goes.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{

@@ -6,8 +6,8 @@ use prometheus::{Error, Histogram, IntCounter, IntCounterVec, IntGauge};
 use super::registry::Register;
 use crate::labels::webhook_name;
 
-/// The metrics of requests, whatever was decided. What every request moves is found once, when the server starts: by its
-/// labels it is looked up behind a lock.
+/// The metrics of requests, whatever was decided. What every request moves is found once, when the server starts: by
+/// its labels it is looked up behind a lock.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     convert: WebhookMetrics,

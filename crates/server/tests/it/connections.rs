@@ -91,8 +91,8 @@ async fn connections_that_ask_nothing_are_closed() {
     }
 }
 
-/// Longer than the 90 s for which an API server keeps a connection that it does not use. Waiting costs nothing but time:
-/// this runs beside all other tests, and begins early because tests begin in the order of their names.
+/// Longer than the 90 s for which an API server keeps a connection that it does not use. Waiting costs nothing but
+/// time: this runs beside all other tests, and begins early because tests begin in the order of their names.
 #[tokio::test]
 async fn idle_connections_still_answer_after_100_seconds() {
     let server = TestServer::echo().await;

@@ -85,8 +85,8 @@ fn times(variable: &str, few: u32) -> u32 {
     std::env::var(variable).ok().map_or(few, |times| times.parse().unwrap())
 }
 
-/// Changes the issuing authority again and again under calls that trust a bundle. Returns how many calls there were, and
-/// how many failed.
+/// Changes the issuing authority again and again under calls that trust a bundle. Returns how many calls there were,
+/// and how many failed.
 async fn change_authorities(changes: u32, bundle_first: bool) -> (usize, usize) {
     let mut server = TestServer::echo().await;
     // A call holds it from beginning to end: who writes it knows that nobody goes by the old one any more.

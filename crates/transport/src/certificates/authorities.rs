@@ -9,7 +9,8 @@ use x509_cert::der::Decode;
 
 use super::leaf::Leaf;
 
-/// What is to be said of a certificate that is no authority, or none any more. Counted from 1, as they stand in the file.
+/// What is to be said of a certificate that is no authority, or none any more. Counted from 1, as they stand in the
+/// file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityRemark {

@@ -32,8 +32,8 @@ impl ExpiryWarnings {
     }
 }
 
-/// How many of the stages are behind us. Each is at most a quarter of the lifetime before the end: one that is valid for
-/// a day is not overdue from its first hour. (cert-manager renews when a third is left.)
+/// How many of the stages are behind us. Each is at most a quarter of the lifetime before the end: one that is valid
+/// for a day is not overdue from its first hour. (cert-manager renews when a third is left.)
 fn crossed(leaf: &Leaf, now: u64) -> usize {
     let left = leaf.not_after.saturating_sub(now);
     let quarter = leaf.not_after.saturating_sub(leaf.not_before) / 4;

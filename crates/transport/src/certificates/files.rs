@@ -71,8 +71,8 @@ fn identity(directory: &Path) -> Option<(u64, u64)> {
 pub struct FileReader(mpsc::Sender<oneshot::Sender<Found>>);
 
 impl FileReader {
-    /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait for
-    /// them.
+    /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait
+    /// for them.
     ///
     /// # Errors
     /// Where a thread cannot be started.

@@ -1,5 +1,5 @@
-//! What a certificate is for, and whether an API server would take it: judged before it is served, because whoever it is
-//! served to would refuse it, and the one that it replaces may be good.
+//! What a certificate is for, and whether an API server would take it: judged before it is served, because whoever it
+//! is served to would refuse it, and the one that it replaces may be good.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

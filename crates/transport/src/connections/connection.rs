@@ -173,7 +173,8 @@ const STREAMS: u32 = 250;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How soon it is seen that a request has ended, where there was one when a connection might have been idle for too long.
+/// How soon it is seen that a request has ended, where there was one when a connection might have been idle for too
+/// long.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long the first request of a connection is waited for while draining: it may be on its way.

@@ -6,11 +6,11 @@
 //!
 //! 1. a connection that has not sent a whole request yet, or has been sending one for longer than [`PATIENCE`]: the
 //!    oldest one of the address that has most of them;
-//! 2. a connection without a request, where its address has more of them than [`ConnectionSlots::new`] says: the one that has
-//!    been idle for longest.
+//! 2. a connection without a request, where its address has more of them than [`ConnectionSlots::new`] says: the one
+//!    that has been idle for longest.
 //!
-//! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The next
-//! to come takes the slot of the older one of `10.0.0.9`.
+//! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
+//! next to come takes the slot of the older one of `10.0.0.9`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

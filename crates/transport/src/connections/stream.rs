@@ -24,9 +24,9 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between two
-    /// answers (each says `Connection: close` by then): closing a connection that a client is about to use loses its
-    /// request, so that one is kept until nobody asks any more.
+    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between
+    /// two answers (each says `Connection: close` by then): closing a connection that a client is about to use loses
+    /// its request, so that one is kept until nobody asks any more.
     pub(super) fn leaves_at(self) -> Phase {
         match self {
             Self::Http1 => Phase::Closing,

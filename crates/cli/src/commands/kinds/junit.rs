@@ -1,5 +1,5 @@
-//! Results as JUnit XML, in the form that CI systems read: `testsuites`, a `testsuite` for each definition, a `testcase`
-//! for each thing that was found out about it, a `failure` in those that went wrong.
+//! Results as JUnit XML, in the form that CI systems read: `testsuites`, a `testsuite` for each definition, a
+//! `testcase` for each thing that was found out about it, a `failure` in those that went wrong.
 //!
 //! The same results give the same bytes: no duration and no date is written.
 

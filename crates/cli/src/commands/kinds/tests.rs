@@ -1,5 +1,5 @@
-//! What is told of a definition that breaks a law. One that does so is not to be had: it is refused, or it is a defect that
-//! gets mended. So objects are answered by one definition, and judged by another.
+//! What is told of a definition that breaks a law. One that does so is not to be had: it is refused, or it is a defect
+//! that gets mended. So objects are answered by one definition, and judged by another.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, Value, Words, survey};

@@ -55,16 +55,16 @@ pub struct ServeArgs {
     )]
     pub client_allowed_names: Vec<String>,
 
-    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes only
-    /// labels and annotations from the answer and restores the rest, so it is not sent.
+    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes
+    /// only labels and annotations from the answer and restores the rest, so it is not sent.
     #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
     pub full_metadata: bool,
 
     /// How objects are admitted.
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
-    /// Files with what is registered in the cluster, as `pointsman webhooks` prints it. What does not fit this server is
-    /// said at the start; it serves all the same.
+    /// Files with what is registered in the cluster, as `pointsman webhooks` prints it. What does not fit this server
+    /// is said at the start; it serves all the same.
     #[arg(
         long,
         value_name = "FILE,…",

@@ -33,8 +33,8 @@ pub(crate) struct WebhooksArgs {
     /// Start it with the same --shadow.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', requires = "controller_version")]
     shadow: Vec<ControllerVersion>,
-    /// All controller versions that are served, for the policy that guards the label: it replaces the one that is there.
-    /// Defaults to those of --side-by-side; beside --controller-version it must be said.
+    /// All controller versions that are served, for the policy that guards the label: it replaces the one that is
+    /// there. Defaults to those of --side-by-side; beside --controller-version it must be said.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
     served: Vec<ControllerVersion>,
     /// What the policy that guards the label does with one it does not accept. None leaves the policies out.

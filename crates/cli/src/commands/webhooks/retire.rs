@@ -37,7 +37,8 @@ pub(super) struct RetireArgs {
     /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
     #[arg(long, value_enum, default_value_t = Guard::Deny)]
     guard: Guard,
-    /// Print this step alone: for kubectl apply -f -, or, where it is the last, for kubectl delete --ignore-not-found -f -.
+    /// Print this step alone: for kubectl apply -f -, or, where it is the last, for
+    /// kubectl delete --ignore-not-found -f -.
     #[arg(long, value_name = "N")]
     step: Option<usize>,
     /// Form of the result.

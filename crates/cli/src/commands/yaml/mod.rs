@@ -1,7 +1,8 @@
 //! YAML to values and back, with number text kept.
 //!
-//! Reading is serde-saphyr's, with the text of a number taken from the source where it is one that JSON can say. Writing
-//! is ours, because the library has floats of its own spelling; it decides which strings may stand without quotes.
+//! Reading is serde-saphyr's, with the text of a number taken from the source where it is one that JSON can say.
+//! Writing is ours, because the library has floats of its own spelling; it decides which strings may stand without
+//! quotes.
 
 mod read;
 #[cfg(test)]

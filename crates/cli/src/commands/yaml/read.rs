@@ -44,7 +44,8 @@ impl Localizer for NoPlace {
 
 fn options() -> Options {
     let mut budget = serde_saphyr::budget::Budget::default();
-    // Files of the person who calls, not of a stranger: sizes are theirs to choose. Depth costs stack, aliases multiply.
+    // Files of the person who calls, not of a stranger: sizes are theirs to choose. Depth costs stack, aliases
+    // multiply.
     budget.max_events = usize::MAX;
     budget.max_nodes = usize::MAX;
     budget.max_total_scalar_bytes = usize::MAX;

@@ -18,8 +18,8 @@ use crate::{apimachinery::is_qualified_name, definition::version::Versions, upgr
 pub(crate) struct AdmissionSpec {
     /// The label that says which controller version manages an object. Defaults to `<group>/controller-version`.
     pub(super) version_label: Option<String>,
-    /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may follow
-    /// any.
+    /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may
+    /// follow any.
     pub(super) version_path: Option<String>,
     /// Labels that people take for the version label: whoever sets one is refused, and told the right one.
     #[serde(default)]

@@ -1,5 +1,5 @@
-//! Compiles rules against the schemas of the versions: a field that is not there, or a rule that could never hold for the
-//! type of its field, is refused.
+//! Compiles rules against the schemas of the versions: a field that is not there, or a rule that could never hold for
+//! the type of its field, is refused.
 
 use std::collections::BTreeMap;
 

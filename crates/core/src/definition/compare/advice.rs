@@ -28,7 +28,8 @@ pub(super) fn apart(at: &str) -> String {
     )
 }
 
-/// The operation that would explain a field, as it is written with `PATH` for the field: inside lists and maps it stands under `each`.
+/// The operation that would explain a field, as it is written with `PATH` for the field: inside lists and maps it
+/// stands under `each`.
 pub(super) fn advice(operation: &str, at: &str) -> String {
     match at.split_once("[*]") {
         Some((list, inside)) => {

@@ -51,8 +51,8 @@ impl Explained<'_> {
 }
 
 /// Compares the schemas of two versions, and reports what is not explained, what cannot hold and what is accepted for
-/// nothing. `handled` are older fields that the rollout's status takes care of. What comes back are operations that follow
-/// from what is accepted.
+/// nothing. `handled` are older fields that the rollout's status takes care of. What comes back are operations that
+/// follow from what is accepted.
 pub(in crate::definition) fn compare(
     schemas: &Sides<&Schema>,
     operations: &[Operation],

@@ -20,8 +20,8 @@ pub(super) struct Absence {
     pub(super) message: String,
 }
 
-/// All that can be missing between two schemas, with these operations. `whole` says that they are those of an object, whose
-/// spec is always there, and not of an item.
+/// All that can be missing between two schemas, with these operations. `whole` says that they are those of an object,
+/// whose spec is always there, and not of an item.
 pub(super) fn absences(
     schemas: &Sides<&Schema>,
     operations: &[Operation],

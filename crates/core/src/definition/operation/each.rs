@@ -26,7 +26,8 @@ pub(crate) struct EachSpec<O> {
     /// The list or map in the newer version, where the place differs.
     to: Option<String>,
     /// The field of the older version that tells items of a list apart. Defaults to the schema's
-    /// `x-kubernetes-list-map-keys`, else to a required `name` that is no object or list; without one, an item is known by its whole content.
+    /// `x-kubernetes-list-map-keys`, else to a required `name` that is no object or list; without one, an item is known
+    /// by its whole content.
     key: Option<String>,
     /// What changed inside.
     #[schemars(with = "Vec<O>")]
@@ -118,8 +119,8 @@ impl Mapping for Each {
         vec![from.first().cloned().flatten()]
     }
 
-    /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name are
-    /// the same keys.
+    /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name
+    /// are the same keys.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let Sides { older: one, newer: two } = &self.0.keys;
         let names = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>();

@@ -1,8 +1,8 @@
 //! Operations that nobody writes, because they follow from those that somebody wrote and from the two schemas.
 //!
 //! If the older version has `mode` with a default and the newer one has it without, the API server shows readers of the
-//! older version a value that nobody wrote, and a writer of that version brings it home. Filled in by an operation, it is
-//! known for what it is, and goes again on the way home. So it is with a null that only one of them lets stand.
+//! older version a value that nobody wrote, and a writer of that version brings it home. Filled in by an operation, it
+//! is known for what it is, and goes again on the way home. So it is with a null that only one of them lets stand.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::definition::place::Place;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::Sides;
 
-/// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a null
-/// away from in one version only. In an object that operations may make that goes for every field with a default.
+/// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a
+/// null away from in one version only. In an object that operations may make that goes for every field with a default.
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
     let mut named = NamedFields::default();
     operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));

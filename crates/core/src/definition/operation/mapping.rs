@@ -1,10 +1,11 @@
 //! An operation as it runs: where it stands on both sides, and what becomes of the values there.
 //!
-//! A mapping may lose. What makes a conversion lossless is the comparison of the way there and back, which keeps whatever
-//! would not come back by itself; so no operation says what it loses, and none can forget it.
+//! A mapping may lose. What makes a conversion lossless is the comparison of the way there and back, which keeps
+//! whatever would not come back by itself; so no operation says what it loses, and none can forget it.
 //!
-//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and comes back as `fast`: nothing
-//! is kept. An older `Quick`, which the schema may allow too, maps to `Quick` and would come back as `fast`: it is kept.
+//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and comes back as `fast`:
+//! nothing is kept. An older `Quick`, which the schema may allow too, maps to `Quick` and would come back as `fast`: it
+//! is kept.
 
 use std::fmt;
 
@@ -20,8 +21,8 @@ pub(crate) type Fragment<'a> = Vec<Option<Json<'a>>>;
 
 /// What an operation makes of values, in both directions.
 pub(super) trait Mapping: fmt::Debug + Send + Sync {
-    /// Maps the values of one side to the other side's places. `to` is the side that is written, `places` are its places.
-    /// It is not asked what becomes of nothing: that is nothing.
+    /// Maps the values of one side to the other side's places. `to` is the side that is written, `places` are its
+    /// places. It is not asked what becomes of nothing: that is nothing.
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a>;
 
     /// What the comparison of the schemas is left with at the first place of each side, which messages call `at`.
@@ -29,8 +30,8 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
         Unexplained::default()
     }
 
-    /// Why a value at the first place of the other side may give none at the place `at` of the side `to`. `None` where it
-    /// always gives one.
+    /// Why a value at the first place of the other side may give none at the place `at` of the side `to`. `None` where
+    /// it always gives one.
     fn may_lack(&self, _to: Side, _at: usize, _places: &Sides<Vec<Place>>) -> Option<String> {
         None
     }
@@ -182,8 +183,8 @@ impl Level {
         Self { operations, frontier }
     }
 
-    /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out: the
-    /// user did not write it.
+    /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out:
+    /// the user did not write it.
     pub(crate) fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let operations = self.operations.iter();
         let written = operations.filter(|operation| operation.name != "required");

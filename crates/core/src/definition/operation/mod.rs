@@ -1,8 +1,9 @@
 //! Operations: what can change between two versions, each in a file, or two that are alike in one.
 //!
 //! A file holds all there is to know of an operation: how it is written (`…Spec`), what is checked when a definition is
-//! loaded ([`compiler::Compile`]), and what it makes of values in both directions, leaves to the comparison of the schemas
-//! and says of itself ([`mapping::Mapping`]). A new operation is a file, a line here, and a variant in `spec.rs`.
+//! loaded ([`compiler::Compile`]), and what it makes of values in both directions, leaves to the comparison of the
+//! schemas and says of itself ([`mapping::Mapping`]). A new operation is a file, a line here, and a variant in
+//! `spec.rs`.
 
 mod blank;
 mod compiler;

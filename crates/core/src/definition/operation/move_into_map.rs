@@ -68,8 +68,8 @@ impl Mapping for MoveIntoMap {
         }
     }
 
-    /// Each value of the field must be one that the entry can have. The other way nothing has to fit: an entry of the newer
-    /// version is the same entry in the older one.
+    /// Each value of the field must be one that the entry can have. The other way nothing has to fit: an entry of the
+    /// newer version is the same entry in the older one.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (field, entry) = (&older.schema, &newer.schema);
         let set = |option: &Value| {

@@ -31,8 +31,8 @@ impl Mapping for Retype {
         vec![value.zip(places.first()).and_then(|(value, place)| retype(value, place))]
     }
 
-    /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number are
-    /// not of one measure: a value that does not fit is kept.
+    /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number
+    /// are not of one measure: a value that does not fit is kept.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);

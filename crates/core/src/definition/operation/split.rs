@@ -75,7 +75,8 @@ impl Split {
         parts.reverse();
         let typed = |(part, place): (&&str, &Place)| retype(Json::string(part), place).map(Some);
         let parts: Option<Fragment<'_>> = parts.iter().zip(places).map(typed).collect();
-        // Where a part cannot be what its field must be, the string is not of this form: the first field shows it whole.
+        // Where a part cannot be what its field must be, the string is not of this form: the first field shows it
+        // whole.
         let mut parts = parts.unwrap_or_else(|| vec![Some(whole.clone())]);
         parts.resize(places.len(), None);
         parts

@@ -30,8 +30,8 @@ pub(crate) struct HashSpec {
     defaults: BTreeMap<String, Value>,
     /// The annotation whose value is hashed behind the fields: changing it forces a rollout.
     force: Option<String>,
-    /// The digest of all of the above, as `kinds check` shows it. Where it is said, a recipe that changes is refused until
-    /// this is changed as well: every object's hash may move then, and that starts rollouts.
+    /// The digest of all of the above, as `kinds check` shows it. Where it is said, a recipe that changes is refused
+    /// until this is changed as well: every object's hash may move then, and that starts rollouts.
     #[schemars(with = "Option<String>")]
     recipe: Option<Spanned<String>>,
 }

@@ -1,7 +1,7 @@
 //! Unknown fields, nulls and defaults.
 //!
-//! Sources, all below `apiextensions-apiserver pkg/apiserver/schema`: `pruning/algorithm.go`, `defaulting/prunenulls.go`,
-//! `defaulting/algorithm.go`.
+//! Sources, all below `apiextensions-apiserver pkg/apiserver/schema`: `pruning/algorithm.go`,
+//! `defaulting/prunenulls.go`, `defaulting/algorithm.go`.
 
 use serde_json::Value as Schema;
 

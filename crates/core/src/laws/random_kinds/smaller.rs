@@ -177,7 +177,8 @@ fn forget(value: &mut Schema, name: &str) {
     }
 }
 
-/// Whether an operation, or what is accepted, has a path with the name. One with operations inside is looked into later.
+/// Whether an operation, or what is accepted, has a path with the name. One with operations inside is looked into
+/// later.
 fn says(operation: &Schema, name: &str) -> bool {
     let has =
         |path: &str| path.split(['.', '[', ']', '"']).any(|part| part == name) || path.contains(&format!("\"{name}\""));

@@ -5,8 +5,8 @@ use crate::definition::{Kind, Path, admission::Condition};
 use crate::json::Json;
 use crate::webhook::convert::Object;
 
-/// What does not hold of an object as it was before a write, in words. Of one that cannot be read nobody can tell: it may
-/// go to whoever can repair it.
+/// What does not hold of an object as it was before a write, in words. Of one that cannot be read nobody can tell: it
+/// may go to whoever can repair it.
 pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     if kind.admission.handover.is_empty() {
         return Vec::new();

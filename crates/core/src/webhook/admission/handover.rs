@@ -63,8 +63,8 @@ fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
     }
 }
 
-/// An object in the middle of a promotion is not handed over: two controllers would act on it. Where somebody has said why
-/// all the same, nobody is told how to.
+/// An object in the middle of a promotion is not handed over: two controllers would act on it. Where somebody has said
+/// why all the same, nobody is told how to.
 pub(super) fn leave(
     kind: &Kind,
     settings: &Settings,

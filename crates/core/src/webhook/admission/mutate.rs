@@ -1,8 +1,8 @@
 //! What `/mutate` stamps, as a JSON Patch against the object as it was sent.
 //!
-//! Parents are made where they are missing, and only what is there is replaced or removed: the API server's patch library
-//! fails on the rest (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever the failure
-//! policy is.
+//! Parents are made where they are missing, and only what is there is replaced or removed: the API server's patch
+//! library fails on the rest (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever
+//! the failure policy is.
 
 use std::borrow::Cow;
 
@@ -74,8 +74,8 @@ fn kept_put_back(key: &str) -> String {
     format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")
 }
 
-/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write, and one that
-/// looks like a hash may be our own, of before another webhook changed the spec.
+/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write, and one
+/// that looks like a hash may be our own, of before another webhook changed the spec.
 fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
     let text = |object: &SentObject<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
     let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
@@ -94,8 +94,8 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that the
-/// author does not see comes with them, in the place of what was edited there meanwhile.
+/// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that
+/// the author does not see comes with them, in the place of what was edited there meanwhile.
 fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(SentObject::object), write.new.object()) else {
         return Vec::new();
@@ -151,8 +151,8 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
     stamps
 }
 
-/// What our kept annotations must hold instead, where a write changed what kept values hang on. One that changes nothing of
-/// that leaves them alone, however they are spelled.
+/// What our kept annotations must hold instead, where a write changed what kept values hang on. One that changes
+/// nothing of that leaves them alone, however they are spelled.
 fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
     let (Some(Ok(old)), Some(new)) = (write.old.as_ref().map(SentObject::object), stamped(&write.new, stamps)) else {
         return Vec::new();
@@ -171,7 +171,8 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
     pruned.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()
 }
 
-/// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to say.
+/// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to
+/// say.
 fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     let (Some(rollout), Some(mut object)) = (&kind.rollout, stamped(new, kept)) else {
         return Vec::new();

@@ -1,9 +1,9 @@
 //! The way round what stands between an object and another controller version: an annotation that says why.
 //!
 //! An object may be stuck under a version that cannot finish what it began, while the version that would repair it may
-//! not have it. Whoever writes the annotation in the write that changes the label takes that upon themselves: the reason
-//! goes to the audit log with what it passed over, and is counted. It says nothing about the rules of the version that is
-//! entered.
+//! not have it. Whoever writes the annotation in the write that changes the label takes that upon themselves: the
+//! reason goes to the audit log with what it passed over, and is counted. It says nothing about the rules of the
+//! version that is entered.
 
 use super::write::Write;
 

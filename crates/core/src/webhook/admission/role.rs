@@ -62,7 +62,8 @@ impl<'s> Role<'s> {
             {
                 Self::Shadow
             }
-            // A label that nobody serves is refused by the policy that guards it; kept as it was, it is nobody's business.
+            // A label that nobody serves is refused by the policy that guards it; kept as it was, it is nobody's
+            // business.
             (_, Label::Malformed | Label::None | Label::Other { .. }) => Self::Bystander,
         }
     }

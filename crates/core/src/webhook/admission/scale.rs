@@ -1,7 +1,7 @@
 //! Writes of the scale subresource: a number of the spec that changes behind the back of the object.
 //!
-//! What comes is a `Scale`, which has no label and nothing else of the object, and no patch can stamp the object through
-//! it. So what holds for all controller versions is judged, and what is left undone is said.
+//! What comes is a `Scale`, which has no label and nothing else of the object, and no patch can stamp the object
+//! through it. So what holds for all controller versions is judged, and what is left undone is said.
 
 use super::field_path::{field_in, same_field};
 use super::findings::Findings;

@@ -104,8 +104,8 @@ fn apply_rules(
     Ok(())
 }
 
-/// What is to be said of the rollout hash: that a rollout starts, and that the stamp is not it. `subject` is the write in
-/// the version that is hashed.
+/// What is to be said of the rollout hash: that a rollout starts, and that the stamp is not it. `subject` is the write
+/// in the version that is hashed.
 fn about_the_hash(
     hashed: &Rollout,
     opened: &OpenedWrite<'_, '_>,

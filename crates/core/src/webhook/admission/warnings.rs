@@ -73,8 +73,8 @@ pub(super) fn rollout(
     Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
 }
 
-/// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself, or
-/// what becomes a part of it.
+/// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself,
+/// or what becomes a part of it.
 fn written(opened: &OpenedWrite<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Path> {
     let (kind, at) = (opened.kind, opened.at);
     let there = |path: &Path| field_in(kind, path, rollout.at, at);

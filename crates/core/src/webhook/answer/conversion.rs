@@ -131,7 +131,8 @@ struct Failed {
     error: ConvertError,
 }
 
-/// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as it is.
+/// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as
+/// it is.
 fn convert_one<'o>(
     kinds: &Kinds,
     metadata: Metadata,

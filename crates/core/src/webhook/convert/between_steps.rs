@@ -16,18 +16,19 @@ use super::kept::Kept;
 use super::pieces::{Pieces, Presence};
 use crate::definition::frontier::{Frontier, Held};
 
-/// What is known of an object on its way through the steps. What a step reads and writes between two others is what the API
-/// server would have stored there: a way of several steps is one step after the other.
+/// What is known of an object on its way through the steps. What a step reads and writes between two others is what the
+/// API server would have stored there: a way of several steps is one step after the other.
 #[derive(Default)]
 pub(super) struct BetweenSteps {
-    /// It was sparse in a version on the way, and so it is in all behind that: what a later version requires less of is not
-    /// whole for that.
+    /// It was sparse in a version on the way, and so it is in all behind that: what a later version requires less of is
+    /// not whole for that.
     pub(super) sparse: bool,
     /// It was sparse in a version behind the next one, where it is going. So it is when it comes back from there.
     pub(super) sparse_behind: bool,
     /// There is a step behind the next one.
     pub(super) goes_on: bool,
-    /// Objects that the steps before made of nothing, as paths: nobody who wrote the version where the way starts had them.
+    /// Objects that the steps before made of nothing, as paths: nobody who wrote the version where the way starts had
+    /// them.
     pub(super) made: Vec<String>,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,

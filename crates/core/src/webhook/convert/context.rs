@@ -12,11 +12,11 @@ pub(super) struct Context<'c, 't> {
     pub(super) complete: bool,
     /// Whether it is complete on the way home too, so that what is filled in there need not be kept.
     pub(super) complete_at_home: bool,
-    /// Whether something would be filled in on the way home that was not there, because the object counts as complete only
-    /// then.
+    /// Whether something would be filled in on the way home that was not there, because the object counts as complete
+    /// only then.
     pub(super) invents: bool,
-    /// Whether the object is sparse for the first time, and goes on: it stays sparse, so that it has to be known on the way
-    /// home from there.
+    /// Whether the object is sparse for the first time, and goes on: it stays sparse, so that it has to be known on the
+    /// way home from there.
     pub(super) turns_sparse: bool,
     /// What waits on the object for versions behind that of a side.
     pub(super) waiting: &'c Sides<Vec<Kept<'c>>>,

@@ -1,7 +1,8 @@
 //! What an object becomes on the other side of a step, piece by piece.
 //!
-//! Nothing here reads or writes an object. So the same is asked three times over: what becomes of it; what would become of
-//! that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be kept.
+//! Nothing here reads or writes an object. So the same is asked three times over: what becomes of it; what would become
+//! of that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be
+//! kept.
 
 use super::cut::split;
 use super::kept::{KeptFields, ObjectBefore, identical};
@@ -91,8 +92,8 @@ impl Crossing<'_> {
         Crossed { pieces, given_back }
     }
 
-    /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of its
-    /// field's JSON type. Bounds and enums are the API server's to check; they change while objects are stored.
+    /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
+    /// its field's JSON type. Bounds and enums are the API server's to check; they change while objects are stored.
     pub(super) fn returned<'a>(
         self,
         index: usize,
@@ -144,8 +145,8 @@ impl Crossing<'_> {
         from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
-    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
-    /// that is emptied goes where the way home makes it again.
+    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
+    /// one that is emptied goes where the way home makes it again.
     fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
@@ -255,8 +256,8 @@ impl Crossing<'_> {
                 continue;
             }
             for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
-                // What the API server fills in, or requires, in an object that is there is filled in, even if it is kept
-                // that it was missing.
+                // What the API server fills in, or requires, in an object that is there is filled in, even if it is
+                // kept that it was missing.
                 let wanted = !given_back || place.required || place.fills_default();
                 if wanted
                     && held_there.get(slot) == Some(&true)

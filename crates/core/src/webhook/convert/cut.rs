@@ -1,9 +1,10 @@
 //! Cutting an object along the frontier of a step, and taking the values at the cuts apart.
 //!
-//! Nothing here knows what operations do. [`take`] leaves holes where values were, so that what comes back stands where it
-//! stood.
+//! Nothing here knows what operations do. [`take`] leaves holes where values were, so that what comes back stands where
+//! it stood.
 //!
-//! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from `spec: {owner: {name: bob, team: x}, size: 3}`:
+//! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from
+//! `spec: {owner: {name: bob, team: x}, size: 3}`:
 //!
 //! ```text
 //! take     spec: {owner: ·, size: 3}    cut `spec.owner` = {name: bob, team: x}

@@ -7,8 +7,8 @@ use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder};
 use crate::json::{Json, Members};
 
-/// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out stands
-/// in its place.
+/// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out
+/// stands in its place.
 pub(super) fn put<'a>(frontier: &Frontier, to: Side, root: &mut Json<'a>, pieces: Pieces<'a>) {
     let Pieces { mut slots, rests: mut values, holders } = pieces;
     for (cut, value) in frontier.cuts.iter().zip(&mut values) {

@@ -20,8 +20,8 @@ use crate::definition::{Path, Side, Sides};
 use crate::json::{Json, Members, normal};
 use crate::webhook::rollout::digest;
 
-/// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the item
-/// cannot be said. Returns what it keeps.
+/// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the
+/// item cannot be said. Returns what it keeps.
 pub(super) type Convert<'c, 'a> =
     dyn FnMut(&mut Json<'a>, &KeptFields<'_>, &str) -> Result<KeptFields<'a>, ConvertError> + 'c;
 

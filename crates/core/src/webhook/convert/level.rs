@@ -1,9 +1,9 @@
 //! The operations of a step on one object: the root's, or an item's inside a list.
 //!
-//! The object is cut along the [frontier](crate::definition::frontier) ([`cut`](super::cut)), the values at the cuts are
-//! taken apart into the operations' places and remainders, mapped, and put together again on the other side. What would
-//! not come back by itself is kept: of an operation the values that mapping back does not give, of an object that only one
-//! version has the remainder that no operation names.
+//! The object is cut along the [frontier](crate::definition::frontier) ([`cut`](super::cut)), the values at the cuts
+//! are taken apart into the operations' places and remainders, mapped, and put together again on the other side. What
+//! would not come back by itself is kept: of an operation the values that mapping back does not give, of an object that
+//! only one version has the remainder that no operation names.
 //!
 //! With `drop: spec.backup.legacy` and `rename: {from: spec.port, to: spec.net.port}`, going up:
 //!
@@ -33,8 +33,8 @@ use crate::definition::frontier::{Branch, Part};
 use crate::definition::{Level, Place, Required, Side, Sides};
 use crate::json::Json;
 
-/// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required` are
-/// the fields by which the version that is written tells a complete object.
+/// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
+/// are the fields by which the version that is written tells a complete object.
 pub(super) fn convert<'a>(
     root: &mut Json<'a>,
     level: &Level,
@@ -241,8 +241,8 @@ impl<'a> Conversion<'_, 'a> {
         }
     }
 
-    /// Whether values are other ones only because defaults were not filled in yet. A complete object has them, in objects
-    /// that are there: where one is missing somebody looks before that, and it says nothing.
+    /// Whether values are other ones only because defaults were not filled in yet. A complete object has them, in
+    /// objects that are there: where one is missing somebody looks before that, and it says nothing.
     fn is_unsaid(&self, operation: usize, places: &[Place], back: &[Option<Json<'_>>]) -> bool {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();

@@ -117,8 +117,8 @@ impl<'a> Object<'a> {
         Ok(between.staged)
     }
 
-    /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first one
-    /// reads its own annotation.
+    /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first
+    /// one reads its own annotation.
     fn sparse_behind(&self, kind: &Kind, from: VersionIndex, to: VersionIndex) -> usize {
         let mut steps = kind.steps_between(from, to).enumerate().skip(1);
         let is_sparse = |(_, (side, step)): &(usize, (Side, &Step))| {

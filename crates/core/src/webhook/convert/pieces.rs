@@ -4,8 +4,8 @@ use crate::definition::Side;
 use crate::definition::frontier::{Frontier, Part};
 use crate::json::Json;
 
-/// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about stays
-/// where it is.
+/// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about
+/// stays where it is.
 pub(super) struct Pieces<'a> {
     /// One for each place of each operation; `None` is absence.
     pub(super) slots: Vec<Option<Json<'a>>>,

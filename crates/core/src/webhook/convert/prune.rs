@@ -24,8 +24,8 @@ pub(crate) struct Pruned {
 
 /// The annotations of an object that do not hold what they would if the object came from the versions they are about.
 ///
-/// What they say of a rollout stays, as its guards are in the status, which is written apart. An object that does not come
-/// back as it is keeps all it has.
+/// What they say of a rollout stays, as its guards are in the status, which is written apart. An object that does not
+/// come back as it is keeps all it has.
 pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Pruned>, ConvertError> {
     let at = object.version(kind)?;
     let others = kind.versions.indices().filter(|version| *version != at);
@@ -55,8 +55,8 @@ pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Prun
     Ok(changed.collect())
 }
 
-/// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there before
-/// nor what is left of that after the write.
+/// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there
+/// before nor what is left of that after the write.
 pub(crate) fn is_brought(kind: &Kind, [old, new]: [&Object<'_>; 2], name: &str) -> bool {
     let (before, now) = (old.annotations.text(name), new.annotations.text(name));
     let Some(now) = now.filter(|now| before.as_deref() != Some(now)) else {

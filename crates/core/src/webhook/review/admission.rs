@@ -9,8 +9,8 @@ use crate::json::{Json, Members};
 
 /// What an API server asks about.
 pub(crate) enum AdmissionRequest<'j> {
-    /// A deletion, a connection or a subresource other than scale. Those are nobody's to refuse: finalizers, status writes and clean-ups
-    /// must always get through.
+    /// A deletion, a connection or a subresource other than scale. Those are nobody's to refuse: finalizers, status
+    /// writes and clean-ups must always get through.
     Exempt(Envelope),
     /// The scale subresource of an object is written.
     Scale {

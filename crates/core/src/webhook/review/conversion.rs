@@ -1,6 +1,7 @@
 //! `ConversionReview`: objects in, the same objects in another version out, or one sentence.
 //!
-//! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types.go` and `pkg/apiserver/conversion/webhook_converter.go`.
+//! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types.go` and
+//! `pkg/apiserver/conversion/webhook_converter.go`.
 
 use std::borrow::Cow;
 
@@ -39,8 +40,8 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// Reads a review up to its objects, where all that must be known of it stands before them, as API servers write it.
-    /// Then each byte is looked at once.
+    /// Reads a review up to its objects, where all that must be known of it stands before them, as API servers write
+    /// it. Then each byte is looked at once.
     pub(crate) fn read_to_objects(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
         let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
         reader.open(b'{')?;
@@ -132,7 +133,8 @@ impl ConvertedObjects {
         self.answered += sent + 1;
         let length = self.body.len() + length + CLOSING.len();
         if length > self.body.capacity() {
-            // What the others will need if they grow as these did, and no more: while it moves there is all of it twice.
+            // What the others will need if they grow as these did, and no more: while it moves there is all of it
+            // twice.
             let whole = length as u128 * self.asked as u128 / self.answered.max(1) as u128;
             let whole = usize::try_from(whole).unwrap_or(length).clamp(length + length / 8, length.saturating_mul(4));
             self.body.reserve_exact(whole - self.body.len());

@@ -77,8 +77,8 @@ pub(crate) enum ReviewError {
     Problem(Envelope, String),
 }
 
-/// The members of a review or a request that somebody reads, split once; there may be millions of others. Of one that is
-/// named twice the first counts.
+/// The members of a review or a request that somebody reads, split once; there may be millions of others. Of one that
+/// is named twice the first counts.
 pub(super) struct ReviewMembers<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
 
 impl<'j> ReviewMembers<'j> {
@@ -141,8 +141,8 @@ pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
         .map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }
 
-/// The members of an object that somebody reads, and that stand before the one with this name, at whose value the reader
-/// stands then.
+/// The members of an object that somebody reads, and that stand before the one with this name, at whose value the
+/// reader stands then.
 pub(super) fn members_before<'j>(name: &str, reader: &mut Reader<'j>) -> Option<Members<'j>> {
     let mut members = Members::default();
     loop {
@@ -157,12 +157,12 @@ pub(super) fn members_before<'j>(name: &str, reader: &mut Reader<'j>) -> Option<
     }
 }
 
-/// The levels of a body that are opened at once: the review, its request, an object that is written, and its metadata, spec
-/// and status.
+/// The levels of a body that are opened at once: the review, its request, an object that is written, and its metadata,
+/// spec and status.
 const LEVELS: usize = 4;
 
-/// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or it
-/// is not the review that is asked for.
+/// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or
+/// it is not the review that is asked for.
 pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, ReviewMembers<'j>), ReviewError> {
     let (group, takes) = (review.group(), review.kind());
     let mut members = ReviewMembers::of(json);

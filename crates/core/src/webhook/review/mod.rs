@@ -1,5 +1,5 @@
-//! Reviews as they are on the wire: what the API server asks, and the forms that an answer may have. What is answered is
-//! decided elsewhere.
+//! Reviews as they are on the wire: what the API server asks, and the forms that an answer may have. What is answered
+//! is decided elsewhere.
 
 mod admission;
 mod body;

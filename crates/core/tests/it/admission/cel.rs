@@ -1,6 +1,6 @@
-//! The rules in the CRD and the rules of `/validate` are one source, so they give one verdict: what is printed is evaluated
-//! as the API server evaluates it (`apiextensions-apiserver pkg/apiserver/schema/cel/validation.go`), over objects before
-//! and after a write with null, empty and missing fields.
+//! The rules in the CRD and the rules of `/validate` are one source, so they give one verdict: what is printed is
+//! evaluated as the API server evaluates it (`apiextensions-apiserver pkg/apiserver/schema/cel/validation.go`), over
+//! objects before and after a write with null, empty and missing fields.
 //!
 //! `POINTSMAN_CASES` says how many writes for each version of each kind:
 //! `POINTSMAN_CASES=100000 cargo test --release -p pointsman-core --test it printed_rules`.
@@ -53,8 +53,8 @@ impl Place {
         }
     }
 
-    /// The rules that refuse a write. Those of a null are not asked. What is as it was is let pass, unless a rule looks back
-    /// or fails.
+    /// The rules that refuse a write. Those of a null are not asked. What is as it was is let pass, unless a rule looks
+    /// back or fails.
     fn refused(&self, old: Option<&Value>, new: Option<&Value>, refused: &mut Vec<String>) {
         let Some(new) = new.filter(|new| !new.is_null()) else { return };
         let old = old.filter(|old| !old.is_null());
@@ -90,8 +90,8 @@ fn context() -> Context<'static, 'static> {
     context
 }
 
-/// A value as the API server hands it to CEL (`apiserver pkg/cel/common/valuesunstructured.go`): in an object that names its
-/// properties a null is as good as nothing, and what it does not name is not there.
+/// A value as the API server hands it to CEL (`apiserver pkg/cel/common/valuesunstructured.go`): in an object that
+/// names its properties a null is as good as nothing, and what it does not name is not there.
 fn to_cel(value: &Value, schema: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,

@@ -1,5 +1,5 @@
-//! Reviews that no configuration of ours can have sent are refused, with the configuration that is wrong; and what counts
-//! and is said where nothing is wrong.
+//! Reviews that no configuration of ours can have sent are refused, with the configuration that is wrong; and what
+//! counts and is said where nothing is wrong.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Flip, Settings};
 use serde_json::{Value, json};

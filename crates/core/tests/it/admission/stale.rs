@@ -71,7 +71,8 @@ fn an_item_of_a_name_that_was_deleted_begins_anew() {
     assert_eq!(home(&again), json!([{"name": "a"}, {"name": "b", "comment": "yours"}]));
 }
 
-/// A write that changes nothing of what is kept, nor what it hangs on, is left as it is, however the annotation is spelled.
+/// A write that changes nothing of what is kept, nor what it hangs on, is left as it is, however the annotation is
+/// spelled.
 #[test]
 fn what_still_holds_is_not_written_again() {
     let webhook = case("a-guard-that-changes-back");

@@ -1,5 +1,5 @@
-//! Which version may follow which: Materialize's window of images and Elasticsearch's path, against oracles written from
-//! the operators' own rules.
+//! Which version may follow which: Materialize's window of images and Elasticsearch's path, against oracles written
+//! from the operators' own rules.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Webhook};
 use semver::Version;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::apiserver::{Answer, ask, review};
 use super::{embedded, plain, with};
 
-/// The operator's own rule: a tag must start with `v`, `--` means `+`; what is no version is always allowed. Never back;
-/// from 26 on one major version at a time; from 0.x one minor version at a time, except 0.130 to 0.147, and to 26 only
-/// from 0.147.20 on or 0.164 on.
+/// The operator's own rule: a tag must start with `v`, `--` means `+`; what is no version is always allowed. Never
+/// back; from 26 on one major version at a time; from 0.x one minor version at a time, except 0.130 to 0.147, and to 26
+/// only from 0.147.20 on or 0.164 on.
 fn window(active: &str, next: &str) -> bool {
     let tag = |image: &str| {
         let (_, tag) = image.rsplit_once(':')?;
@@ -170,8 +170,9 @@ fn upgrades_start_from_the_running_version() {
     assert!(moved.allowed, "{moved:?}");
 }
 
-/// Elastic's operator: no going back from what was wanted, unless the annotation says so; a major version is entered from
-/// the last minor one before it, and what runs is the lowest version of the cluster, or what was wanted where none is known.
+/// Elastic's operator: no going back from what was wanted, unless the annotation says so; a major version is entered
+/// from the last minor one before it, and what runs is the lowest version of the cluster, or what was wanted where none
+/// is known.
 fn elastic(status: &str, before: &str, wanted: &str, back: bool) -> bool {
     let read = |text: &str| Version::parse(text).ok();
     let (Some(before), Some(wanted)) = (read(before), read(wanted)) else {

@@ -1,7 +1,7 @@
 //! The laws of conversion, over objects made from the schemas of the kinds themselves.
 //!
-//! `POINTSMAN_CASES` sets how many objects each law sees for each pair of versions and direction, `POINTSMAN_SEED` where
-//! they start: `POINTSMAN_CASES=100000 cargo test --release --test it laws`.
+//! `POINTSMAN_CASES` sets how many objects each law sees for each pair of versions and direction, `POINTSMAN_SEED`
+//! where they start: `POINTSMAN_CASES=100000 cargo test --release --test it laws`.
 
 mod carried;
 mod edits;

@@ -71,8 +71,8 @@ fn numbers_come_out_as_they_went_in() {
             let there = convert(&object, to).unwrap();
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
-            // What no API server can decode, or takes for an integer, may stand in an annotation, and is not believed there:
-            // nobody could have written it in that version, and a typed client fails a whole list for it.
+            // What no API server can decode, or takes for an integer, may stand in an annotation, and is not believed
+            // there: nobody could have written it in that version, and a typed client fails a whole list for it.
             let is_written = number != "1E400" && (field == "old.quota" || !NO_INTEGERS.contains(&number));
             let carried = without_ours(&there).to_text().contains(&format!("\":{number}"));
             if !is_written && !carried {

@@ -1,4 +1,5 @@
-//! Law 6: the difference is kept, not the object; nothing where there is none; and never more than the API server takes.
+//! Law 6: the difference is kept, not the object; nothing where there is none; and never more than the API server
+//! takes.
 
 use super::objects::{complete, is_complete, pruned};
 use super::{convert, has_ours, on_every_trip, ours};

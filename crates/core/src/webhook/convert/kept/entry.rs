@@ -10,14 +10,14 @@ use crate::json::Json;
 pub(super) enum Entry<'a> {
     /// `each`: the items of a list or map.
     Each(KeptItems<'a>),
-    /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken out
-    /// and nothing is left in it.
+    /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken
+    /// out and nothing is left in it.
     Holder(ObjectBefore),
     /// `rest`: what no operation names in an object that only the version has, or that stands where a value went.
     /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
     Rest { rest: Json<'a>, seen: bool },
-    /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched. Absence
-    /// is absence.
+    /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched.
+    /// Absence is absence.
     Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
     /// The same, where what it was turned into is long: `digest` stands in its place.
     LongValue { value: Option<Json<'a>>, digest: Json<'a> },

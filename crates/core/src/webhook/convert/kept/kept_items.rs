@@ -1,9 +1,9 @@
 //! What the items of a list or map keep, and which of them is which.
 //!
-//! Written as `{"count": N, "items": [ITEM, …], "omitted": [[PLACE, ITEM], …]}`. An item that keeps something is a list of
-//! its position (a number; left out where it is the next one), its keys (a list; left out where it has none), a digest of
-//! its content here (a string; left out in a map), and its entries (an object). Of an item that this version cannot say
-//! there is its position in the other version's list, or its key in the map, and all of it.
+//! Written as `{"count": N, "items": [ITEM, …], "omitted": [[PLACE, ITEM], …]}`. An item that keeps something is a list
+//! of its position (a number; left out where it is the next one), its keys (a list; left out where it has none), a
+//! digest of its content here (a string; left out in a map), and its entries (an object). Of an item that this version
+//! cannot say there is its position in the other version's list, or its key in the map, and all of it.
 //!
 //! Somebody sorts the list, puts an item in front and edits another one. Which entries are whose?
 //!
@@ -14,7 +14,8 @@
 //! by key                                        a: edited, but `web` stands once on both sides
 //! ```
 //!
-//! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood there.
+//! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood
+//! there.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

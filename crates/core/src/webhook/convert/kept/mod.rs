@@ -1,9 +1,9 @@
 //! The kept format: what the version an object is in cannot say, in an annotation on it.
 //!
-//! `pointsman.dev/kept-<version>` holds what only `<version>` can say. Its value is a JSON object ([`Kept`]); most of it are
-//! `fields`, from a place of `<version>` to an [`Entry`](entry). `docs/kept-fields.md` shows every member with an example,
-//! and says how the format may evolve: it lives in users' clusters, so whatever was written once is read for ever
-//! (`tests/data/kept`). It is parsed and written in this folder and nowhere else.
+//! `pointsman.dev/kept-<version>` holds what only `<version>` can say. Its value is a JSON object ([`Kept`]); most of
+//! it are `fields`, from a place of `<version>` to an [`Entry`](entry). `docs/kept-fields.md` shows every member with
+//! an example, and says how the format may evolve: it lives in users' clusters, so whatever was written once is read
+//! for ever (`tests/data/kept`). It is parsed and written in this folder and nowhere else.
 //!
 //! Whoever may write annotations gains nothing by forging one: an entry for a place that no operation keeps is passed
 //! over, and so is a value of another JSON type than its field. What is no such object at all is ordinary user data.

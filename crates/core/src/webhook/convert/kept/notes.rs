@@ -15,11 +15,11 @@ pub(crate) struct Notes<'a> {
     pub(crate) completed: Option<Json<'a>>,
     /// `returned`: a completed request that was kept and given back: somebody wrote the field if it holds another one.
     pub(crate) returned: Option<Json<'a>>,
-    /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays so
-    /// while the hash is this one.
+    /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays
+    /// so while the hash is this one.
     pub(crate) found_at: Option<Json<'a>>,
-    /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list was
-    /// dropped by somebody.
+    /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list
+    /// was dropped by somebody.
     pub(crate) absent_hashes: Option<Json<'a>>,
 }
 

@@ -1,11 +1,12 @@
-//! How the status of two versions speaks of the same rollout: by hashes in the newer one, by request UUIDs in the older.
+//! How the status of two versions speaks of the same rollout: by hashes in the newer one, by request UUIDs in the
+//! older.
 //!
 //! Going up, hashes that the older status carries are kept as long as nobody wrote the completed request: a new request
-//! alone never moves the status, a controller that records a completion does. Going down, the completed request tells the
-//! truth: it equals the request exactly when the completed hash is the one calculated from the spec.
+//! alone never moves the status, a controller that records a completion does. Going down, the completed request tells
+//! the truth: it equals the request exactly when the completed hash is the one calculated from the spec.
 //!
-//! An object whose spec has the hash `aa…`, at the older version with a controller that speaks in requests; `x` and `y` are
-//! UUIDs, and `u(h)` is the UUID that stands for the hash `h`:
+//! An object whose spec has the hash `aa…`, at the older version with a controller that speaks in requests; `x` and `y`
+//! are UUIDs, and `u(h)` is the UUID that stands for the hash `h`:
 //!
 //! ```text
 //!                                requestRollout  lastCompleted…Request  lastCompleted…Hash  requested…Hash
@@ -19,8 +20,8 @@
 //!   up: it wrote a completion: worked out anew                                         bb…             bb…
 //! ```
 //!
-//! The request that is not in the newer version is kept. What was made up (`u(aa…)`) is kept as *derived*: on the way back
-//! the same value means that nobody wrote it.
+//! The request that is not in the newer version is kept. What was made up (`u(aa…)`) is kept as *derived*: on the way
+//! back the same value means that nobody wrote it.
 
 mod down;
 mod explain;
