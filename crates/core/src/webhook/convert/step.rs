@@ -10,7 +10,7 @@ use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::{level, status, tree};
-use crate::definition::{Kind, Rollout, RolloutStatus, Side, Sides, Step};
+use crate::definition::{Kind, RolloutStatus, Side, Sides, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
@@ -30,11 +30,26 @@ pub(super) fn convert<'a>(
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
+    let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
+    annotations.settle(step, to, &kept, to_keep);
+    Ok(())
+}
+
+/// The same with what the version that is written left on the object. Returns what the other one leaves.
+fn convert_with<'a>(
+    kept: &Kept<'_>,
+    kind: &'a Kind,
+    step: &'a Step,
+    (to, between): (Side, &mut BetweenSteps),
+    root: &mut Json<'a>,
+    annotations: &Annotations<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<Kept<'a>, ConvertError> {
     // The API server sends objects that lack what is required too, during server-side apply.
     let complete = !between.sparse && !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
     let turns_sparse = !between.sparse && !complete && between.goes_on;
     between.sparse = !complete;
-    let calculated = |root: &Json<'_>, annotations: &Annotations<'_>| {
+    let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
     };
@@ -64,27 +79,26 @@ pub(super) fn convert<'a>(
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
             let requests = RolloutRequests::take(root, fields)?;
             level(root, &mut context, &mut to_keep)?;
-            let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
-            between.staged |= status::up(&rollout, root, requests, &kept, &mut to_keep)?;
+            let rollout = StatusConversion { fields, calculated: calculated(root) };
+            between.staged |= status::up(&rollout, root, requests, kept, &mut to_keep)?;
             if let Some(before) = before {
                 before.tell_after(root, &to_keep, context.trace)?;
             }
-            let is_apart = kind.rollout.as_ref().is_some_and(|hashed| is_apart(hashed, fields));
-            between.hash = rollout.calculated.filter(|_| is_apart);
+            between.hash = rollout.calculated.filter(|_| is_apart(kind, fields));
         }
         (Some(fields), Side::Older) => {
-            let rollout = StatusConversion { fields, calculated: calculated(root, annotations) };
+            let rollout = StatusConversion { fields, calculated: calculated(root) };
             level(root, &mut context, &mut to_keep)?;
-            status::down(&rollout, root, &kept, &mut to_keep, context.trace)?;
+            status::down(&rollout, root, kept, &mut to_keep, context.trace)?;
         }
         (None, _) => level(root, &mut context, &mut to_keep)?,
     }
-    annotations.settle(step, to, &kept, to_keep);
-    Ok(())
+    Ok(to_keep)
 }
 
 /// Whether the hashes are written outside of what is hashed.
-fn is_apart(hashed: &Rollout, status: &RolloutStatus) -> bool {
+fn is_apart(kind: &Kind, status: &RolloutStatus) -> bool {
+    let Some(hashed) = &kind.rollout else { return false };
     let hashes = [&status.hashes.requested, &status.hashes.completed];
     hashes.into_iter().all(|hash| hash.path.names().first().is_none_or(|top| **top != *hashed.of))
 }
