@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::addressed::ServerArgs;
-use super::printed::{ControllerVersions, Guard, documents, print};
+use super::printed::{ControllerVersions, PrintedArgs, documents, print};
 use super::{doctor, overlay, retire};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
-use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
+use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -37,16 +36,8 @@ pub(crate) struct WebhooksArgs {
     /// there. Defaults to those of --side-by-side; beside --controller-version it must be said.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
     served: Vec<ControllerVersion>,
-    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
-    #[arg(long, value_enum, default_value_t = Guard::Deny)]
-    guard: Guard,
-    /// Form of the result.
-    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
-    output: Format,
     #[command(flatten)]
-    kinds: KindsArgs,
-    #[command(flatten)]
-    server: ServerArgs,
+    printed: PrintedArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,7 +58,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         Some(WebhooksCommand::Retire(args)) => return retire::run(args, remarks),
         None => {}
     }
-    let all = args.kinds.load()?;
+    let all = args.printed.kinds.load()?;
     let kind = &find(&all, args.kind.as_deref().unwrap_or_default())?.kind;
     let registered: Vec<ControllerVersion> =
         args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
@@ -78,8 +69,8 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         shadowed: &args.shadow,
         served: &served,
     };
-    let client = args.server.client(registered.len().max(served.len()), remarks)?;
-    print(&documents(kind, &versions, args.guard, &client), args.output)
+    let client = args.printed.server.client(registered.len().max(served.len()), remarks)?;
+    print(&documents(kind, &versions, args.printed.guard, &client), args.printed.output)
 }
 
 /// All versions that are served, with those that are registered here among them.
@@ -87,7 +78,7 @@ fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<C
     if let Some(default) = args.default.as_ref().filter(|default| !registered.contains(default)) {
         return Err(Usage(format!("--default {}: register that version too", default.as_str())));
     }
-    if let (Some(version), [], true) = (&args.controller_version, &*args.served, args.guard.mode().is_some()) {
+    if let (Some(version), [], true) = (&args.controller_version, &*args.served, args.printed.guard.mode().is_some()) {
         let version = version.as_str();
         return Err(Usage(format!(
             "--served must name all controller versions that are served: the policy that guards the label is printed anew, \

@@ -2,14 +2,30 @@
 
 use std::process::ExitCode;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{ClientConfig, GuardMode, Selection, guard, unserved, webhooks};
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
+use super::addressed::ServerArgs;
 use super::comments::commented;
-use crate::commands::{format::Format, json_tree::JsonTree, output};
+use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, output};
+
+/// What is said of documents that are printed, whichever they are.
+#[derive(Args, Debug)]
+pub(super) struct PrintedArgs {
+    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
+    #[arg(long, value_enum, default_value_t = Guard::Deny)]
+    pub(super) guard: Guard,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    pub(super) output: Format,
+    #[command(flatten)]
+    pub(super) kinds: KindsArgs,
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+}
 
 /// What the policy that guards the label does with one it does not accept.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -8,14 +8,13 @@ use pointsman_core::registration::{RetireStep, retire};
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::addressed::ServerArgs;
 use super::comments::commented;
-use super::printed::{Guard, print};
+use super::printed::{PrintedArgs, print};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
 use crate::commands::input::{Document, FileArgs, documents};
 use crate::commands::output::{complain, data, talk};
-use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, usage::Usage};
+use crate::commands::{format::Format, json_tree::JsonTree, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -34,20 +33,12 @@ pub(super) struct RetireArgs {
     /// Controller version that takes objects without a label from here on, if that is the one that goes.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
-    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
-    #[arg(long, value_enum, default_value_t = Guard::Deny)]
-    guard: Guard,
     /// Print this step alone: for kubectl apply -f -, or, where it is the last, for
     /// kubectl delete --ignore-not-found -f -.
     #[arg(long, value_name = "N")]
     step: Option<usize>,
-    /// Form of the result.
-    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
-    output: Format,
     #[command(flatten)]
-    kinds: KindsArgs,
-    #[command(flatten)]
-    server: ServerArgs,
+    printed: PrintedArgs,
 }
 
 /// Prints the steps, unless there are objects that still need the version.
@@ -59,24 +50,24 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     if let Some(default) = args.default.as_ref().filter(|default| !served.contains(default)) {
         return Err(Usage(format!("--default {}: it is not among --served, which stay", default.as_str())).into());
     }
-    let all = args.kinds.load()?;
+    let all = args.printed.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     // The version that goes has a server until the last step.
-    let client = args.server.client(served.len() + 1, remarks)?;
+    let client = args.printed.server.client(served.len() + 1, remarks)?;
     let Some(seen) = still_labelled(args, kind)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let steps = retire(kind, gone, served, args.default.as_ref(), args.guard.mode(), &client);
+    let steps = retire(kind, gone, served, args.default.as_ref(), args.printed.guard.mode(), &client);
     match args.step {
         None => {
             talk(&format!("none of {seen} objects is labelled {}", gone.as_str()));
-            whole(&steps, args.output)
+            whole(&steps, args.printed.output)
         }
         Some(number) => {
             let Some(step) = number.checked_sub(1).and_then(|index| steps.get(index)) else {
                 return Err(Usage(format!("--step {number}: there are steps 1 to {}", steps.len())).into());
             };
-            print(parts(step).2, args.output)
+            print(parts(step).2, args.printed.output)
         }
     }
 }
