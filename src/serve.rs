@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pointsman_cli::{LimitArgs, ServeArgs, Usage};
-use pointsman_server::DevPair;
-use pointsman_server::{BodyLimits, CertPaths, Decide, LogQueue, Memory, Options, ServeError};
+use pointsman_core::registration::Finding;
+use pointsman_server::{BodyLimits, CertPaths, Decide, DevPair, LogQueue, Memory, Options, ServeError};
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<ExitCode> {
     let (mut options, dev) = options(args)?;
     options.log_queue = Some(log_queue.clone());
     let webhook = args.webhook()?;
+    for Finding { document, problem, change, .. } in args.misfits()? {
+        tracing::warn!(document, problem, change, "what is registered does not fit this server");
+    }
     if dev.is_some() {
         for addr in [options.listen, options.admin_listen] {
             if !addr.ip().is_loopback() {

@@ -245,6 +245,33 @@ fn json_logs_are_one_object_per_line() {
     assert_eq!(rest[0]["signal"], "SIGTERM");
 }
 
+/// What a server is registered as is compared with what it was started as; what does not fit stops nothing.
+#[test]
+fn what_is_registered_and_does_not_fit_is_logged() {
+    let dir = TempDir::new().unwrap();
+    let printed = ["webhooks", "--kind", "materialize", "--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"];
+    let printed =
+        [&printed[..], &["--service", "pointsman/pointsman-{version}", "--cert-manager", "pointsman/tls"]].concat();
+    let Output { stdout, stderr, .. } = pointsman(dir.path(), &printed).output().unwrap();
+    assert!(!stdout.is_empty(), "{}", String::from_utf8_lossy(&stderr));
+    fs::write(dir.path().join("registered.yaml"), stdout).unwrap();
+    let started = |flags: &[&str]| {
+        let server = ["--registered", "registered.yaml", "--log-format", "json", "--controller-version", "2.16.0"];
+        let dev = Dev::start(dir.path(), &[&server[..], flags].concat());
+        let lines = dev.said.lines().filter(|line| line.starts_with('{'));
+        let lines = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let told: Vec<_> = lines.filter(|line| line["level"] == "WARN").collect();
+        assert_eq!(dev.terminate().0, Some(0));
+        told
+    };
+    assert_eq!(started(&["--default-version", "--served-versions", "2.16.0,2.17.0"]), [serde_json::Value::Null; 0]);
+    let told = started(&["--served-versions", "2.16.0,2.17.0"]);
+    let changes: Vec<_> = told.iter().map(|line| &line["change"]).collect();
+    assert_eq!(changes, ["start it with --default-version"], "{told:?}");
+    let error = fails(&["serve", "--dev", "--registered", "gone.yaml"], 1);
+    assert!(error.contains("gone.yaml"), "{error}");
+}
+
 #[test]
 fn the_second_signal_aborts() {
     let dir = TempDir::new().unwrap();

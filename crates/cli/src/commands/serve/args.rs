@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use pointsman_core::parse_duration;
+use pointsman_core::registration::Finding;
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::limits::LimitArgs;
 use crate::commands::input::{Source, read};
-use crate::commands::webhooks::{findings, told};
-use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs, output::warn};
+use crate::commands::webhooks::findings;
+use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
 
 /// What `serve` is asked for.
 #[derive(Args, Debug)]
@@ -92,20 +93,25 @@ impl ServeArgs {
     /// What decides: the kinds that are served and how their objects are admitted.
     ///
     /// # Errors
-    /// A definition, or a file of `--registered`, that cannot be read, by file and line.
+    /// A definition that cannot be read, by file and line.
     pub fn webhook(&self) -> anyhow::Result<Webhook> {
         let metadata = match self.full_metadata {
             true => Metadata::Full,
             false => Metadata::Identity,
         };
-        let settings = self.admission.settings();
-        let sources: Vec<Source> = self.registered.iter().map(|file| read(file)).collect::<anyhow::Result<_>>()?;
-        if !sources.is_empty() {
-            for finding in findings(&self.kinds.load()?, &sources, Some(&settings))? {
-                warn(&format!("{}: {}", told(&finding), finding.change));
-            }
+        Ok(self.kinds.webhook_with(metadata)?.admitting(self.admission.settings()))
+    }
+
+    /// What does not fit this server in the files of `--registered`.
+    ///
+    /// # Errors
+    /// A definition, or a file of `--registered`, that cannot be read, by file and line.
+    pub fn misfits(&self) -> anyhow::Result<Vec<Finding>> {
+        if self.registered.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(self.kinds.webhook_with(metadata)?.admitting(settings))
+        let sources: Vec<Source> = self.registered.iter().map(|file| read(file)).collect::<anyhow::Result<_>>()?;
+        findings(&self.kinds.load()?, &sources, Some(&self.admission.settings()))
     }
 }
 

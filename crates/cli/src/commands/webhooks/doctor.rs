@@ -55,7 +55,7 @@ pub(crate) fn findings(all: &[Known], sources: &[Source], server: Option<&Settin
 }
 
 /// A finding in one line.
-pub(crate) fn told(finding: &Finding) -> String {
+fn told(finding: &Finding) -> String {
     format!("{}: {}", finding.document, finding.problem)
 }
 
