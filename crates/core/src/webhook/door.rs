@@ -199,7 +199,7 @@ impl Webhook {
     pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
         let judgement = admission::judge(kind, &self.settings, &write);
-        let message = judgement.status(kind, &write).map(|status| status.message().to_owned());
+        let message = judgement.status(kind, write.new.json()).map(|status| status.message().to_owned());
         Ok((judgement, message))
     }
 

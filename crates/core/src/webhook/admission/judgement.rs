@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{findings::Findings, overriding::OVERRIDE, settings::Enforcement, write::Write};
+use super::{findings::Findings, overriding::OVERRIDE, settings::Enforcement};
 use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
-use crate::definition::Kind;
+use crate::{definition::Kind, json::Json};
 
 /// What became of a change of the version label.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -65,9 +65,9 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The denial, if it is one.
-    pub(crate) fn status(&self, kind: &Kind, write: &Write<'_>) -> Option<Status> {
-        let name = || ObjectName::of(write.new.json());
+    /// The denial of a write of this object, if it is one.
+    pub(crate) fn status(&self, kind: &Kind, object: &Json<'_>) -> Option<Status> {
+        let name = || ObjectName::of(object);
         let errors = || self.errors.clone();
         let denied = !self.errors.is_empty();
         denied.then(|| Status::invalid(&kind.group, &kind.kind, name(), errors()))

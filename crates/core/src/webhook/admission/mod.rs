@@ -36,7 +36,7 @@ pub use judgement::{Flip, Judgement, Verdict};
 pub(crate) use mistaken_label::mistaken_label;
 pub(super) use mutate::stamp;
 pub(super) use role::misdirected;
-pub(super) use scale::scaled;
+pub(super) use scale::judge_scale;
 pub use scale::unseen_by_scale;
 pub use settings::{Enforcement, Settings};
 pub(super) use validate::judge;

@@ -5,26 +5,34 @@
 
 use super::field_path::{field_in, same_field};
 use super::findings::Findings;
-use super::rules::range;
-use crate::apimachinery::FieldError;
+use super::judgement::{Judgement, Judging};
+use super::{rules::range, settings::Settings};
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 
-/// Judges a `Scale` of an object in a version, and what it was before.
-pub(crate) fn scaled(
+/// Judges a `Scale` of an object in a version, beside what it was before. It does not say which controller version manages
+/// the object: what holds for all of them counts.
+pub(crate) fn judge_scale(
     kind: &Kind,
+    settings: &Settings,
     at: VersionIndex,
     new: &Json<'_>,
     old: Option<&Json<'_>>,
-) -> (Vec<FieldError>, Vec<String>) {
+) -> Judgement {
+    let mut judging = Judging::new(kind, settings.enforcement);
+    judging.add("scale", found(kind, at, new, old));
+    judging.finish(None)
+}
+
+fn found(kind: &Kind, at: VersionIndex, new: &Json<'_>, old: Option<&Json<'_>>) -> Findings {
     let mut found = Findings::default();
     let replicas = |scale: &Json<'_>| Some(scale.get("spec")?.get("replicas")?.into_owned());
     let (Some(path), Some(wanted)) = (&kind.version_at(at).replicas, replicas(new)) else {
-        return (found.errors, found.warnings);
+        return found;
     };
     if old.and_then(replicas).is_some_and(|before| before.same(&wanted)) {
-        return (found.errors, found.warnings);
+        return found;
     }
     for rule in rules_of(kind, at, path).filter(|rule| rule.controllers.is_none()) {
         if let Check::Range { min, max } = &rule.check {
@@ -38,7 +46,7 @@ pub(crate) fn scaled(
             kind.group
         ));
     }
-    (found.errors, found.warnings)
+    found
 }
 
 /// What scale writes of a kind pass by, in words.
