@@ -105,6 +105,14 @@ fn a_version_goes_when_nobody_needs_it() {
     let last = retire(&label("2.17.0"), &["--step", "3"]).data();
     assert!(last.contains("name: pointsman-v2-16-0.materializes.materialize.cloud") && !last.contains('#'), "{last}");
     assert!(retire(&label("2.17.0"), &["--step", "4"]).refusal(2).contains("there are steps 1 to 3"));
+    // What was not looked at is not what is not there.
+    for nothing in ["", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"] {
+        assert!(retire(nothing, &[]).refusal(1).starts_with("error: "), "{nothing}");
+    }
+    let none = retire("apiVersion: v1\nkind: List\nitems: []\n", &[]);
+    assert_eq!((none.code, none.stderr.as_str()), (0, "none of 0 objects is labelled 2.16.0\n"));
+    let warned = retire(&label("2.17.0"), &["--guard", "warn"]).stdout;
+    assert!(warned.contains("is warned, and is not kept from it") && warned.contains("judged by nobody"), "{warned}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn retire(
     }
     if let Some(mode) = mode {
         let documents = [guard(kind, served, mode), unserved(kind, served)].concat();
-        steps.push(RetireStep::Apply { why: format!("no object gets the label {gone} any more"), documents });
+        steps.push(RetireStep::Apply { why: guarded(mode, gone), documents });
     }
     let mut going = webhooks(kind, version, Selection::Labelled, client);
     for other in served {
@@ -63,8 +63,22 @@ pub fn retire(
         let of = |pointer: &str| document.pointer(pointer).cloned().unwrap_or_default();
         json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name")}})
     };
-    let why =
-        format!("nobody asks the server of {gone} any more; after that it can be stopped, and its controller with it");
+    let why = format!(
+        "nobody asks the server of {gone} any more: look for its label once more before; afterwards the server can be \
+         stopped, and its controller with it{}",
+        if mode == Some(GuardMode::Deny) { "" } else { ". Whoever sets the label then is judged by nobody" }
+    );
     steps.push(RetireStep::Delete { why, documents: going.iter().map(name).collect() });
     steps
+}
+
+/// What holds once the guard of the label knows the versions that stay, and no other.
+fn guarded(mode: GuardMode, gone: &str) -> String {
+    match mode {
+        GuardMode::Deny => format!("no object gets the label {gone} any more"),
+        GuardMode::Warn => format!("whoever gives an object the label {gone} is warned, and is not kept from it"),
+        GuardMode::Audit => {
+            format!("the audit log says who gives an object the label {gone}, and nobody is kept from it")
+        }
+    }
 }

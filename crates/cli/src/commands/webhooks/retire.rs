@@ -74,7 +74,7 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
 
 /// How many objects of the kind were read; nothing where one still carries the label, or one cannot be read.
 fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize>> {
-    let (mut good, mut seen, mut labelled) = (true, 0, 0);
+    let (mut good, mut all, mut seen, mut labelled) = (true, 0, 0, 0);
     for source in args.files.read(EXAMPLE)? {
         let documents = match documents(&source) {
             Ok(documents) => documents,
@@ -84,8 +84,15 @@ fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize
                 continue;
             }
         };
-        let objects = documents.into_iter().flat_map(Document::into_objects);
-        for object in objects.filter(|object| object.kind == kind.kind() && object.group() == kind.group()) {
+        if documents.is_empty() {
+            good = false;
+            complain(&source.no_object());
+        }
+        for object in documents.into_iter().flat_map(Document::into_objects) {
+            all += 1;
+            if object.kind != kind.kind() || object.group() != kind.group() {
+                continue;
+            }
             seen += 1;
             let json = JsonTree::from_json(&object.text)?;
             let labels = json.get("metadata").and_then(|metadata| metadata.get("labels"));
@@ -98,6 +105,14 @@ fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize
     }
     if labelled > 0 {
         talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.going.as_str()));
+    }
+    // An empty list says that there are none; a list of something else says nothing.
+    if seen == 0 && all > 0 {
+        good = false;
+        let (kind, plural) = (kind.kind(), format!("{}.{}", kind.plural(), kind.group()));
+        complain(&format!(
+            "none of {all} objects is a {kind}, so none of them says who has the label: kubectl get {plural} -A -o yaml"
+        ));
     }
     Ok((good && labelled == 0).then_some(seen))
 }
