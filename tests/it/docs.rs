@@ -265,3 +265,18 @@ fn the_manual_names_every_key_of_admission() {
         assert!(admission.contains(&format!("\n| `{name}` |")), "{name}");
     }
 }
+
+/// What controllers have to do, in the words of their libraries: the examples compile, so what is shown does.
+#[test]
+fn what_controllers_do_stands_in_the_examples() {
+    let read = |file: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
+    let shown = blocks(&read("docs/running.md"));
+    for (language, example) in
+        [("go", "examples/controller-runtime/main.go"), ("rust,ignore", "examples/controller.rs")]
+    {
+        let blocks: Vec<_> = shown.iter().filter(|(info, _)| info == language).collect();
+        assert_eq!(blocks.len(), 1, "{language}");
+        assert!(bare(&read(example)).contains(&bare(&blocks[0].1)), "{example} has it otherwise");
+    }
+}
