@@ -1,6 +1,5 @@
 //! What a real fleet ran into: each of it once, on the real API server.
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hyper::Method;
@@ -270,23 +269,13 @@ fn handed_over(scene: &Scene<'_>) {
     assert!(message.contains("desired-controller-version: set that one"), "{message}");
 }
 
-/// A command of ours about this kind, with objects on stdin.
-fn piped(scene: &Scene<'_>, args: &[&str], stdin: &Value) -> (i32, String, String) {
-    let file = scene.dir.join("piped.json");
-    std::fs::write(&file, stdin.to_string()).unwrap();
-    let ca = scene.dir.join("ca.crt");
-    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(args)
-        .arg(format!("--kinds={}", scene.setup.kinds.display()))
-        .arg(format!("--kind={}", scene.crd_name()))
-        .arg(format!("--service={}/engine-{{version}}:{}", scene.ns, scene.setup.port))
-        .args((!args.contains(&"overlay")).then(|| format!("--ca-file={}", ca.display())))
-        .stdin(std::fs::File::open(&file).unwrap())
-        .stdout(Stdio::piped())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+/// A command of ours about this kind, and what is registered for it.
+fn about(scene: &Scene<'_>, args: &[&str], object: &Value) -> (i32, String, String) {
+    let kind = format!("--kind={}", scene.crd_name());
+    let service = format!("--service={}/engine-{{version}}:{}", scene.ns, scene.setup.port);
+    let ca = format!("--ca-file={}", scene.dir.join("ca.crt").display());
+    let ca = if args.contains(&"overlay") { &[][..] } else { &[ca.as_str()] };
+    scene.told_of(&[args, &[&kind, &service], ca].concat(), object)
 }
 
 fn retired(scene: &Scene<'_>) {
@@ -296,13 +285,13 @@ fn retired(scene: &Scene<'_>) {
     servers.register("deny");
     scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
     let args = ["webhooks", "retire", A, "--served", B, "--default", B, "--output=json"];
-    let (code, _, said) = piped(scene, &args, &scene.list(new).ok());
+    let (code, _, said) = about(scene, &args, &scene.list(new).ok());
     assert!(code == 1 && said.contains("/e: ") && said.contains("is still 2.16.0"), "{said}");
     scene.patch(new, "e", &flip(scene, B)).ok();
     // Its server takes objects without a label before anybody sends it some.
     servers.servers[1].setup.flags.push("--default-version".to_owned());
     servers.restart(&[]);
-    let (code, text, said) = piped(scene, &args, &scene.list(new).ok());
+    let (code, text, said) = about(scene, &args, &scene.list(new).ok());
     assert_eq!(code, 0, "{said}");
     let steps: Value = serde_json::from_str(&text).unwrap();
     for step in steps["steps"].as_array().unwrap() {
@@ -347,7 +336,7 @@ fn laid_over(scene: &Scene<'_>) {
         }],
     });
     let args = ["webhooks", "overlay", "-", "--side-by-side=2.16.0,2.17.0", "--default=2.16.0", "--output=json"];
-    let (code, text, said) = piped(scene, &args, &own);
+    let (code, text, said) = about(scene, &args, &own);
     assert_eq!(code, 0, "{said}");
     let laid: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(laid["items"].as_array().unwrap().len(), 3, "{laid:#}");

@@ -1,10 +1,11 @@
 //! An object that goes from one controller version to another.
 
+use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::scene::{MERGE, Scene};
 use crate::support::side_by_side::{A, B, C, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -13,6 +14,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("objects_are_judged_by_their_controller_version", judged).of(&ENGINES).newest(),
     Scenario::new("promoting_objects_cannot_flip", promoting).of(&ENGINES).newest(),
     Scenario::new("flips_follow_the_upgrade_path", path).of(&ENGINES).newest(),
+    Scenario::new("the_command_line_says_what_the_servers_say", offline).of(&ENGINES).newest(),
 ];
 
 fn judged(scene: &Scene<'_>) {
@@ -108,4 +110,44 @@ fn path(scene: &Scene<'_>) {
     flip(C).ok();
     let message = flip(A).fails(422);
     assert!(message.contains("no downgrade from 2.18.0 to 2.16.0 is allowed"), "{message}");
+}
+
+fn offline(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.install(&scene.printed_crd(&[]));
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let mut weak = scene.labelled(new, "e", Some(A));
+    weak["spec"]["power"] = json!(20);
+    scene.create(new, &weak).ok();
+    let as_b = |more: &[&str]| {
+        let version = format!("--controller-version={B}");
+        scene.told_of(&[&["validate", &version], more].concat(), &scene.get(new, "e").ok())
+    };
+    let flip = || {
+        let path = format!("{}?dryRun=All", scene.one(new, "e"));
+        let labels = json!({"metadata": {"labels": {scene.label_key(): B}}});
+        scene.call(Method::PATCH, &path, Some((MERGE, labels.to_string())))
+    };
+    // An object of A: B has nothing to say of it as it is, and does not say that it is fine.
+    let (code, said, _) = as_b(&[]);
+    assert!(code == 3 && said.contains("not judged: it is not an object of this controller version"), "{code} {said}");
+    let wrong = "spec.power: Invalid value: 20: must be greater than or equal to 50";
+    let (code, said, errors) = as_b(&["--as-flip"]);
+    assert!(code == 1 && errors.contains(wrong), "{code} {said} {errors}");
+    assert!(flip().fails(422).contains(wrong));
+    scene.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
+    let (code, said, errors) = as_b(&["--as-flip"]);
+    assert!(code == 0 && said.contains("flip allowed"), "{code} {said} {errors}");
+    flip().ok();
+    // What was written past everybody has a stamp that is not its own.
+    let stale = || scene.told_of(&["hash", "--stale"], &scene.list(new).ok());
+    assert_eq!(stale().0, 0, "{}", stale().1);
+    let mut stored = scene.etcd("e");
+    stored["spec"]["power"] = json!(81);
+    scene.bed.etcd.write(&scene.key("e"), &stored);
+    scene.eventually(|| {
+        let (code, said, _) = stale();
+        (code == 1 && said.contains("/e")).then_some(())
+    });
 }

@@ -65,14 +65,21 @@ impl Scene<'_> {
 
     /// The hash that `pointsman hash` prints for an object.
     pub(crate) fn printed_hash(&self, object: &Value) -> String {
-        let file = self.dir.join("hashed.json");
+        let (_, text, _) = self.told_of(&["hash"], object);
+        text.split_whitespace().next().expect("a hash").to_owned()
+    }
+
+    /// What a command of ours says of an object on its stdin: exit code, stdout and stderr.
+    pub(crate) fn told_of(&self, args: &[&str], object: &Value) -> (i32, String, String) {
+        let file = self.dir.join("told.json");
         fs::write(&file, object.to_string()).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args(["hash", &format!("--kinds={}", self.setup.kinds.display()), "-f"])
-            .arg(file)
+            .args(args)
+            .arg(format!("--kinds={}", self.setup.kinds.display()))
+            .stdin(fs::File::open(&file).unwrap())
             .output()
             .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.split_whitespace().next().expect("a hash").to_owned()
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     }
 }
