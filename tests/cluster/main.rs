@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 mod actions;
 mod admission_cases;
+mod admission_chance;
 mod admission_fleet;
 mod admission_flips;
 mod admission_kept;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
         admission_rules::SCENARIOS,
+        admission_chance::SCENARIOS,
     ]
     .concat();
     let held = match (std::env::var_os("POINTSMAN_MEASURE"), std::env::var("POINTSMAN_SPEED")) {

@@ -23,6 +23,7 @@ mod stamps;
 mod told;
 mod warnings;
 mod windows;
+mod writes;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Metadata, Settings, Webhook};
