@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pointsman_cli::{LimitArgs, ServeArgs, Usage};
-use pointsman_core::registration::Finding;
 use pointsman_server::{BodyLimits, CertPaths, Decide, DevPair, LogQueue, Memory, Options, ServeError};
 
 /// Serves until a signal asks to stop.
@@ -16,7 +15,8 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     let (mut options, dev) = options(args)?;
     options.log_queue = Some(log_queue.clone());
     let webhook = args.webhook()?;
-    for Finding { document, problem, change, .. } in args.misfits()? {
+    for misfit in args.misfits()? {
+        let (document, problem, change) = (misfit.document, misfit.problem, misfit.change);
         tracing::warn!(document, problem, change, "what is registered does not fit this server");
     }
     if dev.is_some() {
