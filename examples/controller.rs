@@ -1,5 +1,5 @@
-//! One version of a controller beside another: it sees the objects that its label says are its own, and holds a Lease of
-//! its own. Which version it is, `CONTROLLER_VERSION` says.
+//! One version of a controller beside another: it sees the objects that its label says are its own, and holds a Lease
+//! of its own. Which version it is, `CONTROLLER_VERSION` says.
 
 use std::sync::Arc;
 use std::time::Duration;

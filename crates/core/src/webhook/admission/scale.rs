@@ -11,8 +11,8 @@ use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 
-/// Judges a `Scale` of an object in a version, beside what it was before. It does not say which controller version manages
-/// the object: what holds for all of them counts.
+/// Judges a `Scale` of an object in a version, beside what it was before. It does not say which controller version
+/// manages the object: what holds for all of them counts.
 pub(crate) fn judge_scale(
     kind: &Kind,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Writes by chance for the rules of admission, with null, empty and missing fields before and after, and kinds for each
-//! rule. The tests on a real API server use them as well.
+//! Writes by chance for the rules of admission, with null, empty and missing fields before and after, and kinds for
+//! each rule. The tests on a real API server use them as well.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
