@@ -1,4 +1,4 @@
-//! The memory of `serve` under load, against the formula in README.md.
+//! The memory of `serve` under load, against the formula in docs/reference.md.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -11,8 +11,6 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/running.md"];
-
 /// Commands that are not run here, and why.
 const NOT_RUN: [(&str, &str); 1] = [("cargo test --locked", "this is that")];
 
@@ -20,15 +18,25 @@ const SERVE: &str = "cargo run -- serve --dev";
 
 /// A command, and what the document shows below it.
 struct Session {
-    document: &'static str,
+    document: String,
     /// The line of the command, from 1.
     line: usize,
     command: String,
     output: Vec<String>,
 }
 
+/// The pages that have something to run.
+fn documents() -> Vec<String> {
+    let pages = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap();
+    let pages = pages.map(|page| format!("docs/{}", page.unwrap().file_name().to_str().unwrap()));
+    let mut pages: Vec<String> = pages.filter(|page| page.ends_with(".md")).collect();
+    pages.push("README.md".to_owned());
+    pages.sort();
+    pages
+}
+
 /// The sessions of a document, in order.
-fn sessions(document: &'static str) -> Vec<Session> {
+fn sessions(document: &str) -> Vec<Session> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
     let mut sessions: Vec<Session> = Vec::new();
     let (mut within, mut goes_on) = (false, false);
@@ -39,7 +47,8 @@ fn sessions(document: &'static str) -> Vec<Session> {
             _ if !within => {}
             _ if line.starts_with("$ ") => {
                 goes_on = unfinished(line);
-                sessions.push(Session { document, line: index + 1, command: line[2..].to_owned(), output: Vec::new() });
+                let (document, command) = (document.to_owned(), line[2..].to_owned());
+                sessions.push(Session { document, line: index + 1, command, output: Vec::new() });
             }
             _ => {
                 let session = sessions.last_mut().expect("a block begins with `$ `");
@@ -83,7 +92,7 @@ fn assert_agrees(session: &Session, said: &str) {
 
 /// Writes what a command said into its document.
 fn bless(session: &Session, said: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(session.document);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&session.document);
     let text = fs::read_to_string(&path).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     let start = session.line - 1 + session.command.lines().count();
@@ -126,8 +135,8 @@ fn commands_say_what_the_documents_show() {
     let mut run = 0;
     let blessing = std::env::var_os("POINTSMAN_BLESS").is_some();
     // From the end, so that blessing one moves none of those that come.
-    let all = DOCUMENTS.into_iter().flat_map(sessions);
-    for session in all.collect::<Vec<_>>().into_iter().rev() {
+    let all: Vec<Session> = documents().iter().flat_map(|document| sessions(document)).collect();
+    for session in all.into_iter().rev() {
         let Session { command, .. } = &session;
         let elsewhere = command == SERVE || command.starts_with("curl ");
         if elsewhere || NOT_RUN.iter().any(|(not_run, _)| command == not_run) {
@@ -196,7 +205,7 @@ fn the_server_of_the_readme_answers_as_shown() {
 
 #[test]
 fn commands_that_are_not_run_exist() {
-    let all: Vec<Session> = DOCUMENTS.into_iter().flat_map(sessions).collect();
+    let all: Vec<Session> = documents().iter().flat_map(|document| sessions(document)).collect();
     for (not_run, _) in NOT_RUN {
         assert!(all.iter().any(|session| session.command == not_run), "nothing says {not_run} any more");
     }
