@@ -47,6 +47,8 @@ pub(super) struct Crossed<'a> {
     pub(super) pieces: Pieces<'a>,
     /// Which operations were given back what was kept.
     pub(super) given_back: Vec<bool>,
+    /// Whether an object stayed or went by what the way home makes of the values: other ones may decide otherwise.
+    pub(super) by_values: bool,
 }
 
 impl Crossing<'_> {
@@ -79,7 +81,7 @@ impl Crossing<'_> {
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
         }
-        self.settle_holders(from, kept, &mut pieces);
+        let by_values = self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
         }
@@ -89,7 +91,7 @@ impl Crossing<'_> {
                 *rest = None;
             }
         }
-        Crossed { pieces, given_back }
+        Crossed { pieces, given_back, by_values }
     }
 
     /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
@@ -145,9 +147,9 @@ impl Crossing<'_> {
         from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
-    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
-    /// one that is emptied goes where the way home makes it again.
-    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
+    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
+    /// that is emptied goes where the way home makes it again. Whether that had to be asked.
+    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> bool {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
         let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
@@ -192,6 +194,7 @@ impl Crossing<'_> {
                 *cut_out |= was_cut;
             }
         }
+        returning.is_some()
     }
 
     /// Whether an object may be again what it was before values were put into it.

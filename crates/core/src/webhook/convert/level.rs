@@ -146,10 +146,10 @@ impl<'a> Conversion<'_, 'a> {
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
         let home = self.crossing.back(context.complete_at_home);
-        let mut back = home.run(&self.crossed.pieces, &KeptFields::default()).pieces;
+        let mut back = home.run(&self.crossed.pieces, &KeptFields::default());
         if context.complete_at_home && !context.complete {
-            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &KeptFields::default()).pieces;
-            if !self.is_alike(&back, &sparse) {
+            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &KeptFields::default());
+            if !self.is_alike(&back.pieces, &sparse.pieces) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
             }
@@ -160,7 +160,7 @@ impl<'a> Conversion<'_, 'a> {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
-            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep).pieces;
+            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         }
         false
     }
@@ -171,7 +171,8 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Keeps what is not on the way home as it was.
-    fn keep_differences(&mut self, back: &Pieces<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+    fn keep_differences(&mut self, back: &Crossed<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+        let Crossed { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
@@ -193,8 +194,8 @@ impl<'a> Conversion<'_, 'a> {
             let home = self.crossing.back(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
-        // Values that come back where there were none, into objects that are there, change nothing else.
-        let sure = adds && !*frontier.fills_inside.of(side);
+        // Values that come back into objects that are there change nothing else, where no object is there for their sake.
+        let sure = adds && !by_values && !*frontier.fills_inside.of(side);
         for (index, cut) in frontier.cuts.iter().enumerate() {
             let (was, now) = (self.from.rest(index), back.rest(index));
             let is_same = match (was, now) {
