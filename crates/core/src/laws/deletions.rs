@@ -11,6 +11,7 @@ use super::random::Random;
 use super::schema::least_items;
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
+use crate::definition::Place;
 use crate::webhook::Change;
 
 /// Somebody removes an object that both versions have, and writes the rest.
@@ -42,11 +43,19 @@ pub(super) fn a_removed_holder_stays_away(
     let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
     let home = back.there(&without).map_err(told)?;
     let fresh = back.there(&without_ours(&without)).map_err(told)?;
-    // Where the object is there because a field of it stood elsewhere, what the API server fills in there was not given
-    // back by anybody.
+    // Where the object is there because a field of it stood elsewhere, what the API server or the definition fills in there
+    // was not given back by anybody. Any other value than that was.
+    let fills = filled_by_the_definition(trip);
     let is_filled = |way: &[Segment]| {
         let mut bare = home.clone();
         bare.remove(way);
+        for (place, value) in &fills {
+            if let Some((Segment::Name(name), holder)) = place.split_last()
+                && let Some(Value::Object(members)) = bare.at_mut(holder)
+            {
+                members.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
         fill(trip.from.schema, &mut bare);
         bare.at(way) == home.at(way)
     };
@@ -60,6 +69,21 @@ pub(super) fn a_removed_holder_stays_away(
         Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
         None => Ok(true),
     }
+}
+
+/// What the definition fills in where objects come home, and nothing is known of a field.
+fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
+    let kind = trip.from.kind;
+    let ends = kind.version(trip.to.version).zip(kind.version(trip.from.version));
+    let last = ends.and_then(|(from, to)| kind.steps_between(from, to).last());
+    let places = last
+        .into_iter()
+        .flat_map(|(side, step)| step.level.operations.iter().flat_map(move |operation| operation.places.of(side)));
+    let filled = |place: &Place| {
+        let way = place.path.names().iter().map(|name| Segment::Name(name.to_string()));
+        Some((way.collect(), Value::read(&place.fill.as_ref()?.to_text()).ok()?))
+    };
+    places.filter_map(filled).collect()
 }
 
 /// Whether an operation made the object there out of one at another place, or took the one of that name at home away:
