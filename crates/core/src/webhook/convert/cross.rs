@@ -25,8 +25,6 @@ pub(super) struct Crossing<'c> {
     pub(super) others: &'c [bool],
     /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
     pub(super) waiting: &'c [bool],
-    /// The same on the way home: for a version behind the one that is written.
-    pub(super) waiting_there: &'c [bool],
     /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
     pub(super) made: &'c [bool],
 }
@@ -52,17 +50,13 @@ pub(super) struct Crossed<'a> {
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there.
-    pub(super) fn back(self, complete: bool) -> Self {
-        Self {
-            to: self.to.other(),
-            complete,
-            staying: StayingObjects::None,
-            waiting: self.waiting_there,
-            waiting_there: self.waiting,
-            made: &[],
-            ..self
-        }
+    /// The way home. `complete` says whether the object is complete there, `waiting` which holders have something in
+    /// them that waits for a version behind the one that is written.
+    pub(super) fn back<'h>(self, complete: bool, waiting: &'h [bool]) -> Crossing<'h>
+    where
+        Self: 'h,
+    {
+        Crossing { to: self.to.other(), complete, staying: StayingObjects::None, waiting, made: &[], ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -147,8 +141,8 @@ impl Crossing<'_> {
         from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
-    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and one
-    /// that is emptied goes where the way home makes it again. Whether that had to be asked.
+    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
+    /// one that is emptied goes where the way home makes it again. Whether that had to be asked.
     fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> bool {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
@@ -170,7 +164,7 @@ impl Crossing<'_> {
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
                 Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.object_before(&holder.id).filter(|_| self.may_go(was_cut)) {
+                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(was_cut)) {
                     Some(ObjectBefore::Absent) => Presence::Absent,
                     Some(ObjectBefore::Null) => Presence::Null,
                     Some(ObjectBefore::Empty) => Presence::Object,
@@ -195,6 +189,13 @@ impl Crossing<'_> {
             }
         }
         returning.is_some()
+    }
+
+    /// What an object was before values were put into it. One that was made anew since then is another one; that there
+    /// was none is as true of it.
+    fn object_before(self, holder: usize, kept: &KeptFields<'_>) -> Option<ObjectBefore> {
+        let was = kept.object_before(&self.level.frontier.holders.get(holder)?.id)?;
+        (was == ObjectBefore::Absent || self.made.get(holder) != Some(&true)).then_some(was)
     }
 
     /// Whether an object may be again what it was before values were put into it.

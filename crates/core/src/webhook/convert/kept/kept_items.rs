@@ -14,8 +14,8 @@
 //! by key                                        a: edited, but `web` stands once on both sides
 //! ```
 //!
-//! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood there,
-//! if it has the key of that or both have none. So of items that share a key each can be edited.
+//! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood
+//! there, if it has the key of that or both have none. So of items that share a key each can be edited.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
