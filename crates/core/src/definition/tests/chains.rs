@@ -6,8 +6,8 @@ use super::expect::{HEAD, check, problems_of};
 fn chain(versions: &[(&str, &str)]) -> String {
     let version = |at: usize, spec: &str| {
         format!(
-            "  - name: v{}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema:\n        type: object\n\
-             \x20       properties:\n          spec: {{type: object, properties: {{{spec}}}}}\n",
+            "  - name: v{}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema:\n        \
+             type: object\n        properties:\n          spec: {{type: object, properties: {{{spec}}}}}\n",
             at + 1,
             at == 0
         )
@@ -36,8 +36,8 @@ const LEGACY: &str = ", days: {type: integer}, legacy: {type: string}";
 fn comes_back(line: u64, object: &str, ends: (&str, &str), kept: &str, between: (&str, &str)) -> String {
     format!(
         "thing.yaml:{line}: {object}: somebody who removes it in {} removes all of it, but it is made anew for what is \
-         put into it in {}, and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed in \
-         between, nobody knows that it was away. Put both into one step, or let one of the two stand elsewhere",
+         put into it in {}, and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed \
+         in between, nobody knows that it was away. Put both into one step, or let one of the two stand elsewhere",
         ends.0, ends.1, between.0, between.1
     )
 }
