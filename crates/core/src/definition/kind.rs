@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::{admission::Admission, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side, spec::DefinitionSpec};
+use super::{
+    admission::Admission, chain, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side, spec::DefinitionSpec,
+};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]
@@ -252,6 +254,7 @@ fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, 
         let status = status.filter(|_| hashed == Some(index));
         steps.push(Step::compile(step, older, newer, status, problems));
     }
+    chain::check(&steps, problems);
     if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
         problems.add(at_line, "rollout.status: no step leads to the version that is hashed");
     }

@@ -7,6 +7,7 @@
 //! What is written in a file is a `…Spec`; it stands beside what it compiles to.
 
 pub(crate) mod admission;
+mod chain;
 mod compare;
 mod crd;
 mod embedded;

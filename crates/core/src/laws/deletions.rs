@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use super::apiserver::{answered, fill, invalid};
 use super::coverage::Coverage;
 use super::edits::changed;
+use super::followed::where_it_came_from;
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::least_items;
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
+use crate::definition::Place;
 use crate::webhook::Change;
 
 /// Somebody removes an object that both versions have, and writes the rest.
@@ -23,13 +25,18 @@ pub(super) fn a_removed_holder_stays_away(
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let mut changes = Vec::new();
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
+    changes.retain(|change| !is_in_place(change));
     let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xDE1);
     let mut holders = there.ways();
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
-    holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)) && is_object(object.at(way)));
+    holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)));
     let Some(holder) = random.pick(&holders) else { return Ok(false) };
-    if holder.iter().any(|segment| matches!(segment, Segment::Index(_))) || is_moved(&changes, holder) {
+    let Some(at_home) = where_it_came_from(trip, holder).filter(|way| is_object(object.at(way))) else {
+        return Ok(false);
+    };
+    // Whoever removes an item moves others.
+    if matches!(holder.last(), Some(Segment::Index(_))) || !are_as_long((&there, holder), (&object, &at_home)) {
         return Ok(false);
     }
     let mut without = there.clone();
@@ -42,16 +49,24 @@ pub(super) fn a_removed_holder_stays_away(
     let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
     let home = back.there(&without).map_err(told)?;
     let fresh = back.there(&without_ours(&without)).map_err(told)?;
-    // Where the object is there because a field of it stood elsewhere, what the API server fills in there was not given
-    // back by anybody.
+    // Where the object is there because a field of it stood elsewhere, what the API server or the definition fills in
+    // there was not given back by anybody. Any other value than that was.
+    let fills = filled_by_the_definition(trip);
     let is_filled = |way: &[Segment]| {
         let mut bare = home.clone();
         bare.remove(way);
+        for (place, value) in &fills {
+            if let Some((Segment::Name(name), holder)) = place.split_last()
+                && let Some(Value::Object(members)) = bare.at_mut(holder)
+            {
+                members.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
         fill(trip.from.schema, &mut bare);
         bare.at(way) == home.at(way)
     };
     let returned = home.ways().into_iter().find(|way| {
-        way.starts_with(holder)
+        way.starts_with(&at_home)
             && fresh.at(way).is_none()
             && !comes_from_elsewhere(&changes, holder, way)
             && !is_filled(way)
@@ -62,16 +77,42 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
-/// Whether an operation made the object there out of one at another place, or took the one of that name at home away:
-/// then these are not the same.
-fn is_moved(changes: &[Change], holder: &[Segment]) -> bool {
-    let holder = format!("{}/", shown(holder));
-    changes.iter().any(|change| {
-        let is_elsewhere = |path: &str| change.before.iter().all(|(before, _)| slashed(before) != slashed(path));
-        let is_gone = |path: &str| change.after.iter().all(|(after, _)| slashed(after) != slashed(path));
-        change.after.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_elsewhere(path))
-            || change.before.iter().any(|(path, _)| holder.starts_with(&slashed(path)) && is_gone(path))
-    })
+/// What the definition fills in where objects come home, and nothing is known of a field.
+fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
+    let kind = trip.from.kind;
+    let ends = kind.version(trip.to.version).zip(kind.version(trip.from.version));
+    let last = ends.and_then(|(from, to)| kind.steps_between(from, to).last());
+    let places = last
+        .into_iter()
+        .flat_map(|(side, step)| step.level.operations.iter().flat_map(move |operation| operation.places.of(side)));
+    let filled = |place: &Place| {
+        let way = place.path.names().iter().map(|name| Segment::Name(name.to_string()));
+        Some((way.collect(), Value::read(&place.fill.as_ref()?.to_text()).ok()?))
+    };
+    places.filter_map(filled).collect()
+}
+
+/// Whether the lists on the way to two places are of one length, so that their items are the same ones.
+fn are_as_long(one: (&Value, &[Segment]), two: (&Value, &[Segment])) -> bool {
+    let lengths = |(object, way): (&Value, &[Segment])| {
+        let items = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
+        let lists = items.filter_map(|(end, _)| way.get(..end));
+        lists.map(|list| length(object.at(list))).collect::<Vec<_>>()
+    };
+    lengths(one) == lengths(two)
+}
+
+fn length(value: Option<&Value>) -> usize {
+    match value {
+        Some(Value::List(elements)) => elements.len(),
+        _ => 0,
+    }
+}
+
+/// Whether an operation converts a list item by item, where it stands.
+fn is_in_place(change: &Change) -> bool {
+    let paths = |values: &[(String, String)]| values.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    change.operation == "each" && paths(&change.before) == paths(&change.after)
 }
 
 /// Whether an operation moved the field out of the holder: then its guard is there, and not what was removed.
@@ -123,17 +164,11 @@ pub(super) fn items_keep_what_is_theirs(
     let back = trip.back();
     let Ok(home) = back.seen(&there) else { return Ok(false) };
     // Where an operation makes another list of it, an item here is no item there.
-    let stays =
-        |change: &Change| change.before.iter().map(|(path, _)| path).eq(change.after.iter().map(|(path, _)| path));
-    changes.retain(|change| change.operation != "each" || !stays(change));
+    changes.retain(|change| !is_in_place(change));
     let is_made = |list: &[Segment]| {
         let list = format!("{}/", shown(list));
         let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
         paths.any(|(path, _)| list.starts_with(&slashed(path)))
-    };
-    let length = |value: Option<&Value>| match value {
-        Some(Value::List(elements)) => elements.len(),
-        _ => 0,
     };
     let mut lists = there.ways();
     lists.retain(|way| {

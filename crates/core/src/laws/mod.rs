@@ -20,6 +20,7 @@ mod deletions;
 mod edits;
 mod fault;
 mod focus;
+mod followed;
 mod generate;
 mod hostile;
 mod objects;

@@ -36,12 +36,18 @@ pub(super) struct BetweenSteps {
     pub(super) hash: Option<String>,
 }
 
-/// Which objects hold something that waits in annotations. That something was not there waits for nothing.
-pub(super) fn waiting(frontier: &Frontier, annotations: &[Kept<'_>]) -> Vec<bool> {
+/// Which objects hold something that waits in annotations. That something was not there waits for nothing, and what was
+/// in an object that was `made` anew waits no longer.
+pub(super) fn waiting(frontier: &Frontier, annotations: &[Kept<'_>], made: &[String]) -> Vec<bool> {
     if annotations.is_empty() {
         return Vec::new();
     }
-    let waits = |held: &Held| annotations.iter().any(|kept| kept.fields.holds(&|id| is_inside(id, &held.id)));
+    let is_gone = |id: &str| made.iter().any(|made| id == made || is_inside(id, made));
+    let waits = |held: &Held| {
+        let is_meant =
+            |id: &str, is_holder: bool| (is_inside(id, &held.id) || is_holder && id == held.id) && !is_gone(id);
+        annotations.iter().any(|kept| kept.fields.wait_at(&is_meant))
+    };
     frontier.holders.iter().map(waits).collect()
 }
 
@@ -59,6 +65,13 @@ pub(super) fn made(frontier: &Frontier, before: &[String]) -> Vec<bool> {
         let outer = held.within.and_then(|within| made.get(within).copied()).unwrap_or_default();
         made.push(outer || before.contains(&held.id));
     }
+    made
+}
+
+/// What was made of nothing, now or by the steps before.
+pub(super) fn all_made(frontier: &Frontier, from: &Pieces<'_>, to: &Pieces<'_>, before: &[String]) -> Vec<String> {
+    let mut made = before.to_vec();
+    note_made(frontier, from, to, &mut made);
     made
 }
 

@@ -25,8 +25,6 @@ pub(super) struct Crossing<'c> {
     pub(super) others: &'c [bool],
     /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
     pub(super) waiting: &'c [bool],
-    /// The same on the way home: for a version behind the one that is written.
-    pub(super) waiting_there: &'c [bool],
     /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
     pub(super) made: &'c [bool],
 }
@@ -47,20 +45,18 @@ pub(super) struct Crossed<'a> {
     pub(super) pieces: Pieces<'a>,
     /// Which operations were given back what was kept.
     pub(super) given_back: Vec<bool>,
+    /// Whether an object stayed or went by what the way home makes of the values: other ones may decide otherwise.
+    pub(super) by_values: bool,
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there.
-    pub(super) fn back(self, complete: bool) -> Self {
-        Self {
-            to: self.to.other(),
-            complete,
-            staying: StayingObjects::None,
-            waiting: self.waiting_there,
-            waiting_there: self.waiting,
-            made: &[],
-            ..self
-        }
+    /// The way home. `complete` says whether the object is complete there, `waiting` which holders have something in
+    /// them that waits for a version behind the one that is written.
+    pub(super) fn back<'h>(self, complete: bool, waiting: &'h [bool]) -> Crossing<'h>
+    where
+        Self: 'h,
+    {
+        Crossing { to: self.to.other(), complete, staying: StayingObjects::None, waiting, made: &[], ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -79,7 +75,7 @@ impl Crossing<'_> {
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
         }
-        self.settle_holders(from, kept, &mut pieces);
+        let by_values = self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
         }
@@ -89,7 +85,7 @@ impl Crossing<'_> {
                 *rest = None;
             }
         }
-        Crossed { pieces, given_back }
+        Crossed { pieces, given_back, by_values }
     }
 
     /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
@@ -146,8 +142,8 @@ impl Crossing<'_> {
     }
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
-    /// one that is emptied goes where the way home makes it again.
-    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
+    /// one that is emptied goes where the way home makes it again. Whether that had to be asked.
+    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> bool {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
         let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
@@ -168,7 +164,7 @@ impl Crossing<'_> {
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
                 Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
-                Presence::Object => match kept.object_before(&holder.id).filter(|_| self.may_go(was_cut)) {
+                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(was_cut)) {
                     Some(ObjectBefore::Absent) => Presence::Absent,
                     Some(ObjectBefore::Null) => Presence::Null,
                     Some(ObjectBefore::Empty) => Presence::Object,
@@ -192,6 +188,14 @@ impl Crossing<'_> {
                 *cut_out |= was_cut;
             }
         }
+        returning.is_some()
+    }
+
+    /// What an object was before values were put into it. One that was made anew since then is another one; that there
+    /// was none is as true of it.
+    fn object_before(self, holder: usize, kept: &KeptFields<'_>) -> Option<ObjectBefore> {
+        let was = kept.object_before(&self.level.frontier.holders.get(holder)?.id)?;
+        (was == ObjectBefore::Absent || self.made.get(holder) != Some(&true)).then_some(was)
     }
 
     /// Whether an object may be again what it was before values were put into it.

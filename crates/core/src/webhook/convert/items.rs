@@ -95,14 +95,17 @@ fn convert_list<'a>(
     converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), KeptFields::default())));
     to_keep.count = converted.len();
     if converted.iter().any(|(_, fields)| !fields.is_empty()) {
-        let contents: Vec<String> = converted.iter().map(|(item, _)| content(item)).collect();
-        let keeping = converted.iter().zip(&contents).filter(|((_, fields), _)| !fields.is_empty());
-        let alike: HashSet<String> = keeping.map(|(_, content)| content.clone()).collect();
-        for (index, ((item, fields), content)) in converted.iter_mut().zip(contents).enumerate() {
-            // An item that keeps nothing is noted only where another one looks like it, which would be taken for it.
-            if alike.contains(&content) {
+        let known = |(item, _): &(Json<'a>, KeptFields<'a>)| (key(item, keys.of(to)), content(item));
+        let known: Vec<(Option<String>, String)> = converted.iter().map(known).collect();
+        let keeping = || converted.iter().zip(&known).filter(|((_, fields), _)| !fields.is_empty());
+        let contents: HashSet<String> = keeping().map(|(_, (_, content))| content.clone()).collect();
+        let keyed: HashSet<String> = keeping().filter_map(|(_, (key, _))| key.clone()).collect();
+        for (index, ((_, fields), (key, content))) in converted.iter_mut().zip(known).enumerate() {
+            // An item that keeps nothing is noted only where another one looks like it or has its key, which would be
+            // taken for it.
+            if contents.contains(&content) || key.as_ref().is_some_and(|key| keyed.contains(key)) {
                 let entries = std::mem::take(fields).into_json();
-                to_keep.items.push(KeptItem { index, key: key(item, keys.of(to)), content: Some(content), entries });
+                to_keep.items.push(KeptItem { index, key, content: Some(content), entries });
             }
         }
     }

@@ -30,7 +30,7 @@ use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use crate::definition::frontier::{Branch, Part};
-use crate::definition::{Level, Place, Required, Side, Sides};
+use crate::definition::{Level, Place, Required, Side};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -54,10 +54,9 @@ pub(super) fn convert<'a>(
         return Ok(KeptFields::default());
     }
     let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
-    let (mut waiting, mut made) = (Sides::<Vec<bool>>::default(), Vec::new());
+    let (mut waiting, mut made) = (Vec::new(), Vec::new());
     if prefix.is_empty() {
-        let waits = |side| between_steps::waiting(frontier, context.waiting.of(side));
-        waiting = Sides { older: waits(Side::Older), newer: waits(Side::Newer) };
+        waiting = between_steps::waiting(frontier, context.waiting.of(to.other()), &[]);
         made = between_steps::made(frontier, context.made);
     }
     let crossing = Crossing {
@@ -66,20 +65,19 @@ pub(super) fn convert<'a>(
         complete: context.complete,
         staying: StayingObjects::None,
         others: &others,
-        waiting: waiting.of(to.other()),
-        waiting_there: waiting.of(to),
+        waiting: &waiting,
         made: &made,
     };
     let crossed = crossing.run(&from, kept);
-    let mut conversion = Conversion { crossing, from, crossed, to_keep: KeptFields::default() };
+    let mut conversion = Conversion { crossing, from, crossed, waiting: Vec::new(), to_keep: KeptFields::default() };
     if let Some(required) = required {
         context.tell_at_home(conversion.is_complete(root, required));
     }
-    if !conversion.keep(context) {
+    if !conversion.keep(context, prefix) {
         for staying in [StayingObjects::Emptied, StayingObjects::All] {
             conversion.crossing.staying = staying;
             conversion.crossed = conversion.crossing.run(&conversion.from, kept);
-            if conversion.keep(context) {
+            if conversion.keep(context, prefix) {
                 break;
             }
         }
@@ -99,6 +97,8 @@ struct Conversion<'l, 'a> {
     crossing: Crossing<'l>,
     from: Pieces<'a>,
     crossed: Crossed<'a>,
+    /// Which holders have something in them that waits for a version behind the one that is written.
+    waiting: Vec<bool>,
     to_keep: KeptFields<'a>,
 }
 
@@ -109,6 +109,11 @@ impl<'a> Conversion<'_, 'a> {
 
     fn written(&self, index: usize) -> &[Option<Json<'a>>] {
         self.crossed.pieces.of(&self.crossing.level.frontier, self.crossing.to, index)
+    }
+
+    /// The way home.
+    fn home(&self, complete: bool) -> Crossing<'_> {
+        self.crossing.back(complete, &self.waiting)
     }
 
     /// Whether the object will be complete in the version that is written.
@@ -144,12 +149,17 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Keeps what the way home would not give by itself. Whether it gives all of it then.
-    fn keep(&mut self, context: &mut Context<'_, '_>) -> bool {
-        let home = self.crossing.back(context.complete_at_home);
-        let mut back = home.run(&self.crossed.pieces, &KeptFields::default()).pieces;
+    fn keep(&mut self, context: &mut Context<'_, '_>, prefix: &str) -> bool {
+        let behind = context.waiting.of(self.crossing.to);
+        if prefix.is_empty() && !behind.is_empty() {
+            let frontier = &self.crossing.level.frontier;
+            let made = between_steps::all_made(frontier, &self.from, &self.crossed.pieces, context.made);
+            self.waiting = between_steps::waiting(frontier, behind, &made);
+        }
+        let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &KeptFields::default());
         if context.complete_at_home && !context.complete {
-            let sparse = self.crossing.back(false).run(&self.crossed.pieces, &KeptFields::default()).pieces;
-            if !self.is_alike(&back, &sparse) {
+            let sparse = self.home(false).run(&self.crossed.pieces, &KeptFields::default());
+            if !self.is_alike(&back.pieces, &sparse.pieces) {
                 (context.invents, context.complete_at_home) = (true, false);
                 back = sparse;
             }
@@ -160,7 +170,7 @@ impl<'a> Conversion<'_, 'a> {
                 Home::Told => return true,
                 Home::Unsure => {}
             }
-            back = self.crossing.back(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep).pieces;
+            back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         }
         false
     }
@@ -171,7 +181,8 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Keeps what is not on the way home as it was.
-    fn keep_differences(&mut self, back: &Pieces<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+    fn keep_differences(&mut self, back: &Crossed<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+        let Crossed { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
@@ -190,11 +201,12 @@ impl<'a> Conversion<'_, 'a> {
             adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
             self.to_keep.keep(id, &was, &became);
-            let home = self.crossing.back(context.complete_at_home);
+            let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
-        // Values that come back where there were none, into objects that are there, change nothing else.
-        let sure = adds && !*frontier.fills_inside.of(side);
+        // Values that come back into objects that are there change nothing else, where no object is there for their
+        // sake.
+        let sure = adds && !by_values && !*frontier.fills_inside.of(side);
         for (index, cut) in frontier.cuts.iter().enumerate() {
             let (was, now) = (self.from.rest(index), back.rest(index));
             let is_same = match (was, now) {

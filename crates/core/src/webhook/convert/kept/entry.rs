@@ -26,7 +26,15 @@ pub(super) enum Entry<'a> {
 impl<'a> Entry<'a> {
     /// Whether there is something to give back. That something was not there is nothing.
     pub(super) fn holds(&self) -> bool {
-        !matches!(self, Self::Holder(_) | Self::Value { value: None, .. } | Self::LongValue { value: None, .. })
+        !matches!(
+            self,
+            Self::Holder(ObjectBefore::Absent) | Self::Value { value: None, .. } | Self::LongValue { value: None, .. }
+        )
+    }
+
+    /// Whether this is about an object that both versions have.
+    pub(super) fn is_holder(&self) -> bool {
+        matches!(self, Self::Holder(_))
     }
 
     /// Reads an entry. `None` if it is none of ours.

@@ -50,9 +50,10 @@ impl<'a> KeptFields<'a> {
         self.0.contains_key(id)
     }
 
-    /// Whether there is something to give back at one of these places.
-    pub(crate) fn holds(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
-        self.0.iter().any(|(id, entry)| entry.holds() && is_meant(id))
+    /// Whether there is something to give back at one of these places. What is asked of a place is told whether that of
+    /// an object which both versions have is meant.
+    pub(crate) fn wait_at(&self, is_meant: &dyn Fn(&str, bool) -> bool) -> bool {
+        self.0.iter().any(|(id, entry)| entry.holds() && is_meant(id, entry.is_holder()))
     }
 
     /// Takes what other entries hold of a place in the place of what these do.

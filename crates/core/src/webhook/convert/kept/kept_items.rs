@@ -15,7 +15,7 @@
 //! ```
 //!
 //! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood
-//! there.
+//! there, if it has the key of that or both have none. So of items that share a key each can be edited.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -103,8 +103,9 @@ impl<'a> KeptItems<'a> {
         let in_place = in_place && moved == open.len();
         by_key(&mut open, now, &mut found);
         if in_place {
-            for item in open.into_iter().filter(|item| item.key.is_none()) {
-                if let Some(place) = found.get_mut(item.index) {
+            for item in open {
+                let same_key = now.get(item.index).is_some_and(|(key, _)| *key == item.key);
+                if let Some(place) = found.get_mut(item.index).filter(|_| same_key) {
                     place.get_or_insert(&item.entries);
                 }
             }

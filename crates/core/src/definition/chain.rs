@@ -1,0 +1,140 @@
+//! What a step cannot promise of an object because of what the steps behind it do.
+//!
+//! Somebody removes `backup` at v1, and leaves `days`:
+//!
+//! ```text
+//! v1  backup: {color: red}, days: 3        v1 and v2: move `days` to `backup.days`
+//! v2  backup: {color: red, days: 3}        v2 and v3: `legacy` is v3's alone
+//! v3  backup: {color: red, days: 3, legacy: y}
+//! ```
+//!
+//! On the way home v2 has to make the object anew, and v3 must not give `legacy` back into it. The steps of a way tell
+//! each other what they have made, by its path. Items have no path that stays while lists change, and an object that
+//! gets another name has left its path: there nobody would know, and the definition is refused.
+
+use super::operation::{Level, Operation};
+use super::path::Path;
+use super::problems::Problems;
+use super::side::Side;
+use super::step::Step;
+
+/// An object by the paths that lead to it: each but the last one is that of a list or map, from the item that it is in.
+type Place = Vec<Path>;
+
+/// An object that an operation makes where there was none.
+struct Made {
+    place: Place,
+    /// The operation's line.
+    line: u64,
+}
+
+/// Finds what the steps of a kind, oldest first, cannot promise together.
+pub(super) fn check(steps: &[Step], problems: &mut Problems) {
+    for (at, step) in steps.iter().enumerate() {
+        let (older, newer) = (steps.get(..at).unwrap_or_default(), steps.get(at + 1..).unwrap_or_default());
+        let ways = [(Side::Older, older.iter().rev().collect::<Vec<_>>()), (Side::Newer, newer.iter().collect())];
+        for (to, behind) in ways.into_iter().filter(|(_, behind)| !behind.is_empty()) {
+            for made in objects_made(&step.level, to, true) {
+                if let Some((keeper, kept)) = kept_inside(&behind, to, &made.place) {
+                    problems.add(made.line, message(step, to, &made.place, (keeper, &kept)));
+                }
+            }
+        }
+    }
+}
+
+fn message(step: &Step, to: Side, object: &Place, (keeper, kept): (&Step, &str)) -> String {
+    let object = shown(object);
+    format!(
+        "{object}: somebody who removes it in {} removes all of it, but it is made anew for what is put into it in {}, \
+         and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed in between, nobody \
+         knows that it was away. Put both into one step, or let one of the two stand elsewhere",
+        step.versions.of(to.other()),
+        step.versions.of(to),
+        keeper.versions.older,
+        keeper.versions.newer,
+    )
+}
+
+/// The objects of both versions that a step makes at a side where there was none. `whole` says that this is the object
+/// itself, of which all objects at the top stay where they are.
+fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<Made> {
+    let mut found: Vec<Made> = Vec::new();
+    for held in level.frontier.holders.iter().skip(1) {
+        let Ok(path) = Path::parse(&held.id) else { continue };
+        let makes = |operation: &&Operation| {
+            let inside = |side| operation.places.of(side).iter().any(|place| place.path.strip(&path).is_some());
+            let outside = || operation.places.of(to.other()).iter().any(|place| !place.path.starts_with(&path));
+            inside(to) && outside()
+        };
+        let maker = level.operations.iter().find(makes);
+        if maker.is_some() || *held.fills.of(to) {
+            let line = maker.map_or(0, |operation| operation.line);
+            if !whole || path.len() > 1 {
+                found.push(Made { place: vec![path], line });
+            }
+        }
+    }
+    for operation in &level.operations {
+        let Some((items, list)) = operation.items().zip(operation.places.of(to).first()) else { continue };
+        for Made { mut place, line } in objects_made(&items.level, to, false) {
+            place.insert(0, list.path.clone());
+            found.push(Made { place, line });
+        }
+    }
+    found
+}
+
+/// The first step behind one that keeps something inside of an object that it made, and what, where that has to be
+/// known of an item or of an object that has another name by then.
+fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &Place) -> Option<(&'s Step, String)> {
+    let mut place = made.clone();
+    for step in behind {
+        if (made.len() > 1 || place != *made)
+            && let Some(kept) = keeps(&step.level, to, &place)
+        {
+            return Some((step, kept));
+        }
+        place = across(&step.level, to, &place)?;
+    }
+    None
+}
+
+/// What a step may keep inside of an object: all that an operation is about, and what the object is without it.
+fn keeps(level: &Level, to: Side, object: &[Path]) -> Option<String> {
+    let (path, inside) = object.split_first()?;
+    if !inside.is_empty() {
+        let operation = list_at(level, to, path)?;
+        let list = operation.places.of(to).first()?;
+        let kept = keeps(&operation.items()?.level, to, inside)?;
+        return Some(format!("{}[*].{kept}", list.path));
+    }
+    let mut places = level.operations.iter().flat_map(Operation::all_places);
+    places.find(|place| place.path.strip(path).is_some()).map(|place| place.path.to_string())
+}
+
+/// Where an object is behind a step; nothing where it is no such object there.
+fn across(level: &Level, to: Side, object: &[Path]) -> Option<Place> {
+    let (path, inside) = object.split_first()?;
+    let covers =
+        |operation: &&Operation| operation.places.of(to.other()).iter().any(|place| path.starts_with(&place.path));
+    let Some(operation) = level.operations.iter().find(covers) else { return Some(object.to_vec()) };
+    let (from, place) = (operation.places.of(to.other()).first()?, operation.places.of(to).first()?);
+    let moved = path.moved(&from.path, &place.path);
+    let inside = match operation.items() {
+        Some(items) if !inside.is_empty() => across(&items.level, to, inside)?,
+        None if operation.is_same() => inside.to_vec(),
+        _ => return None,
+    };
+    Some([vec![moved], inside].concat())
+}
+
+/// The operation on the items of a list of the side that is read.
+fn list_at<'l>(level: &'l Level, to: Side, path: &Path) -> Option<&'l Operation> {
+    let mut operations = level.operations.iter().filter(|operation| operation.items().is_some());
+    operations.find(|operation| operation.places.of(to.other()).first().is_some_and(|place| place.path == *path))
+}
+
+fn shown(object: &Place) -> String {
+    object.iter().map(Path::to_string).collect::<Vec<_>>().join("[*].")
+}
