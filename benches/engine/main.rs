@@ -14,6 +14,8 @@
     reason = "a measurement talks to its reader, and stops where it cannot measure"
 )]
 
+#[path = "../data/growing.rs"]
+mod growing;
 mod instructions;
 mod naive;
 #[path = "../data/reviews.rs"]

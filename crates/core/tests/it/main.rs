@@ -9,6 +9,8 @@ mod contract;
 mod cost;
 mod edges;
 mod fixtures;
+#[path = "../../../../benches/data/growing.rs"]
+mod growing;
 mod kept;
 mod kinds;
 mod laws;
