@@ -119,12 +119,17 @@ impl Frontier {
 
 impl Holder {
     pub(crate) fn branch(&self, name: &str) -> Option<(usize, &Branch)> {
-        // Few names are told apart by their lengths sooner than by their order.
-        let at = match self.branches.len() {
-            0..16 => self.branches.iter().position(|(other, _)| **other == *name)?,
-            _ => self.branches.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?,
-        };
+        let at = position(&self.branches, name)?;
         self.branches.get(at).map(|(_, branch)| (at, branch))
+    }
+}
+
+/// Where a name is in a list that is sorted by name.
+pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize> {
+    // Few names are told apart by their lengths sooner than by their order.
+    match sorted.len() {
+        0..16 => sorted.iter().position(|(other, _)| **other == *name),
+        _ => sorted.binary_search_by(|(other, _)| (**other).cmp(name)).ok(),
     }
 }
 

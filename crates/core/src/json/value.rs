@@ -508,6 +508,21 @@ impl<'a> Members<'a> {
         Some(self.0.remove(index).1)
     }
 
+    /// Takes the members out that have a position among other names, in the order of those.
+    pub(crate) fn take_where(&mut self, position: impl Fn(&str) -> Option<usize>) -> Vec<(usize, Json<'a>)> {
+        let mut taken = Vec::new();
+        for (name, value) in &mut self.0 {
+            if let Some(at) = position(name) {
+                taken.push((at, std::mem::replace(value, Json::HOLE)));
+            }
+        }
+        if !taken.is_empty() {
+            self.close_holes();
+            taken.sort_unstable_by_key(|(at, _)| *at);
+        }
+        taken
+    }
+
     /// Replaces a member where it stands, or appends it.
     pub(crate) fn set(&mut self, name: &str, value: Json<'a>) {
         match self.get_mut(name) {

@@ -15,7 +15,7 @@ use super::error::ConvertError;
 use super::paths::join;
 use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::Side;
-use crate::definition::frontier::{Branch, Frontier, Holder, Part};
+use crate::definition::frontier::{Branch, Frontier, Holder, Part, position};
 use crate::json::{Duplicate, Json};
 
 /// What [`take`] takes out of an object.
@@ -119,7 +119,8 @@ fn place(prefix: &str, holder: &Holder) -> String {
     }
 }
 
-/// Takes a cut value apart: what is at slots goes there, the remainder is returned. `at` names the cut in messages.
+/// Takes a cut value apart: what is at slots goes there, which were empty, and the remainder is returned. `at` names the
+/// cut in messages.
 pub(super) fn split<'a>(
     part: &Part,
     value: Option<Json<'a>>,
@@ -141,10 +142,11 @@ pub(super) fn split<'a>(
             let Some(members) = opened.map_err(twice)? else {
                 return if value.is_null() { Ok(Some(value)) } else { Err(not_an_object(&at(), &value)) };
             };
-            for (name, part) in parts {
-                let inner = members.get_mut(name).map(|member| std::mem::replace(member, Json::HOLE));
-                if let Some(rest) = split(part, inner, slots, &|| join(&at(), name))? {
-                    members.set(name, rest);
+            for (name, member) in members.iter_mut() {
+                let Some((_, part)) = position(parts, name).and_then(|at| parts.get(at)) else { continue };
+                let inner = std::mem::replace(member, Json::HOLE);
+                if let Some(rest) = split(part, Some(inner), slots, &|| join(&at(), name))? {
+                    *member = rest;
                 }
             }
             members.close_holes();

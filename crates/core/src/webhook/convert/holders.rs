@@ -52,7 +52,7 @@ fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut [Option<Jso
             Branch::Holder(inner) => put_holder(inner, &mut made, values, holders),
         }
         if !made.is_hole() {
-            members.set(name, made);
+            members.add(name.to_string(), made);
         }
     }
     members.close_holes();

@@ -136,10 +136,10 @@ fn convert_map<'a>(
         }
     }
     members.close_holes();
-    let names: HashSet<String> = members.iter().map(|(name, _)| name.to_owned()).collect();
+    let mut names: HashSet<String> = members.iter().map(|(name, _)| name.to_owned()).collect();
     for (name, item) in kept.omitted.iter().filter(|(_, item)| is_item(item)) {
-        if let Some(name) = name.as_str().filter(|name| !names.contains(&**name)) {
-            members.set(&name, item.view().into_owned());
+        if let Some(name) = name.as_str().filter(|name| names.insert((**name).to_owned())) {
+            members.add(name.into_owned(), item.view().into_owned());
         }
     }
     Ok(to_keep)

@@ -1,7 +1,7 @@
 //! Putting a value at a cut together, from what is at its slots and a remainder.
 
 use super::pieces::is_some;
-use crate::definition::frontier::Part;
+use crate::definition::frontier::{Part, position};
 use crate::json::{Json, Members};
 
 /// Puts a cut value together from what is at its slots and a remainder.
@@ -16,10 +16,12 @@ pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut [Option<
                 _ => Json::Object(Members::default()),
             };
             if let Ok(Some(members)) = value.open() {
-                for (name, part) in parts {
-                    let inner = members.remove(name).filter(|_| matches!(part, Part::Object(_)));
+                let mut inside = members.take_where(|name| position(parts, name)).into_iter().peekable();
+                for (index, (name, part)) in parts.iter().enumerate() {
+                    let inner = inside.next_if(|(at, _)| *at == index).map(|(_, inner)| inner);
+                    let inner = inner.filter(|_| matches!(part, Part::Object(_)));
                     if let Some(inner) = join(part, inner, slots) {
-                        members.set(name, inner);
+                        members.add(name.to_string(), inner);
                     }
                 }
             }
