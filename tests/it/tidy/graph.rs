@@ -22,7 +22,7 @@ pub(super) struct Sources {
 pub(super) struct Arrow {
     pub(super) from: String,
     pub(super) line: usize,
-    /// As it is written, such as `super::tree::Was`.
+    /// As it is written, such as `super::tree::get`.
     pub(super) path: String,
     pub(super) to: String,
 }

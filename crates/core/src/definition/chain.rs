@@ -19,11 +19,11 @@ use super::side::Side;
 use super::step::Step;
 
 /// An object by the paths that lead to it: each but the last one is that of a list or map, from the item that it is in.
-type Place = Vec<Path>;
+type ObjectPath = Vec<Path>;
 
 /// An object that an operation makes where there was none.
-struct Made {
-    place: Place,
+struct MadeObject {
+    place: ObjectPath,
     /// The operation's line.
     line: u64,
 }
@@ -43,7 +43,7 @@ pub(super) fn check(steps: &[Step], problems: &mut Problems) {
     }
 }
 
-fn message(step: &Step, to: Side, object: &Place, (keeper, kept): (&Step, &str)) -> String {
+fn message(step: &Step, to: Side, object: &ObjectPath, (keeper, kept): (&Step, &str)) -> String {
     let object = shown(object);
     format!(
         "{object}: somebody who removes it in {} removes all of it, but it is made anew for what is put into it in {}, \
@@ -58,8 +58,8 @@ fn message(step: &Step, to: Side, object: &Place, (keeper, kept): (&Step, &str))
 
 /// The objects of both versions that a step makes at a side where there was none. `whole` says that this is the object
 /// itself, of which all objects at the top stay where they are.
-fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<Made> {
-    let mut found: Vec<Made> = Vec::new();
+fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
+    let mut found: Vec<MadeObject> = Vec::new();
     for held in level.frontier.holders.iter().skip(1) {
         let Ok(path) = Path::parse(&held.id) else { continue };
         let makes = |operation: &&Operation| {
@@ -71,15 +71,15 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<Made> {
         if maker.is_some() || *held.fills.of(to) {
             let line = maker.map_or(0, |operation| operation.line);
             if !whole || path.len() > 1 {
-                found.push(Made { place: vec![path], line });
+                found.push(MadeObject { place: vec![path], line });
             }
         }
     }
     for operation in &level.operations {
         let Some((items, list)) = operation.items().zip(operation.places.of(to).first()) else { continue };
-        for Made { mut place, line } in objects_made(&items.level, to, false) {
+        for MadeObject { mut place, line } in objects_made(&items.level, to, false) {
             place.insert(0, list.path.clone());
-            found.push(Made { place, line });
+            found.push(MadeObject { place, line });
         }
     }
     found
@@ -87,7 +87,7 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<Made> {
 
 /// The first step behind one that keeps something inside of an object that it made, and what, where that has to be
 /// known of an item or of an object that has another name by then.
-fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &Place) -> Option<(&'s Step, String)> {
+fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(&'s Step, String)> {
     let mut place = made.clone();
     for step in behind {
         if (made.len() > 1 || place != *made)
@@ -114,7 +114,7 @@ fn keeps(level: &Level, to: Side, object: &[Path]) -> Option<String> {
 }
 
 /// Where an object is behind a step; nothing where it is no such object there.
-fn across(level: &Level, to: Side, object: &[Path]) -> Option<Place> {
+fn across(level: &Level, to: Side, object: &[Path]) -> Option<ObjectPath> {
     let (path, inside) = object.split_first()?;
     let covers =
         |operation: &&Operation| operation.places.of(to.other()).iter().any(|place| path.starts_with(&place.path));
@@ -135,6 +135,6 @@ fn list_at<'l>(level: &'l Level, to: Side, path: &Path) -> Option<&'l Operation>
     operations.find(|operation| operation.places.of(to.other()).first().is_some_and(|place| place.path == *path))
 }
 
-fn shown(object: &Place) -> String {
+fn shown(object: &ObjectPath) -> String {
     object.iter().map(Path::to_string).collect::<Vec<_>>().join("[*].")
 }

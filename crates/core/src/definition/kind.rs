@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::definition_spec::DefinitionSpec;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::{
-    admission::Admission, chain, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side, spec::DefinitionSpec,
-};
+use super::{admission::Admission, chain, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ pub(crate) mod admission;
 mod chain;
 mod compare;
 mod crd;
+mod definition_spec;
 mod embedded;
 pub(crate) mod frontier;
 mod kind;
@@ -20,17 +21,16 @@ mod problems;
 mod rollout;
 mod schema;
 mod side;
-mod spec;
 mod step;
 #[cfg(test)]
 mod tests;
 mod version;
 mod yaml;
 
+pub use definition_spec::{API_VERSION, KIND, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
-pub use spec::{API_VERSION, KIND, json_schema};
 pub use step::StepSummary;
 
 pub(crate) use operation::{Fragment, Level, Operation};

@@ -1,4 +1,4 @@
-//! Laws 4 to 6 and 8: nothing is invented, nothing stays that only the other version knows, the identity is carried,
+//! The laws of what is carried: the identity is, nothing is invented, nothing stays that only the other version knows,
 //! what is kept is small, and the rollout hash does not move.
 
 use serde_json::Value as Schema;

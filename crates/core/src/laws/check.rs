@@ -21,8 +21,8 @@ pub struct CheckOptions<'o> {
     pub seed: u64,
     /// Cases for each law and each pair of versions in each direction.
     pub cases: u64,
-    /// The names of the laws that are run; all where it is empty.
-    pub laws: &'o [&'o str],
+    /// The laws that are run; all where it is empty.
+    pub laws: &'o [Law],
     /// Strings that fields of some names are given.
     pub words: &'o Words,
     /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more.
@@ -106,8 +106,8 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Runs the laws over objects made from the kind's own schemas, for every pair of its versions. `webhook` is the server
-/// that knows the kind.
+/// Runs the laws over objects made from the kind's own schemas, for every pair of its versions. `webhook` is what
+/// converts them; it has to know the kind, or the first conversion breaks a law.
 ///
 /// # Errors
 /// The first law that is broken, by its smallest counter-example.
@@ -115,7 +115,7 @@ fn cut(text: &str) -> String {
 /// # Examples
 /// ```
 /// use pointsman_core::definition::Kind;
-/// use pointsman_core::laws::{CheckOptions, Words, check};
+/// use pointsman_core::laws::{CheckOptions, Law, Words, check};
 /// use pointsman_core::webhook::{Metadata, Webhook};
 ///
 /// # let crd = r#"
@@ -153,9 +153,10 @@ fn cut(text: &str) -> String {
 ///     left -= 1;
 ///     left > 0
 /// };
-/// let words = Words::default();
-/// let laws = &["round-trip"];
-/// let mut options = CheckOptions { seed: 0, cases: 20, laws, words: &words, go_on: &mut go_on, converted: &|| {} };
+/// let laws: Vec<Law> = Law::named("round-trip").into_iter().collect();
+/// let (words, converted) = (Words::default(), || {});
+/// let mut options =
+///     CheckOptions { seed: 0, cases: 20, laws: &laws, words: &words, go_on: &mut go_on, converted: &converted };
 /// let report = check(&webhook, kind, &mut options)?;
 /// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
 /// assert!(report.unexercised.is_empty());
@@ -250,7 +251,8 @@ impl<'r, 'o> Run<'r, 'o> {
         'o: 'r,
     {
         let trips = trips(webhook, kind, options.words, options.converted);
-        let selected = |law: &&Law| options.laws.is_empty() || options.laws.contains(&law.name);
+        let selected =
+            |law: &&Law| options.laws.is_empty() || options.laws.iter().any(|wanted| wanted.name == law.name);
         let laws: Vec<Law> = LAWS.iter().filter(selected).copied().collect();
         let results = trips.iter().flat_map(|trip| {
             let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());

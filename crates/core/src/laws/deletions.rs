@@ -1,5 +1,5 @@
-//! Law 11: what somebody removed in one version does not come back in another; items keep what is theirs; and what was
-//! kept under a guard that changed is gone for good.
+//! The laws of what is gone: what somebody removed in one version does not come back in another; items keep what is
+//! theirs; and what was kept under a guard that changed is gone for good.
 
 use std::collections::BTreeSet;
 

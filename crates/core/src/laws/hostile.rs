@@ -1,5 +1,5 @@
-//! Laws 3 and 7: whatever it is, it converts or fails by name and path, and always in the same way; nothing forged is
-//! believed.
+//! The laws of any input: whatever it is, it converts or fails by name and path, always in the same way; and nothing
+//! forged is believed.
 
 use super::apiserver::{Constraint, fill, invalid};
 use super::coverage::Coverage;

@@ -1,4 +1,4 @@
-//! Laws 1 and 2: there and back is the same object, and what was edited there is what comes back there.
+//! The laws of the way home: there and back is the same object, and what was edited there survives the way back.
 
 use super::coverage::Coverage;
 use super::edits::{changed, edited};

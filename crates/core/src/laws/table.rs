@@ -9,13 +9,21 @@ use super::{carried, deletions, hostile, round_trips, writes};
 /// A law of conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
-    /// Its name, by which a run selects it.
+    /// Its name.
     pub name: &'static str,
     /// What it says.
     pub text: &'static str,
     pub(super) make: Make,
     /// Judges an object with a seed for choices of its own. `Ok(false)` where the law says nothing about the object.
     pub(super) holds: fn(&Trip<'_>, &Value, u64, &mut Coverage) -> Result<bool, Breach>,
+}
+
+impl Law {
+    /// The law of a name, if there is one: see [`LAWS`].
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        LAWS.into_iter().find(|law| law.name == name)
+    }
 }
 
 /// All laws, in the order in which they are tried.

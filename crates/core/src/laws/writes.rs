@@ -1,4 +1,4 @@
-//! Laws 9, 10 and 12, through the API server: what is stored at the other version comes home, a write that changes
+//! The laws that go through the API server: what is stored at the other version comes home, a write that changes
 //! nothing changes nothing, and what is stored can be read at every version.
 
 use super::apiserver::{Constraint, invalid};

@@ -101,10 +101,27 @@ impl Webhook {
         }
     }
 
-    /// Converts one object to a version of its kind, given by name, with all its metadata.
+    /// Converts one object to a version of its kind, named as `v2` or as `group/v2`, with all its metadata.
     ///
     /// # Errors
     /// The field that stands in the way.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?;
+    /// let object = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize","metadata":{"name":"a"},"#;
+    /// let object = format!(r#"{object}"spec":{{"environmentdImageRef":"materialize/environmentd:v26.0.0"}}}}"#);
+    /// let newer = webhook.convert(&object, "v1alpha2")?;
+    /// assert!(newer.text.contains("materialize.cloud/v1alpha2"));
+    /// assert_eq!(webhook.convert(&newer.text, "materialize.cloud/v1alpha1")?.text, object);
+    ///
+    /// let error = webhook.convert(&object, "v2").unwrap_err();
+    /// assert!(error.to_string().contains(r#""v2" is no version of Materialize; it has"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
         let (kind, object, to) = self.conversion(object, to)?;
         convert::convert(kind, object, to, Metadata::Full)
@@ -114,6 +131,21 @@ impl Webhook {
     ///
     /// # Errors
     /// The field that stands in the way.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Metadata, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?;
+    /// let object = r#"{"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "a"},
+    ///     "spec": {"requestRollout": "8d0a7c5e-6f0b-4f3c-9d3a-6f3f2c1b0a99"}}"#;
+    /// let (_, changes) = webhook.explain(object, "v1alpha2")?;
+    /// let kept: Vec<&str> =
+    ///     changes.iter().filter(|change| change.kept).map(|change| change.before[0].0.as_str()).collect();
+    /// assert_eq!(kept, ["spec.requestRollout"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn explain(&self, object: &str, to: &str) -> Result<(Converted, Vec<Change>), ConvertError> {
         let (kind, object, to) = self.conversion(object, to)?;
         convert::explain(kind, object, to, Metadata::Full)
@@ -123,7 +155,7 @@ impl Webhook {
     fn conversion<'o>(&self, object: &'o str, to: &str) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
         let object = Object::open(parse(object)?)?;
         let kind = self.kinds.of(&object)?;
-        let version = kind.version(to);
+        let version = kind.versions.find(|version| *version.name == *to || version.api_version == to);
         let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;
         Ok((kind, object, to))
     }

@@ -12,6 +12,16 @@ fn fixture(name: &str) -> String {
     value.to_string()
 }
 
+/// What a message says a kind has can be asked for.
+#[test]
+fn versions_are_asked_for_with_or_without_the_group() {
+    let (webhook, object) = (webhook(), fixture("rollout-completed"));
+    let [bare, whole] = ["v1alpha2", "materialize.cloud/v1alpha2"].map(|version| webhook.convert(&object, version));
+    assert_eq!(whole.unwrap().text, bare.unwrap().text);
+    let error = webhook.convert(&object, "example.com/v1alpha2").unwrap_err().to_string();
+    assert!(error.ends_with("it has materialize.cloud/v1alpha1, materialize.cloud/v1alpha2"), "{error}");
+}
+
 /// The calculated hash of the fixtures whose spec is that of `rollout-completed`.
 const SETTLED: &str = "\"2dfc6d1d852e217232939bc04369e528bdcc14abb1113ebb4686d2d4d3682034\"";
 

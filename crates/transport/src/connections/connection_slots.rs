@@ -34,7 +34,7 @@ struct SharedSlots {
     idle_of_a_peer: usize,
     /// Called for each that had to go.
     evicted: Box<dyn Fn() + Send + Sync>,
-    taken: Mutex<OpenConnections>,
+    open: Mutex<OpenConnections>,
     /// Who was accepted and has no slot yet.
     lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
     /// Someone left.
@@ -63,7 +63,7 @@ impl ConnectionSlots {
             most: most.max(1),
             idle_of_a_peer,
             evicted,
-            taken: Mutex::default(),
+            open: Mutex::default(),
             lobby: Mutex::default(),
             freed: Notify::new(),
         }))
@@ -90,10 +90,10 @@ impl ConnectionSlots {
     }
 
     fn has_room(&self) -> bool {
-        let taken = self.0.taken();
-        taken.connections.len() < self.0.most
-            || taken.somebody_is_leaving()
-            || taken.victim(self.0.idle_of_a_peer, Instant::now()).is_some()
+        let open = self.0.open();
+        open.connections.len() < self.0.most
+            || open.somebody_is_leaving()
+            || open.victim(self.0.idle_of_a_peer, Instant::now()).is_some()
     }
 
     fn enter(&self) -> Option<Entered> {
@@ -107,11 +107,11 @@ impl ConnectionSlots {
     /// A slot for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
     /// the slot is there when it has gone.
     fn take(&self, peer: IpAddr) -> Option<ConnectionSlot> {
-        let mut taken = self.0.taken();
-        if taken.connections.len() >= self.0.most {
-            if !taken.somebody_is_leaving()
-                && let Some(victim) = taken.victim(self.0.idle_of_a_peer, Instant::now())
-                && let Some(connection) = taken.connections.get(&victim)
+        let mut open = self.0.open();
+        if open.connections.len() >= self.0.most {
+            if !open.somebody_is_leaving()
+                && let Some(victim) = open.victim(self.0.idle_of_a_peer, Instant::now())
+                && let Some(connection) = open.connections.get(&victim)
             {
                 connection.requests.evict();
                 (self.0.evicted)();
@@ -120,11 +120,11 @@ impl ConnectionSlots {
             return None;
         }
         let requests = Requests::default();
-        let id = taken.next;
-        taken.next += 1;
+        let id = open.next;
+        open.next += 1;
         let connection = Connection { peer: network(peer), requests: requests.clone() };
-        taken.connections.insert(id, connection);
-        drop(taken);
+        open.connections.insert(id, connection);
+        drop(open);
         Some(ConnectionSlot { id, shared: Arc::clone(&self.0), requests })
     }
 }
@@ -142,11 +142,11 @@ pub struct Entered {
 
 impl fmt::Debug for ConnectionSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SharedSlots { most, idle_of_a_peer, taken, .. } = &*self.0;
+        let SharedSlots { most, idle_of_a_peer, open, .. } = &*self.0;
         f.debug_struct("ConnectionSlots")
             .field("most", most)
             .field("idle_of_a_peer", idle_of_a_peer)
-            .field("taken", taken)
+            .field("open", open)
             .finish_non_exhaustive()
     }
 }
@@ -159,8 +159,8 @@ impl fmt::Debug for ConnectionSlot {
 
 impl SharedSlots {
     /// Nothing in here panics half-way.
-    fn taken(&self) -> MutexGuard<'_, OpenConnections> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lobby(&self) -> MutexGuard<'_, Option<(TcpStream, SocketAddr)>> {
@@ -219,7 +219,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.shared.taken().connections.remove(&self.id);
+        self.shared.open().connections.remove(&self.id);
         self.shared.freed.notify_one();
     }
 }

@@ -236,7 +236,7 @@ impl Comparison<'_> {
         let options = |schema: &Schema| {
             let Some(options) = &schema.options else { return "anything".to_owned() };
             let texts: BTreeSet<_> = options.iter().map(ToString::to_string).collect();
-            texts.into_iter().collect::<Vec<_>>().join(" ")
+            if texts.is_empty() { "none".to_owned() } else { texts.into_iter().collect::<Vec<_>>().join(" ") }
         };
         self.agree(at, "enum", options(older), options(newer));
         let keys: BTreeSet<&String> = older.bounds.keys().chain(newer.bounds.keys()).collect();

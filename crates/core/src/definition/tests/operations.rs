@@ -180,7 +180,7 @@ fn values_and_what_they_can_be() {
         &field("Running"),
         &field("Running, Updating"),
         &values("{Running: Running}"),
-        "thing.yaml:8: spec.a: enum differs and no operation explains it (older: ; newer: \"Updating\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+        "thing.yaml:8: spec.a: enum differs and no operation explains it (older: none; newer: \"Updating\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
     );
     step(&field("Running"), &field("Running, Updating"), &values("[[Running, Running], [Running, Updating]]"), "fine");
     step(&field("x"), &field("'y'"), &values("{x: 'y'}"), "fine");
@@ -188,7 +188,7 @@ fn values_and_what_they_can_be() {
         &field("x"),
         &field("x, 'y'"),
         &values("{x: y}"),
-        "thing.yaml:8: values: spec.a cannot be true: quote it (y, n, yes, no, on and off are true and false to YAML)\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: ; newer: \"x\" \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+        "thing.yaml:8: values: spec.a cannot be true: quote it (y, n, yes, no, on and off are true and false to YAML)\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: none; newer: \"x\" \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
     );
     step(
         &field("x"),

@@ -1,4 +1,4 @@
-//! What the steps of a longer way have to tell each other: which objects are not what they seem.
+//! What the steps of a conversion over several versions have to tell each other, such as which objects they made.
 //!
 //! Both versions of each of two steps have `spec.backup`. The first step moves all that it can say of it elsewhere, the
 //! second keeps the rest:

@@ -36,11 +36,11 @@ mod tests {
     use super::BitSet;
 
     #[test]
-    fn what_was_added_is_there_and_nothing_else() {
+    fn what_was_inserted_is_there_and_nothing_else() {
         let mut bits = BitSet::default();
-        let added = [0, 63, 64, 127, 128, 1000];
-        added.into_iter().for_each(|index| bits.insert(index));
+        let inserted = [0, 63, 64, 127, 128, 1000];
+        inserted.into_iter().for_each(|index| bits.insert(index));
         let found: Vec<usize> = (0..1200).filter(|index| bits.contains(*index)).collect();
-        assert_eq!(found, added);
+        assert_eq!(found, inserted);
     }
 }

@@ -1,8 +1,8 @@
 //! The items of a list or map: each converted where it stands, and told apart from the others.
 //!
 //! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to:
-//! that is what the annotation stands beside ([`KeptItems`]). So items may be moved, added and
-//! removed in the other version, and each gets its own values back.
+//! that is what the annotation stands beside ([`KeptItems`]). So items may be moved, added and removed in the other
+//! version, and each gets its own values back.
 //!
 //! ```text
 //! v1            disks: [{name: a, raid: 5}, {name: b}]         v2 has no raid; disks are told apart by name
@@ -39,7 +39,7 @@ pub(super) struct WrittenItems<'t> {
 /// Converts the items of a list or map where they stand. Returns what they keep, if anything.
 pub(super) fn convert_items<'a>(
     value: &mut Json<'a>,
-    target: WrittenItems<'_>,
+    written: WrittenItems<'_>,
     kept: Option<&KeptItems<'_>>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
@@ -47,11 +47,11 @@ pub(super) fn convert_items<'a>(
     let nothing = KeptItems::default();
     let kept = kept.unwrap_or(&nothing);
     let to_keep = if let Some(elements) = value.open_array() {
-        convert_list(elements, target, kept, prefix, convert)?
+        convert_list(elements, written, kept, prefix, convert)?
     } else if value.is_object() {
         let twice = |duplicate| ConvertError::named_twice(prefix, duplicate);
         match value.open().map_err(twice)? {
-            Some(members) => convert_map(members, target.is_item, kept, prefix, convert)?,
+            Some(members) => convert_map(members, written.is_item, kept, prefix, convert)?,
             None => KeptItems::default(),
         }
     } else {

@@ -1,5 +1,5 @@
-//! Law 4: what no operation names is carried as it is, nothing is invented, and nothing stays that only the version it
-//! came from knows.
+//! What no operation names is carried as it is, nothing is invented, and nothing stays that only the version it came
+//! from knows.
 
 use super::objects::{complete, is_complete, is_sparse, sparse};
 use super::schema::property;

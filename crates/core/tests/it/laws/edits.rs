@@ -1,4 +1,4 @@
-//! Law 2: what is visible and edited survives the way back, and what was kept for another value stays away.
+//! What is visible and edited survives the way back, and what was kept for another value stays away.
 
 use super::objects::{edited, is_complete, pruned};
 use super::round_trips::comes_home;

@@ -1,14 +1,14 @@
 //! Every law of the library, over every kind of the tests.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, LAWS, check};
+use pointsman_core::laws::{CheckOptions, LAWS, Law, check};
 
 use super::number;
 use super::objects::WORDS;
 use crate::kinds::{self, WEBHOOK};
 
 /// Judges a kind by one law: how many objects it judged, or how it is broken.
-fn judged(kind: &Kind, law: &str, seed: u64, cases: u64) -> Result<u64, String> {
+fn judged(kind: &Kind, law: Law, seed: u64, cases: u64) -> Result<u64, String> {
     let mut options = CheckOptions { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true, converted: &|| {} };
     let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
     Ok(report.cases.values().sum())
@@ -20,7 +20,7 @@ fn every_kind_keeps_every_law() {
     let mut wrong = Vec::new();
     for kind in WEBHOOK.kinds() {
         for law in LAWS {
-            if let Err(broken) = judged(kind, law.name, seed, (cases / 10).max(1)) {
+            if let Err(broken) = judged(kind, law, seed, (cases / 10).max(1)) {
                 wrong.push(format!("{}: {broken}", kind.name()));
             }
         }
@@ -33,7 +33,7 @@ fn every_kind_keeps_every_law() {
 fn every_law_has_cases() {
     for law in LAWS {
         let kinds = WEBHOOK.kinds().iter();
-        let judges = |kind: &&Kind| (0..40).any(|seed| judged(kind, law.name, seed, 1) != Ok(0));
+        let judges = |kind: &&Kind| (0..40).any(|seed| judged(kind, law, seed, 1) != Ok(0));
         assert!(kinds.filter(judges).count() > 0, "{} judges nothing", law.name);
     }
 }
@@ -44,7 +44,7 @@ fn a_run_says_what_it_did_not_exercise() {
     let kind = kinds::kind("proxy");
     let run = |cases, going: bool| {
         let mut go_on = || going;
-        let laws = &["round-trip"];
+        let laws = &[Law::named("round-trip").unwrap()];
         let mut options = CheckOptions { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on, converted: &|| {} };
         check(&WEBHOOK, kind, &mut options).unwrap()
     };

@@ -1,4 +1,4 @@
-//! Law 8: the rollout hash is the same in every version, however the same spec is written.
+//! The rollout hash is the same in every version, however the same spec is written.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Law 3: whatever it is, it converts or fails by name and path. Nothing panics, nothing forged is believed.
+//! Any input: whatever it is, it converts or fails by name and path. Nothing panics, nothing forged is believed.
 
 use super::objects::{complete, hostile, is_complete, pruned};
 use super::schema::{fill, invalid};

@@ -1,4 +1,4 @@
-//! Law 7: the same input gives the same bytes, and numbers come out as they went in.
+//! The same input gives the same bytes, and numbers come out as they went in.
 
 use super::objects::complete;
 use super::{convert, on_every_trip, without_ours};

@@ -7,14 +7,14 @@ use std::cell::Cell;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
-use pointsman_core::laws::{Broken, CheckOptions, LAWS, Report, Words, check};
+use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Words, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::number;
 use crate::kinds::data;
 
 /// Judges a kind by one law. `converted` is called for each conversion.
-fn judged(kind: Kind, law: &str, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
+fn judged(kind: Kind, law: Law, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
     let words = Words::default();
     let mut options = CheckOptions { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
@@ -46,7 +46,7 @@ fn shown(draft: Draft, broken: &Broken) -> String {
         operation.split(' ').next().unwrap_or_default().to_owned()
     };
     let judge = |draft: &Draft| {
-        let found = judged(draft.load().ok()?, broken.law, 0, 8, &|| {}).err()?;
+        let found = judged(draft.load().ok()?, Law::named(broken.law)?, 0, 8, &|| {}).err()?;
         (operation(&found) == operation(broken)).then_some(found)
     };
     let small = smallest(draft, &mut |draft| judge(draft).is_some());
@@ -65,7 +65,7 @@ fn accepted_kinds_keep_the_laws() {
         accepted += u64::from(draft.load().is_ok());
         for law in LAWS {
             let Ok(kind) = draft.load() else { break };
-            match judged(kind, law.name, seed, 2, &|| conversions.set(conversions.get() + 1)) {
+            match judged(kind, law, seed, 2, &|| conversions.set(conversions.get() + 1)) {
                 Ok(report) => judgements += report.cases.values().sum::<u64>(),
                 Err(broken) => wrong.push(format!("{manner:?} {seed}: {}", shown(draft.clone(), &broken))),
             }
@@ -103,7 +103,7 @@ fn cases_are_refused_or_keep_the_laws() {
         for law in LAWS {
             let Ok(kind) = load(&case) else { continue };
             accepted += 1;
-            if let Err(broken) = judged(kind, law.name, 0, 12, &|| {}) {
+            if let Err(broken) = judged(kind, law, 0, 12, &|| {}) {
                 wrong.push(format!("{case}: {broken}"));
             }
         }

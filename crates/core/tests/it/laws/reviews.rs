@@ -1,4 +1,4 @@
-//! Law 5: as many objects as were sent, in their order, each with its identity; through the door.
+//! As many objects as were sent, in their order, each with its identity; through the door.
 
 use pointsman_core::webhook::{Endpoint, Outcome};
 

@@ -1,4 +1,4 @@
-//! Law 1: there and back is the same object. Law 2's other half, that nothing else comes back, is in `edits`.
+//! There and back is the same object. That nothing else comes back, is in `edits`.
 
 use super::objects::{complete, is_complete, is_sparse, pruned, sparse};
 use super::schema::{fill, invalid};

@@ -1,5 +1,4 @@
-//! Law 6: the difference is kept, not the object; nothing where there is none; and never more than the API server
-//! takes.
+//! The difference is kept, not the object; nothing where there is none; and never more than the API server takes.
 
 use super::objects::{complete, is_complete, pruned};
 use super::{convert, has_ours, on_every_trip, ours};

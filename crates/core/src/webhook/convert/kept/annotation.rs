@@ -71,8 +71,8 @@ impl<'a> Kept<'a> {
         if !self.rollout.is_empty() {
             self.rollout.write(writer.member("rollout"));
         }
-        if let Some(was) = self.annotations {
-            was.write(writer.member("annotations"));
+        if let Some(before) = self.annotations {
+            before.write(writer.member("annotations"));
         }
         if self.sparse {
             writer.add("sparse", &Json::borrowed("true"));

@@ -60,7 +60,7 @@ impl<'a> Entry<'a> {
         let mut writer = ObjectWriter::begin(add);
         match self {
             Self::Each(items) => items.write(writer.member("each")),
-            Self::Holder(was) => was.write(writer.member("was")),
+            Self::Holder(before) => before.write(writer.member("was")),
             Self::Rest { rest, seen } => {
                 writer.add("rest", rest);
                 if *seen {

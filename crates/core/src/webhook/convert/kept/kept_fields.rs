@@ -106,7 +106,7 @@ impl<'a> KeptFields<'a> {
 
     pub(crate) fn object_before(&self, id: &str) -> Option<ObjectBefore> {
         match self.0.get(id)? {
-            Entry::Holder(was) => Some(*was),
+            Entry::Holder(before) => Some(*before),
             _ => None,
         }
     }

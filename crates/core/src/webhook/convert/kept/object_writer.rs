@@ -5,7 +5,7 @@ use crate::json::Json;
 /// Takes the text of what is written, piece by piece.
 pub(super) type Add<'f> = dyn FnMut(&str) + 'f;
 
-/// An object under way, member by member.
+/// Writes an object, member by member.
 pub(super) struct ObjectWriter<'o, 'f> {
     add: &'o mut Add<'f>,
     is_empty: bool,
