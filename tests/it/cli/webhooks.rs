@@ -46,6 +46,22 @@ fn two_versions_never_share_a_server() {
 }
 
 #[test]
+fn nothing_is_printed_twice_or_against_itself() {
+    let once = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--served", "2.16.0,2.17.0"]).data();
+    let twice = ["--side-by-side", "2.16.0,2.17.0,2.16.0", "--served", "2.16.0,2.16.0,2.17.0"];
+    assert_eq!(webhooks(&twice).data(), once);
+    let shadow = |more: &[&str]| webhooks(&[&["--controller-version", "2.17.0", "--shadow"], more].concat());
+    assert_eq!(shadow(&["2.16.0,2.16.0", "--guard", "none"]).data(), shadow(&["2.16.0", "--guard", "none"]).data());
+    let error = shadow(&["2.17.0", "--guard", "none"]).refusal(2);
+    assert!(error.contains("--shadow 2.17.0: the server judges these objects"), "{error}");
+    let error = shadow(&["2.16.0", "--served", "2.17.0"]).refusal(2);
+    assert!(
+        error.contains("--served leaves 2.16.0 out, which is looked at here: the guard would refuse it"),
+        "{error}"
+    );
+}
+
+#[test]
 fn comments_stand_where_they_belong() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0"]).data();
     for document in printed.split("---\n") {

@@ -107,14 +107,14 @@ fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) 
 
 /// What a selector cannot say. The selector for objects without a label also matches one that gets its label by this
 /// write; that one is for the version in the label, which must not be asked, and count it, twice.
-fn conditions(kind: &Kind, selection: Selection<'_>) -> Value {
+pub(super) fn conditions(kind: &Kind, selection: Selection<'_>) -> Vec<Value> {
     let mut conditions = vec![not_being_deleted()];
     if selection == Selection::Unlabelled {
         let key = literal(&kind.admission.version_label);
         let expression = format!("!has(object.metadata.labels) || !({key} in object.metadata.labels)");
         conditions.push(json!({"name": "without-a-label", "expression": expression}));
     }
-    Value::Array(conditions)
+    conditions
 }
 
 fn rule(kind: &Kind, versions: &[&str], operations: &[&str], resource: &str) -> Value {

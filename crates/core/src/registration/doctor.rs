@@ -2,13 +2,13 @@
 //!
 //! What is read is what `kubectl get` prints, and what is said names the line to change. Nothing here knows a cluster.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::finding::Finding;
 use super::guard::guard_name;
+use super::leaves_out::leaves_out;
 use super::registered::{Registered, Selects, registered};
+use super::servers::servers;
 use crate::definition::Kind;
 use crate::webhook::{ControllerVersion, Settings};
 
@@ -20,10 +20,11 @@ pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> V
     let mut findings = Vec::new();
     for one in all.iter().filter(|one| one.is_ours) {
         findings.extend(by_itself(kind, one));
+        findings.extend(leaves_out(kind, one));
     }
     let versions = versions(&all);
     findings.extend(pairs(&all, &versions));
-    findings.extend(addresses(&all));
+    findings.extend(servers(&all));
     findings.extend(foreign(&all, &versions));
     findings.extend(the_guard(kind, documents, &versions));
     // A kind that nobody registered is none of this server's admission.
@@ -75,15 +76,8 @@ fn by_itself(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     if one.webhook.get("failurePolicy").and_then(Value::as_str) == Some("Ignore") && !one.only_looks {
         find("while the server is down, writes pass unjudged".to_owned(), "failurePolicy", "Fail");
     }
-    let conditions = one.webhook.get("matchConditions").and_then(Value::as_array).into_iter().flatten();
-    let expressions: Vec<&str> = conditions.filter_map(|one| one.get("expression")?.as_str()).collect();
-    if expressions.iter().any(|text| text.replace("oldObject", "").contains("object.metadata.deletionTimestamp")) {
-        let problem = "an apply that creates may say that its object is going, and passes".to_owned();
-        find(
-            problem,
-            "matchConditions[0].expression",
-            "oldObject == null || !has(oldObject.metadata.deletionTimestamp)",
-        );
+    if one.webhook.get("failurePolicy").and_then(Value::as_str) != Some("Ignore") && one.only_looks {
+        find("it only looks on, and while its server is down writes are refused".to_owned(), "failurePolicy", "Ignore");
     }
     if !one.trusts() {
         let problem = "it names no authority, and no cert-manager certificate that would bring one: every call fails";
@@ -111,28 +105,6 @@ fn pairs(all: &[Registered<'_>], versions: &[String]) -> Vec<Finding> {
         };
         let change = "apply both configurations that `pointsman webhooks` prints".to_owned();
         findings.push(one.finding(problem.to_owned(), change));
-    }
-    findings
-}
-
-/// Two versions have two servers.
-fn addresses(all: &[Registered<'_>]) -> Vec<Finding> {
-    let mut seen: BTreeMap<String, (&str, String)> = BTreeMap::new();
-    let mut findings = Vec::new();
-    for one in all.iter().filter(|one| one.is_ours && !one.only_looks) {
-        let Selects::Version(version) = &one.selects else { continue };
-        match seen.get(&one.server()) {
-            Some((first, document)) if first != version => {
-                let problem =
-                    format!("it calls the server that {document} calls for {first}: one server has one version");
-                let change = format!("{}.clientConfig.service.name: the Service of {version}", one.place);
-                findings.push(one.finding(problem, change));
-            }
-            Some(_) => {}
-            None => {
-                seen.insert(one.server(), (version, one.document.clone()));
-            }
-        }
     }
     findings
 }
@@ -191,8 +163,9 @@ fn the_guard(kind: &Kind, documents: &[Value], versions: &[String]) -> Vec<Findi
         let all: Vec<String> = served.iter().filter(|other| *other != version).cloned().collect();
         findings.push(finding(document.clone(), problem, line(&all)));
     }
-    if of("ValidatingAdmissionPolicyBinding").is_none() {
-        let problem = "no binding of the same name: the policy is not in force".to_owned();
+    let binds = |document: &Value| document.pointer("/spec/policyName").and_then(Value::as_str) == Some(name.as_str());
+    if !documents.iter().any(binds) {
+        let problem = "no binding names it: the policy is not in force".to_owned();
         let change = "apply the binding that `pointsman webhooks` prints with it".to_owned();
         findings.push(finding(document, problem, change));
     }
@@ -240,6 +213,7 @@ fn the_server(all: &[Registered<'_>], versions: &[String], settings: &Settings) 
     wanted.sort_unstable();
     let mut told = served.clone();
     told.sort_unstable();
+    told.dedup();
     if !wanted.is_empty() && told != wanted {
         let is = if served.is_empty() { "none".to_owned() } else { served.join(", ") };
         find(

@@ -14,11 +14,13 @@ mod document;
 mod finding;
 mod guard;
 mod incomplete;
+mod leaves_out;
 mod names;
 mod overlay;
 mod registered;
 mod retire;
 mod schema_rules;
+mod servers;
 #[cfg(test)]
 mod tests;
 

@@ -18,6 +18,8 @@ pub(super) enum Selects {
 
 /// A webhook that is called for a kind.
 pub(super) struct Registered<'d> {
+    /// Group and plural of the kind.
+    of: [&'d str; 2],
     /// Its configuration, as `Kind name`.
     pub(super) document: String,
     /// Where it stands in there, such as `webhooks[0]`.
@@ -33,7 +35,7 @@ pub(super) struct Registered<'d> {
 }
 
 /// The webhooks of a kind in documents.
-pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
+pub(super) fn registered<'d>(kind: &'d Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
     let mut all = Vec::new();
     for document in documents {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -47,6 +49,7 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
         let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
         for (index, webhook) in webhooks.enumerate().filter(|(_, webhook)| is_called_for(kind, webhook, is_ours)) {
             all.push(Registered {
+                of: [kind.group(), kind.plural()],
                 document: format!("{} {name}", text("/kind")),
                 place: format!("webhooks[{index}]"),
                 webhook,
@@ -65,13 +68,15 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
 /// but a policy for everything.
 fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array);
-    rules.into_iter().flatten().any(|rule| {
-        let has = |member: &str, wanted: &str, is_all: bool| {
-            let mut names = rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            names.any(|name| is_all && matches!(name, "*" | "*/*") || name == wanted)
-        };
-        has("apiGroups", kind.group(), is_ours) && has("resources", kind.plural(), true)
-    })
+    rules.into_iter().flatten().any(|rule| is_for([kind.group(), kind.plural()], rule, is_ours))
+}
+
+fn is_for([group, plural]: [&str; 2], rule: &Value, any_group: bool) -> bool {
+    let has = |member: &str, wanted: &str, is_all: bool| {
+        let mut names = rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        names.any(|name| is_all && matches!(name, "*" | "*/*") || name == wanted)
+    };
+    has("apiGroups", group, any_group) && has("resources", plural, true)
 }
 
 fn selects(kind: &Kind, webhook: &Value) -> Selects {
@@ -125,6 +130,7 @@ impl Registered<'_> {
     /// Whether a list of one of its rules has a value.
     pub(super) fn has(&self, list: &str, value: &str) -> bool {
         let rules = self.webhook.get("rules").and_then(Value::as_array).into_iter().flatten();
+        let rules = rules.filter(|rule| is_for(self.of, rule, true));
         let mut values = rules.filter_map(|rule| rule.get(list)?.as_array()).flatten().filter_map(Value::as_str);
         values.any(|one| one == "*" || one == value)
     }

@@ -52,7 +52,11 @@ pub fn retire(
     }
     if let Some(mode) = mode {
         let documents = [guard(kind, served, mode), unserved(kind, served)].concat();
-        steps.push(RetireStep::Apply { why: guarded(mode, gone), documents });
+        let why = match default {
+            Some(_) => guarded(mode, gone),
+            None => format!("{}; give --default if objects without a label are {gone}'s", guarded(mode, gone)),
+        };
+        steps.push(RetireStep::Apply { why, documents });
     }
     let mut going = webhooks(kind, version, Selection::Labelled, client);
     for other in served {

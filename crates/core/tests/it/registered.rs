@@ -55,7 +55,7 @@ fn what_is_printed_fits() {
 /// A change of a document, and what is found then: a part of the problem, and of the line to change.
 type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     (|all| drop(all.remove(4)), "its objects are judged, and nobody stamps them", "apply both configurations"),
     (|all| drop(all.remove(5)), "its objects are stamped, and nobody judges them", "apply both configurations"),
     (
@@ -106,7 +106,8 @@ const CASES: [Case; 12] = [
         "2.16.0 is registered, and the guard refuses every object that would get it",
         "spec.variables[5].expression: '[\"2.17.0\", \"2.18.0\", \"2.16.0\"]'",
     ),
-    (|all| drop(all.remove(7)), "no binding of the same name: the policy is not in force", "apply the binding"),
+    (|all| drop(all.remove(7)), "no binding names it: the policy is not in force", "apply the binding"),
+    (|all| all[7]["spec"]["policyName"] = json!("another"), "the policy is not in force", "apply the binding"),
 ];
 
 #[test]
@@ -125,6 +126,106 @@ fn what_does_not_fit_is_found_with_the_line_to_change() {
     let Finding { problem, change, .. } = only;
     assert!(problem.starts_with("there is no guard"), "{problem}");
     assert!(change.contains("--served 2.16.0,2.17.0"), "{change}");
+}
+
+/// A change, which document is to be changed then, and a part of what is said of it and of nothing else.
+type Single = (fn(&mut Vec<Value>), &'static str, &'static str);
+
+const NAME: &str = "pointsman-2-18-0";
+
+const SINGLE: [Single; 11] = [
+    (
+        |all| all[0]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
+        "Mutating v2-16-0",
+        "one server has one version",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
+        "Validating v2-16-0",
+        "one server has one version",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["clientConfig"]["service"]["name"] = json!(NAME),
+        "Validating v2-16-0",
+        "it calls another server than",
+    ),
+    (
+        |all| all[3]["webhooks"][0]["clientConfig"]["service"]["name"] = json!(NAME),
+        "Validating default",
+        "a server that is no version's",
+    ),
+    (
+        |all| all[3]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
+        "Validating default",
+        "it calls another server than",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["namespaceSelector"] = json!({"matchLabels": {"a": "b"}}),
+        "Validating v2-16-0",
+        "namespaces that it does not select",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["objectSelector"]["matchLabels"] = json!({"a": "b"}),
+        "Validating v2-16-0",
+        "it selects by more than",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["matchConditions"] = json!([]),
+        "Validating v2-16-0",
+        "what is being deleted cannot go",
+    ),
+    (
+        |all| drop(all[3]["webhooks"][0]["matchConditions"].as_array_mut().unwrap().pop()),
+        "Validating default",
+        "judged and counted twice",
+    ),
+    (
+        |all| {
+            all[1]["webhooks"][0]["matchConditions"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"name": "n", "expression": "false"}))
+        },
+        "Validating v2-16-0",
+        "the condition \"n\" does not hold",
+    ),
+    (
+        |all| all[1]["webhooks"][0]["rules"] = json!([{"apiGroups": ["elasticsearch.k8s.elastic.co"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["elasticsearches"]}, {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]),
+        "Validating v2-16-0",
+        "nobody is asked about UPDATE",
+    ),
+];
+
+#[test]
+fn a_mistake_is_said_once_and_of_the_document_that_has_it() {
+    let kind = embedded("elasticsearch");
+    for (spoil, document, problem) in SINGLE {
+        let mut documents = good(&kind);
+        spoil(&mut documents);
+        let found = inspect(&kind, &documents, None);
+        let [only] = found.as_slice() else { panic!("{document}, {problem}: {found:#?}") };
+        assert!(document.split(' ').all(|part| only.document.contains(part)), "{document}: {only:?}");
+        assert!(only.problem.contains(problem) && only.change.starts_with("webhooks[0]."), "{problem}: {only:?}");
+    }
+    // Where both configurations of a version are wrong, their server's name tells.
+    let mut documents = good(&kind);
+    for document in &mut documents[..2] {
+        document["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0");
+    }
+    let found = inspect(&kind, &documents, None);
+    assert!(found.iter().all(|finding| finding.document.contains("v2-16-0")), "{found:#?}");
+}
+
+#[test]
+fn a_server_that_only_looks_on_keeps_nobody_waiting() {
+    let kind = embedded("elasticsearch");
+    let [a, b] = ["2.16.0", "2.17.0"].map(version);
+    let mut documents = good(&kind);
+    documents.extend(webhooks(&kind, &b, Selection::Shadowed(&a), &client("pointsman/pointsman-{version}")));
+    assert_eq!(inspect(&kind, &documents, None), [] as [Finding; 0]);
+    documents.last_mut().unwrap()["webhooks"][0]["failurePolicy"] = json!("Fail");
+    let [only] = inspect(&kind, &documents, None).try_into().unwrap();
+    assert!(only.change.ends_with("failurePolicy: Ignore"), "{only:?}");
 }
 
 #[test]

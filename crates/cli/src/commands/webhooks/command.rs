@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::printed::{ControllerVersions, PrintedArgs, documents, print};
+use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, print};
 use super::{doctor, overlay, retire};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
@@ -60,13 +60,13 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
     }
     let all = args.printed.kinds.load()?;
     let kind = &find(&all, args.kind.as_deref().unwrap_or_default())?.kind;
-    let registered: Vec<ControllerVersion> =
-        args.controller_version.iter().chain(&args.side_by_side).cloned().collect();
+    let registered = once_each(args.controller_version.iter().chain(&args.side_by_side));
+    let shadowed = once_each(&args.shadow);
     let served = served(args, &registered)?;
     let versions = ControllerVersions {
         registered: &registered,
         default: args.default.as_ref(),
-        shadowed: &args.shadow,
+        shadowed: &shadowed,
         served: &served,
     };
     let client = args.printed.server.client(registered.len().max(served.len()), remarks)?;
@@ -85,12 +85,20 @@ fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<C
              and refuses all others. Say --served {version} if there is no other, or --guard none to leave it as it is"
         )));
     }
-    let served = if args.served.is_empty() { registered } else { &args.served };
-    let Some(version) = registered.iter().find(|version| !served.contains(version)) else {
-        return Ok(served.to_vec());
+    if let Some(own) = args.shadow.iter().find(|shadowed| registered.contains(shadowed)) {
+        return Err(Usage(format!(
+            "--shadow {}: the server judges these objects, it does not only look on",
+            own.as_str()
+        )));
+    }
+    let served = if args.served.is_empty() { registered.to_vec() } else { once_each(&args.served) };
+    let looked_at = args.shadow.iter().filter(|_| args.printed.guard.mode().is_some());
+    let mut known = registered.iter().chain(looked_at);
+    let Some(version) = known.find(|version| !served.contains(version)) else {
+        return Ok(served);
     };
-    let version = version.as_str();
-    Err(Usage(format!("--served leaves {version} out, which is registered here: the guard would refuse it")))
+    let (version, what) = (version.as_str(), if registered.contains(version) { "registered" } else { "looked at" });
+    Err(Usage(format!("--served leaves {version} out, which is {what} here: the guard would refuse it")))
 }
 
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use clap::Args;
 use pointsman_core::registration::{Address, Service, overlay};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::printed::print_plain;
+use super::printed::{once_each, print_plain};
 use crate::commands::crd::find;
 use crate::commands::input;
 use crate::commands::output::talk;
@@ -44,8 +44,9 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
     if let Some(default) = args.default.as_ref().filter(|default| !args.side_by_side.contains(default)) {
         return Err(Usage(format!("--default {}: name it in --side-by-side too", default.as_str())).into());
     }
+    let versions = once_each(&args.side_by_side);
     let address = args.service.clone().map(Address::Service);
-    if args.side_by_side.len() > 1 && !address.as_ref().is_some_and(Address::is_per_version) {
+    if versions.len() > 1 && !address.as_ref().is_some_and(Address::is_per_version) {
         let message =
             "each version of the operator has a webhook of its own: give --service with {version} in its name";
         return Err(Usage(message.to_owned()).into());
@@ -54,7 +55,7 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
     let mut documents = Vec::new();
     for value in input::values(&source).map_err(anyhow::Error::msg)? {
         let document = serde_json::from_str(&value.to_string())?;
-        let laid = overlay(kind, &args.side_by_side, args.default.as_ref(), address.as_ref(), &document)
+        let laid = overlay(kind, &versions, args.default.as_ref(), address.as_ref(), &document)
             .map_err(|error| anyhow::anyhow!("{}: {error}", source.name))?;
         let name = document.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
         match &laid.rest {

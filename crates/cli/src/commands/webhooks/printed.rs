@@ -59,6 +59,17 @@ pub(super) struct ControllerVersions<'a> {
     pub(super) served: &'a [ControllerVersion],
 }
 
+/// Versions, each once: one that is said twice would be printed twice under one name.
+pub(super) fn once_each<'v>(versions: impl IntoIterator<Item = &'v ControllerVersion>) -> Vec<ControllerVersion> {
+    let mut all: Vec<ControllerVersion> = Vec::new();
+    for version in versions {
+        if !all.contains(version) {
+            all.push(version.clone());
+        }
+    }
+    all
+}
+
 /// The documents for versions, with the guard of the label where there is one.
 pub(super) fn documents(
     kind: &Kind,

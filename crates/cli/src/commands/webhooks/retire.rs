@@ -9,7 +9,7 @@ use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::comments::commented;
-use super::printed::{PrintedArgs, print};
+use super::printed::{PrintedArgs, once_each, print};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
 use crate::commands::input::{Document, FileArgs, documents};
@@ -43,7 +43,7 @@ pub(super) struct RetireArgs {
 
 /// Prints the steps, unless there are objects that still need the version.
 pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
-    let (gone, served) = (&args.going, &args.served);
+    let (gone, served) = (&args.going, &once_each(&args.served));
     if served.contains(gone) {
         return Err(Usage(format!("--served names {}, which is to go: name those that stay", gone.as_str())).into());
     }

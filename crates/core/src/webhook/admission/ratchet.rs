@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::compare::same_value;
 use super::write::{SentObject, Write};
-use crate::definition::Path;
+use crate::definition::{Kind, Path};
 use crate::json::{Json, Members};
 
 /// What a write is excused from.
@@ -19,10 +19,12 @@ pub(super) enum Ratchet {
 }
 
 impl Ratchet {
-    pub(super) fn of(write: &Write<'_>) -> Self {
+    pub(super) fn of(kind: &Kind, write: &Write<'_>) -> Self {
         match &write.old {
             None => Self::Nothing,
-            Some(old) if same_but_metadata_and_status(&write.new, old) => Self::Everything,
+            Some(old) if same_but_metadata_and_status(&write.new, old) && same_kept_fields(kind, &write.new, old) => {
+                Self::Everything
+            }
             Some(_) => Self::Untouched,
         }
     }
@@ -54,6 +56,13 @@ fn same_but_metadata_and_status(new: &SentObject<'_>, old: &SentObject<'_>) -> b
     let before: HashMap<_, _> = old.iter().map(|(name, value)| (name.as_ref(), value)).collect();
     new.len() == old.len()
         && new.iter().all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
+}
+
+/// Whether a write leaves alone what annotations say for another version: that is a part of the spec. One that is left
+/// out is no edit, for whoever leaves it out cannot have meant it, and where `/mutate` is asked it is back already.
+fn same_kept_fields(kind: &Kind, new: &SentObject<'_>, old: &SentObject<'_>) -> bool {
+    let mut keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    keys.all(|key| new.annotation(key).is_none_or(|new| old.annotation(key).is_some_and(|old| new.same(&old))))
 }
 
 fn is_untouched(new: &SentObject<'_>, old: &SentObject<'_>, path: &str) -> bool {

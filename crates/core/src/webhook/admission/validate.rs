@@ -32,11 +32,11 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
             judging.finish(Some([Flip::Left, Flip::LeaveRefused]))
         }
         Role::Owner => {
-            judge_object(kind, settings, write, Ratchet::of(write), &mut judging);
+            judge_object(kind, settings, write, Ratchet::of(kind, write), &mut judging);
             judging.finish(None)
         }
         Role::Shadow => {
-            judge_object(kind, settings, write, Ratchet::of(write), &mut judging);
+            judge_object(kind, settings, write, Ratchet::of(kind, write), &mut judging);
             judging.only_counted()
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::apiserver::{ask, review};
 use super::objects::{Random, cases, object};
-use super::{embedded, plain, with};
+use super::{embedded, gadget, load, plain, with};
 
 const MODES: [Enforcement; 3] = [Enforcement::Enforce, Enforcement::Warn, Enforcement::Audit];
 
@@ -201,4 +201,26 @@ fn malformed_metadata_that_was_there_before_stays_a_warning() {
     assert_eq!(answer["response"]["allowed"], true, "{answer}");
     let warning = answer["response"]["warnings"][0].as_str().unwrap();
     assert!(warning.contains("it was so before"), "{warning}");
+}
+
+/// What only v2 can say of an object stands in an annotation at v1: who edits that edits the spec.
+#[test]
+fn kept_fields_edited_by_hand_are_judged_as_an_edit_of_the_spec() {
+    let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
+    let kept = |secret: &str| json!({"fields": {"spec.secret": {"value": secret}}}).to_string();
+    let annotation = "/metadata/annotations/pointsman.dev~1kept-v2";
+    let old = with(&gadget("v1", &json!({"copies": 3})), annotation, json!(kept("a")));
+    let asked = |new: &Value| ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(new)));
+    let edited = asked(&with(&old, annotation, json!(kept("b"))));
+    let why = "Invalid value: \"b\": field is immutable";
+    assert_eq!(edited.causes, [("spec.secret".to_owned(), why.to_owned())], "{edited:?}");
+    let dropped = asked(&with(&old, annotation, json!("")));
+    let why = "Required value: field is immutable, it cannot be removed";
+    assert_eq!(dropped.causes, [("spec.secret".to_owned(), why.to_owned())], "{dropped:?}");
+    let spelled = kept("a").replace(':', ": ");
+    let left_out = with(&old, annotation, Value::Null);
+    for new in [with(&old, annotation, json!(spelled)), left_out, with(&old, "/metadata/annotations/note", json!("x"))]
+    {
+        assert!(asked(&new).allowed, "{new}");
+    }
 }
