@@ -119,8 +119,8 @@ fn place(prefix: &str, holder: &Holder) -> String {
     }
 }
 
-/// Takes a cut value apart: what is at slots goes there, which were empty, and the remainder is returned. `at` names the
-/// cut in messages.
+/// Takes a cut value apart: what is at slots goes there, which were empty, and the remainder is returned. `at` names
+/// the cut in messages.
 pub(super) fn split<'a>(
     part: &Part,
     value: Option<Json<'a>>,
