@@ -30,6 +30,11 @@ pub(super) struct BetweenSteps {
     /// Objects that the steps before made of nothing, as paths: nobody who wrote the version where the way starts had
     /// them.
     pub(super) made: Vec<String>,
+    /// What waits, on the way home, for versions behind the one that the next step writes, where that is another thing
+    /// than what waits there now.
+    pub(super) waiting_at_home: Option<Vec<String>>,
+    /// An object was expected to stay on the way home for what waits in it now, and for nothing else.
+    pub(super) stays_for_waiting: bool,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
     /// The rollout hash of the object as it is now, where the last step had to calculate it.

@@ -62,6 +62,13 @@ impl<'t> Trace<'t> {
         self.0.is_some()
     }
 
+    /// Forgets all changes, to be told anew.
+    pub(super) fn clear(&mut self) {
+        if let Some(changes) = &mut self.0 {
+            changes.clear();
+        }
+    }
+
     /// Adds a change, if there is one and somebody asked.
     pub(super) fn record(&mut self, change: impl FnOnce() -> Option<Change>) {
         if let Some(changes) = &mut self.0 {

@@ -22,6 +22,8 @@ pub(super) struct Context<'c, 't> {
     pub(super) waiting: &'c Sides<Vec<Kept<'c>>>,
     /// Objects that the steps before made of nothing; then those that this one made as well.
     pub(super) made: &'c mut Vec<String>,
+    /// Whether an object is expected to stay on the way home for what waits in it, and for nothing else.
+    pub(super) stays_for_waiting: &'c mut bool,
     /// Whether another step needs to know these.
     pub(super) goes_on: bool,
     pub(super) trace: &'c mut Trace<'t>,

@@ -47,6 +47,8 @@ pub(super) struct Crossed<'a> {
     pub(super) given_back: Vec<bool>,
     /// Whether an object stayed or went by what the way home makes of the values: other ones may decide otherwise.
     pub(super) by_values: bool,
+    /// Whether an object stayed for what waits in it, and for nothing else.
+    pub(super) by_waiting: bool,
 }
 
 impl Crossing<'_> {
@@ -75,7 +77,7 @@ impl Crossing<'_> {
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
         }
-        let by_values = self.settle_holders(from, kept, &mut pieces);
+        let (by_values, by_waiting) = self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
         }
@@ -85,7 +87,7 @@ impl Crossing<'_> {
                 *rest = None;
             }
         }
-        Crossed { pieces, given_back, by_values }
+        Crossed { pieces, given_back, by_values, by_waiting }
     }
 
     /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
@@ -142,8 +144,9 @@ impl Crossing<'_> {
     }
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
-    /// one that is emptied goes where the way home makes it again. Whether that had to be asked.
-    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> bool {
+    /// one that is emptied goes where the way home makes it again. Whether that had to be asked, and whether one stayed
+    /// for what waits.
+    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> (bool, bool) {
         let frontier = &self.level.frontier;
         let count = frontier.holders.len();
         let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
@@ -156,14 +159,17 @@ impl Crossing<'_> {
                 *cut_out |= before;
             }
         }
-        let mut returning = None;
+        let (mut returning, mut by_waiting) = (None, false);
         for (index, holder) in frontier.holders.iter().enumerate().rev() {
             let is_filled = filled.get(index) == Some(&true);
             let was_cut = cut_out.get(index) == Some(&true);
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object if self.waiting.get(index) == Some(&true) => Presence::Object,
+                Presence::Object if self.waiting.get(index) == Some(&true) => {
+                    by_waiting = true;
+                    Presence::Object
+                }
                 Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(was_cut)) {
                     Some(ObjectBefore::Absent) => Presence::Absent,
                     Some(ObjectBefore::Null) => Presence::Null,
@@ -188,7 +194,7 @@ impl Crossing<'_> {
                 *cut_out |= was_cut;
             }
         }
-        returning.is_some()
+        (returning.is_some(), by_waiting)
     }
 
     /// What an object was before values were put into it. One that was made anew since then is another one; that there

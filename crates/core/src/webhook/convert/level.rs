@@ -166,6 +166,7 @@ impl<'a> Conversion<'_, 'a> {
         }
         self.to_keep = KeptFields::default();
         for round in 0..4 {
+            *context.stays_for_waiting |= back.by_waiting;
             match self.keep_differences(&back, context, round) {
                 Home::Told => return true,
                 Home::Unsure => {}

@@ -104,17 +104,60 @@ impl<'a> Object<'a> {
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
+        let mut used_up = kind.steps_between(from, to).skip(1).map(|(side, step)| step.kept.of(side));
+        let before = used_up.any(|name| self.annotations.text(name).is_some()).then(|| self.clone());
+        let between = self.walk(kind, (from, to), Vec::new(), trace)?;
+        // What waits for a version on the way is used up there, and comes back with the way home only if it was given
+        // back: its guard may be broken. Nothing stays for it then.
+        if between.stays_for_waiting
+            && let Some(before) = before
+            && let Ok(at_home) = self.clone().waiting_at_home(kind, (to, from))
+        {
+            *self = before;
+            trace.clear();
+            return Ok(self.walk(kind, (from, to), at_home, trace)?.staged);
+        }
+        Ok(between.staged)
+    }
+
+    /// Does one step after the other. `waiting_at_home` is what waits on the way home behind the version that each of
+    /// them writes; where nothing is said, what waits there now.
+    fn walk(
+        &mut self,
+        kind: &'a Kind,
+        (from, to): (VersionIndex, VersionIndex),
+        waiting_at_home: Vec<Vec<String>>,
+        trace: &mut Trace<'_>,
+    ) -> Result<BetweenSteps, ConvertError> {
         let sparse_behind = self.sparse_behind(kind, from, to);
         let mut between = BetweenSteps { sparse: sparse_behind > 0, ..BetweenSteps::default() };
         let count = kind.steps_between(from, to).count();
+        let mut waiting_at_home = waiting_at_home.into_iter();
         for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
             (between.sparse_behind, between.goes_on) = (at < sparse_behind, at + 1 < count);
+            between.waiting_at_home = waiting_at_home.next();
             between.hash = None;
             step::convert(kind, step, (side, &mut between), &mut self.root, &mut self.annotations, trace)?;
             self.hash = between.hash.take();
         }
         self.api_version = Cow::Borrowed(&kind.version_at(to).api_version);
-        Ok(between.staged)
+        Ok(between)
+    }
+
+    /// What waits behind each version that a way home leaves, the last one first.
+    fn waiting_at_home(
+        mut self,
+        kind: &'a Kind,
+        (from, home): (VersionIndex, VersionIndex),
+    ) -> Result<Vec<Vec<String>>, ConvertError> {
+        let mut found = Vec::new();
+        for (side, step) in kind.steps_between(from, home) {
+            found.push(std::mem::take(step::waiting(kind, step, &self.annotations).of_mut(side.other())));
+            let next = kind.versions.named(step.versions.of(side));
+            self.convert(kind, next.unwrap_or(home))?;
+        }
+        found.reverse();
+        Ok(found)
     }
 
     /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first

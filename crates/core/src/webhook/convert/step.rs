@@ -53,7 +53,10 @@ fn convert_with<'a>(
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
     };
-    let texts = waiting(kind, step, annotations);
+    let mut texts = waiting(kind, step, annotations);
+    if let Some(at_home) = between.waiting_at_home.take() {
+        *texts.of_mut(to) = at_home;
+    }
     let read = |side| texts.of(side).iter().filter_map(|text| Kept::parse(text)).collect();
     let waiting = Sides { older: read(Side::Older), newer: read(Side::Newer) };
     let mut context = Context {
@@ -64,6 +67,7 @@ fn convert_with<'a>(
         turns_sparse,
         waiting: &waiting,
         made: &mut between.made,
+        stays_for_waiting: &mut between.stays_for_waiting,
         goes_on: between.goes_on,
         trace,
     };
@@ -104,7 +108,7 @@ fn is_apart(kind: &Kind, status: &RolloutStatus) -> bool {
 }
 
 /// The annotations for versions that are further away than that of a side.
-fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<String>> {
+pub(super) fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<String>> {
     let mut texts = Sides::<Vec<String>>::default();
     if kind.steps.len() < 2 {
         return texts;
