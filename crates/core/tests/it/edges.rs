@@ -197,6 +197,20 @@ fn an_item_that_is_edited_in_place_keeps_the_rest() {
 }
 
 #[test]
+fn an_item_that_moved_to_where_another_one_stood_gets_nothing_of_it() {
+    let item = |fields: &str| {
+        format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
+    };
+    let thing =
+        thing(&item(", comment: {type: string}"), &item(""), "- each: {in: spec.rules, operations: [{drop: comment}]}");
+    let rules = json!([{"path": "/1", "comment": "one"}, {"path": "/2"}, {"path": "/3"}]);
+    let mut there = thing.comes_home("v1", json!({"rules": rules}));
+    let edited = json!([{"path": "/2"}, {"path": "/3"}, {"path": "/9"}]);
+    there["spec"]["rules"] = edited.clone();
+    assert_eq!(thing.convert(&there)["spec"]["rules"], edited, "the first was removed and another one put at the end");
+}
+
+#[test]
 fn an_item_that_looks_like_another_one_keeps_what_is_its_own() {
     let item = |fields: &str| {
         format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")

@@ -101,9 +101,9 @@ fn convert_list<'a>(
         let contents: HashSet<String> = keeping().map(|(_, (_, content))| content.clone()).collect();
         let keyed: HashSet<String> = keeping().filter_map(|(_, (key, _))| key.clone()).collect();
         for (index, ((_, fields), (key, content))) in converted.iter_mut().zip(known).enumerate() {
-            // An item that keeps nothing is noted only where another one looks like it or has its key, which would be
-            // taken for it.
-            if contents.contains(&content) || key.as_ref().is_some_and(|key| keyed.contains(key)) {
+            // An item that keeps nothing is noted where another one looks like it or has its key, which would be taken
+            // for it; and where it has no key, as it may be moved to where one stood that is gone.
+            if contents.contains(&content) || key.as_ref().is_none_or(|key| keyed.contains(key)) {
                 let entries = std::mem::take(fields).into_json();
                 to_keep.items.push(KeptItem { index, key, content: Some(content), entries });
             }
