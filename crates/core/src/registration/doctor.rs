@@ -60,7 +60,9 @@ fn by_itself(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
         find(problem, "objectSelector.matchExpressions", &format!("[{{key: {key}, operator: In, values: [VERSION]}}]"));
     }
     let (path, wanted) = (one.path(), one.call);
-    if !path.ends_with(wanted) {
+    // A proxy may take a prefix off a URL; of a Service's path nobody does.
+    let is_right = if path.starts_with('/') { path == wanted } else { path.ends_with(wanted) };
+    if !is_right {
         find(format!("path {path:?} leads to another webhook than {wanted}"), "clientConfig.service.path", wanted);
     }
     let served: Vec<&str> =
@@ -123,9 +125,8 @@ fn foreign(all: &[Registered<'_>], versions: &[String]) -> Vec<Finding> {
 fn the_guard(kind: &Kind, documents: &[Value], versions: &[String]) -> Vec<Finding> {
     let name = guard_name(kind);
     let named = |document: &&Value| document.pointer("/metadata/name").and_then(Value::as_str) == Some(name.as_str());
-    let of = |what: &str| {
-        documents.iter().filter(named).find(|document| document.get("kind").and_then(Value::as_str) == Some(what))
-    };
+    let is_a = |document: &Value, what: &str| document.get("kind").and_then(Value::as_str) == Some(what);
+    let of = |what: &str| documents.iter().filter(named).find(|document| is_a(document, what));
     let finding = |document: String, problem: String, change: String| Finding { document, problem, change };
     let Some(policy) = of("ValidatingAdmissionPolicy") else {
         if versions.is_empty() {
@@ -163,8 +164,8 @@ fn the_guard(kind: &Kind, documents: &[Value], versions: &[String]) -> Vec<Findi
         let all: Vec<String> = served.iter().filter(|other| *other != version).cloned().collect();
         findings.push(finding(document.clone(), problem, line(&all)));
     }
-    let binds = |document: &Value| document.pointer("/spec/policyName").and_then(Value::as_str) == Some(name.as_str());
-    if !documents.iter().any(binds) {
+    let binds = |document: &&Value| document.pointer("/spec/policyName").and_then(Value::as_str) == Some(name.as_str());
+    if !documents.iter().filter(binds).any(|document| is_a(document, "ValidatingAdmissionPolicyBinding")) {
         let problem = "no binding names it: the policy is not in force".to_owned();
         let change = "apply the binding that `pointsman webhooks` prints with it".to_owned();
         findings.push(finding(document, problem, change));

@@ -55,7 +55,7 @@ fn what_is_printed_fits() {
 /// A change of a document, and what is found then: a part of the problem, and of the line to change.
 type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
 
-const CASES: [Case; 13] = [
+const CASES: [Case; 15] = [
     (|all| drop(all.remove(4)), "its objects are judged, and nobody stamps them", "apply both configurations"),
     (|all| drop(all.remove(5)), "its objects are stamped, and nobody judges them", "apply both configurations"),
     (
@@ -108,6 +108,12 @@ const CASES: [Case; 13] = [
     ),
     (|all| drop(all.remove(7)), "no binding names it: the policy is not in force", "apply the binding"),
     (|all| all[7]["spec"]["policyName"] = json!("another"), "the policy is not in force", "apply the binding"),
+    (|all| all[7]["kind"] = json!("MutatingAdmissionPolicyBinding"), "the policy is not in force", "apply the binding"),
+    (
+        |all| all[5]["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/foo/validate"),
+        "path \"/foo/validate\" leads to another webhook than /validate",
+        "webhooks[0].clientConfig.service.path: /validate",
+    ),
 ];
 
 #[test]
