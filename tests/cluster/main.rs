@@ -35,6 +35,7 @@ mod lifecycle;
 mod load;
 mod losses;
 mod measure;
+mod migrate;
 mod migration;
 mod model;
 mod outage;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     let scenarios = [
         certificates::SCENARIOS,
         migration::SCENARIOS,
+        migrate::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

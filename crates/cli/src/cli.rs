@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{AuthorityRemarks, completion, convert, crd, hash, kinds, mutate, serve, validate, webhooks};
+use crate::commands::{
+    AuthorityRemarks, completion, convert, crd, hash, kinds, migrate, mutate, serve, validate, webhooks,
+};
 use crate::{ended::ended, logging::LogArgs};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
@@ -30,6 +32,8 @@ enum Command {
     Hash(hash::HashArgs),
     /// List, check and show the definitions of kinds.
     Kinds(kinds::KindsCommandArgs),
+    /// Rewrite what a cluster has stored in another version than the one that is stored now.
+    Migrate(migrate::MigrateArgs),
     /// Print what /mutate would change in objects, offline.
     Mutate(mutate::MutateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
@@ -69,6 +73,7 @@ impl Command {
             Self::Crd(args) => crd::run(&args, remarks),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),
+            Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),
