@@ -7,6 +7,7 @@ use clap::Args;
 use pointsman_core::registration::{Address, Service, overlay};
 use pointsman_core::webhook::ControllerVersion;
 
+use super::addressed::fits;
 use super::printed::{once_each, print_plain};
 use crate::commands::crd::find;
 use crate::commands::input;
@@ -51,6 +52,7 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
             "each version of the operator has a webhook of its own: give --service with {version} in its name";
         return Err(Usage(message.to_owned()).into());
     }
+    address.iter().try_for_each(|address| fits(address, &versions))?;
     let source = input::read(&args.file)?;
     let mut documents = Vec::new();
     for value in input::values(&source).map_err(anyhow::Error::msg)? {
