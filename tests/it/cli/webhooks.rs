@@ -235,6 +235,25 @@ fn what_is_registered_says_whose_the_objects_without_a_label_are() {
 }
 
 #[test]
+fn a_label_that_nobody_can_read_is_not_taken_for_none() {
+    let retire = |metadata: &str| {
+        let object = format!("apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {metadata}\n");
+        let base = ["webhooks", "retire", "2.16", "--kind", "materialize", "--served", "2.17.0"];
+        with_stdin(&[&base, &SERVER[..]].concat(), object.as_bytes())
+    };
+    let key = "materialize.cloud/controller-version";
+    for bad in [&format!("{{name: a, labels: {{{key}: 2.16}}}}"), "{name: a, labels: [x]}", "{name: a, labels: x}", "x"]
+    {
+        let error = retire(bad).refusal(1);
+        assert!(error.contains(&format!("label {key} cannot be read")), "{bad}: {error}");
+    }
+    assert!(retire(&format!("{{name: a, labels: {{{key}: \"2.16\"}}}}")).refusal(1).contains("is still 2.16"));
+    for none in [&format!("{{name: a, labels: {{{key}: null}}}}"), "{name: a, labels: null}", "null", "{name: a}"] {
+        assert_eq!(retire(none).code, 0, "{none}");
+    }
+}
+
+#[test]
 fn the_doctor_is_told_something_before_it_says_that_all_fits() {
     let doctor = |text: &str, more: &[&str]| with_stdin(&[&["webhooks", "doctor"], more].concat(), text.as_bytes());
     assert!(doctor("", &[]).refusal(1).contains("no object in it"));

@@ -119,7 +119,7 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
             rule
         };
         if !ours.is_empty() {
-            let narrow: Vec<String> = ours.iter().map(|resource| resource.replacen('*', kind.plural(), 1)).collect();
+            let narrow: Vec<String> = ours.iter().map(|resource| narrow(kind, resource)).collect();
             own.push(with(&[kind.group().to_owned()], &narrow));
         }
         // What says any group or any resource goes on for the others.
@@ -152,6 +152,11 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
         others
     });
     (own, others)
+}
+
+/// A rule's resource, of the kind alone: `*/status` becomes `things/status`, and `things/*` stays.
+fn narrow(kind: &Kind, resource: &str) -> String {
+    resource.strip_prefix('*').map_or_else(|| resource.to_owned(), |part| format!("{}{part}", kind.plural()))
 }
 
 /// Whether a rule's resource is that of a kind, or one of its subresources.

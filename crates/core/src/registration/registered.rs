@@ -157,12 +157,18 @@ fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     rules.into_iter().flatten().any(|rule| is_rule_for([kind.group(), kind.plural()], rule, is_ours))
 }
 
+/// As the API server matches them (`apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`): `things/*` is
+/// about the objects themselves, too.
 fn is_rule_for([group, resource]: [&str; 2], rule: &Value, any_group: bool) -> bool {
-    let has = |member: &str, wanted: &str, is_all: bool| {
-        let mut names = rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        names.any(|name| is_all && matches!(name, "*" | "*/*") || name == wanted)
+    let names =
+        |member: &str| rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let split = |name| str::split_once(name, '/').unwrap_or((name, ""));
+    let (resource, part) = split(resource);
+    let matches = |name| {
+        let (named, named_part) = split(name);
+        (named == "*" || named == resource) && (named_part == "*" || named_part == part)
     };
-    has("apiGroups", group, any_group) && has("resources", resource, true)
+    names("apiGroups").any(|name| any_group && name == "*" || name == group) && names("resources").any(matches)
 }
 
 fn selects(kind: &Kind, webhook: &Value) -> Selects {

@@ -346,6 +346,32 @@ fn each_version_of_an_operator_is_asked_about_its_own_objects() {
 }
 
 #[test]
+fn rules_are_read_as_the_api_server_reads_them() {
+    let kind = embedded("elasticsearch");
+    let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
+    let versions = versions(&["2.16.0", "2.17.0"]);
+    for (given, narrow) in [
+        ("elasticsearches/*", "elasticsearches/*"),
+        ("elasticsearches/status", "elasticsearches/status"),
+        ("*/*", "elasticsearches/*"),
+        ("*/scale", "elasticsearches/scale"),
+        ("*", "elasticsearches"),
+    ] {
+        let mut own = operators_own();
+        own["webhooks"] = json!([own["webhooks"][0]]);
+        own["webhooks"][0]["rules"][0]["resources"] = json!([given]);
+        let laid = overlay(&kind, &versions, None, Some(&address), &own).unwrap();
+        assert_eq!(laid.versions[0]["webhooks"][0]["rules"][0]["resources"], json!([narrow]), "{given}");
+        assert_eq!(laid.rest.is_some(), given.starts_with('*'), "{given}");
+        let mut documents = good(&kind);
+        documents.push(own);
+        // One that is asked about all of its objects is asked about those of all versions.
+        let asks = matches!(given, "elasticsearches/*" | "*/*" | "*");
+        assert_eq!(inspect(&kind, &documents, None).len(), usize::from(asks), "{given}");
+    }
+}
+
+#[test]
 fn a_version_goes_in_the_safe_order() {
     let kind = embedded("materialize");
     let [a, b] = ["2.16.0", "2.17.0"].map(version);

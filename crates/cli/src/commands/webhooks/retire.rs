@@ -155,12 +155,16 @@ fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow
 /// How many objects of the kind there are; nothing where one still carries the label, or nobody can tell.
 fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Result<Option<usize>> {
     let objects = &input.objects;
-    let (mut seen, mut labelled) = (0, 0);
+    let (mut seen, mut labelled, mut is_read) = (0, 0, true);
     for object in objects.iter().filter(|object| object.kind == kind.kind() && object.group() == kind.group()) {
         seen += 1;
         let json = JsonTree::from_json(&object.text)?;
-        let labels = json.get("metadata").and_then(|metadata| metadata.get("labels"));
-        let label = labels.and_then(|labels| labels.get(kind.version_label())).and_then(JsonTree::as_str);
+        let Ok(label) = label(&json, kind.version_label()) else {
+            is_read = false;
+            let key = kind.version_label();
+            complain(&format!("{}: label {key} cannot be read: labels are strings, put it in quotes", object.label()));
+            continue;
+        };
         if label == Some(args.going.as_str()) {
             labelled += 1;
             complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
@@ -178,7 +182,22 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
         ));
         return Ok(None);
     }
-    Ok((labelled == 0).then_some(seen))
+    Ok((labelled == 0 && is_read).then_some(seen))
+}
+
+/// A label of an object, as an API server would take it: null is nothing, and what is no string is no label.
+fn label<'j>(object: &'j JsonTree, key: &str) -> Result<Option<&'j str>, ()> {
+    let mut here = object;
+    for name in ["metadata", "labels", key] {
+        if !matches!(here, JsonTree::Object(_)) {
+            return Err(());
+        }
+        match here.get(name) {
+            None | Some(JsonTree::Null) => return Ok(None),
+            Some(inner) => here = inner,
+        }
+    }
+    here.as_str().map(Some).ok_or(())
 }
 
 /// What is done with a step, why, and with which documents.
