@@ -192,10 +192,17 @@ fn rest(one: &Registered<'_>) -> Vec<Finding> {
     let Some(printed) = &one.printed else {
         return Vec::new();
     };
+    let speaks = |versions: &Value| {
+        let versions = versions.as_array().filter(|versions| !versions.is_empty());
+        versions
+            .is_some_and(|versions| versions.iter().all(|one| one.as_str().is_some_and(|one| REVIEWS.contains(&one))))
+    };
+    let knows_the_review = one.webhook.get("admissionReviewVersions").is_some_and(speaks);
     let without = |webhook: &Value| {
         let mut webhook = webhook.clone();
         if let Some(members) = webhook.as_object_mut() {
             members.retain(|name, _| !SPOKEN_OF.contains(&name.as_str()));
+            members.retain(|name, _| name != "admissionReviewVersions" || !knows_the_review);
         }
         webhook
     };
@@ -207,6 +214,9 @@ fn rest(one: &Registered<'_>) -> Vec<Finding> {
     });
     told.collect()
 }
+
+/// The versions of reviews that a server takes.
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Members of a webhook with words of their own, or that are everybody's to choose.
 const SPOKEN_OF: [&str; 8] = [
@@ -222,7 +232,7 @@ const SPOKEN_OF: [&str; 8] = [
 
 /// What comes of others.
 const WHY: [(&str, &str); 4] = [
-    ("admissionReviewVersions", "the server speaks no other version"),
+    ("admissionReviewVersions", "the server takes v1 and v1beta1"),
     ("matchPolicy", "writes at a version that is served later would pass"),
     ("reinvocationPolicy", "where another webhook changes the object afterwards, its hash is of what it was"),
     ("sideEffects", "dry runs would be refused"),

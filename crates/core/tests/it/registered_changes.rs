@@ -345,7 +345,8 @@ fn servers_that_changed_places_are_found_by_their_names() {
 }
 
 /// What is a choice, another spelling, or filled in by an API server.
-const CHOICES: [fn(&mut Vec<Value>); 12] = [
+const CHOICES: [fn(&mut Vec<Value>); 13] = [
+    |all| all[1]["webhooks"][0]["admissionReviewVersions"] = json!(["v1beta1", "v1"]),
     |all| {
         for (index, document) in all.iter_mut().enumerate() {
             document["metadata"]["uid"] = json!(format!("uid-{index}"));
