@@ -13,8 +13,8 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static BOTH: [&Sample; 2] = [&ENGINE, &ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("admission_what_is_printed_fits_as_it_is_stored", stored).of(&BOTH).newest(),
-    Scenario::new("admission_a_version_goes_while_others_write", gone).of(&ENGINES).newest(),
+    Scenario::new("what_is_printed_fits_as_it_is_stored", stored).of(&BOTH).newest(),
+    Scenario::new("a_version_goes_while_others_write", gone).of(&ENGINES).newest(),
 ];
 
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
