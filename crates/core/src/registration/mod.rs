@@ -38,6 +38,6 @@ pub use doctor::inspect;
 pub use finding::Finding;
 pub use guard::{GuardMode, guard, unserved};
 pub use incomplete::incomplete;
-pub use overlay::{BadOverlay, Overlaid, overlay};
+pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
