@@ -100,8 +100,8 @@ pub fn overlay(
     Ok(Overlaid { versions: versions.iter().map(of).collect(), rest })
 }
 
-/// The same for several kinds whose controllers are one operator: what is left after one is laid over for the next. Each
-/// version of the operator has one configuration for all of them, since an operator knows one by its name.
+/// The same for several kinds whose controllers are one operator: what is left after one is laid over for the next.
+/// Each version of the operator has one configuration for all of them, since an operator knows one by its name.
 ///
 /// # Errors
 /// As for each of them.

@@ -123,8 +123,8 @@ fn escaped(name: &str) -> String {
     if reserved.split_whitespace().any(|word| word == name) { format!("__{name}__") } else { name }
 }
 
-/// Whether each side refuses what the other one refuses, or only `/validate` may refuse more: not every rule can be said
-/// by every schema.
+/// Whether each side refuses what the other one refuses, or only `/validate` may refuse more: not every rule can be
+/// said by every schema.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Verdicts {
     Same,
