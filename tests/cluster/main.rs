@@ -22,6 +22,7 @@ mod admission_flips;
 mod admission_kept;
 mod admission_matrix;
 mod admission_modes;
+mod admission_registered;
 mod admission_rules;
 mod certificates;
 mod controllers;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         admission_flips::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
+        admission_registered::SCENARIOS,
         admission_rules::SCENARIOS,
         admission_chance::SCENARIOS,
     ]
