@@ -24,6 +24,7 @@ mod admission_matrix;
 mod admission_modes;
 mod admission_rules;
 mod certificates;
+mod chart;
 mod controllers;
 mod conversion;
 mod deletion;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     // The longest first.
     let scenarios = [
         certificates::SCENARIOS,
+        chart::SCENARIOS,
         migration::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
