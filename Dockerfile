@@ -7,6 +7,9 @@
 #
 # docs/install.md says more. tests/it/chart holds this file against the rest of the repository.
 
+# A scan of the image alone would find one binary: what it is made of is in Cargo.lock.
+ARG BUILDKIT_SBOM_SCAN_CONTEXT=true
+
 # The compiler runs on the machine that builds, whatever it builds for: emulated, it would take an hour.
 FROM --platform=$BUILDPLATFORM rust:1.95-bookworm AS build
 ARG TARGETARCH

@@ -158,7 +158,16 @@ struct Release {
     name: String,
     /// Its certificate, as it is mounted.
     volume: Volume,
-    running: Option<Pointsman>,
+    running: Pointsman,
+}
+
+impl Release {
+    /// How many reviews it has answered, as docs/uninstall.md has people look.
+    fn requests(&self) -> Vec<String> {
+        let page = self.running.metrics();
+        let line = |line: &&str| line.starts_with("pointsman_webhook_requests_total");
+        page.lines().filter(line).map(str::to_owned).collect()
+    }
 }
 
 /// Three releases: one that converts, and one for each of two controller versions.
@@ -191,13 +200,37 @@ fn at_work(scene: &Scene<'_>) {
     // A chart that takes its registrations along leaves a CRD that nobody can read; a chart that does not, leaves those
     // that docs/uninstall.md has deleted first.
     assert_eq!(registered(scene, &webhooks), before);
-    scene.runs("kubectl", &["delete", "-f", webhooks.to_str().unwrap()]);
-    scene.delete(scene.sample.old, "stamped").ok();
-    scene.delete(scene.sample.old, "flipped").ok();
+    leave(scene, &webhooks);
     drop(controllers);
+    // What the API server had begun with the other version still ends with us.
+    eventually("nobody is asked any more", Duration::from_secs(60), || {
+        let before = converts.requests();
+        let kept = scene.get(scene.sample.old, "stamped").ok();
+        scene.update(scene.sample.old, "stamped", &kept).ok();
+        (converts.requests() == before).then_some(())
+    });
     for release in judges.into_iter().chain([converts]) {
         scene.keep((release.running, release.volume));
     }
+}
+
+/// The way out of docs/uninstall.md, on which the objects stay: in one version, and nobody is asked any more.
+fn leave(scene: &Scene<'_>, webhooks: &Path) {
+    let old = scene.sample.old;
+    let service = format!("--service={}/pointsman:{}", scene.ns, scene.setup.port);
+    applied(scene, "served.yaml", &["crd", "--storage", old, "--served", old, &service]);
+    let crd = scene.call_get(&format!("{CRDS}/{}", scene.crd_name()));
+    let bundle = &crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
+    assert!(bundle.is_string(), "what is printed without a bundle takes none away");
+    scene.runs("kubectl", &["delete", "-f", webhooks.to_str().unwrap()]);
+    let crd = scene.crd_name();
+    scene.runs("kubectl", &["annotate", "crd", &crd, "cert-manager.io/inject-ca-from-"]);
+    let none = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}).to_string();
+    scene.runs("kubectl", &["patch", "crd", &crd, "--type=merge", "-p", &none]);
+    // The API server lets go of what it had a moment after it has said so.
+    eventually("the other version is served no more", Duration::from_secs(20), || {
+        (scene.get(scene.sample.new, "stamped").code == 404).then_some(())
+    });
 }
 
 /// Installs a release, and plays the part of the kubelet and of the Service.
@@ -235,7 +268,7 @@ fn install(scene: &Scene<'_>, host: u8, name: &str, more: &[&str]) -> Release {
     scene.call(Method::DELETE, &format!("{services}/{name}"), None).ok();
     let spec = json!({"type": "ExternalName", "externalName": host});
     scene.post(&services, &json!({"metadata": {"name": name}, "spec": spec})).ok();
-    Release { name: name.to_owned(), volume, running: Some(Pointsman::start(&setup)) }
+    Release { name: name.to_owned(), volume, running: Pointsman::start(&setup) }
 }
 
 /// Writes what a command of ours prints into a file, and applies it.
@@ -251,7 +284,8 @@ fn applied(scene: &Scene<'_>, name: &str, args: &[&str]) -> PathBuf {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let file = scene.dir.join(name);
     fs::write(&file, output.stdout).unwrap();
-    scene.runs("kubectl", &["apply", "--server-side", "-f", file.to_str().unwrap()]);
+    // The injector of authorities has a say in all that it writes a bundle into.
+    scene.runs("kubectl", &["apply", "--server-side", "--force-conflicts", "-f", file.to_str().unwrap()]);
     file
 }
 
@@ -281,7 +315,8 @@ fn judge(scene: &Scene<'_>) -> PathBuf {
     let label = |name: &str, label: Option<&str>| scene.labelled(old, name, label);
     // The guard needs nobody; the servers answer once their bundles are injected.
     let unknown = label("unknown", Some(UNKNOWN));
-    scene.eventually(|| scene.create(old, &unknown).message().contains("no controller version").then_some(()));
+    let tried = format!("{}?dryRun=All", scene.all(old));
+    scene.eventually(|| scene.post(&tried, &unknown).message().contains("no controller version").then_some(()));
     let stamped = label("stamped", None);
     let stamped = scene.eventually(|| Some(scene.create(old, &stamped)).filter(|answer| answer.is_ok())).ok();
     assert_eq!(stamped["metadata"]["labels"][&key], A);

@@ -38,6 +38,8 @@ fn the_image_is_a_binary_on_nothing() {
     for label in ["version=\"$VERSION\"", "revision=\"$REVISION\"", "licenses=\"Apache-2.0\""] {
         assert!(last.contains(&format!("org.opencontainers.image.{label}")), "{label}");
     }
+    let (global, _) = file.split_once("\nFROM ").unwrap();
+    assert!(global.contains("\nARG BUILDKIT_SBOM_SCAN_CONTEXT=true"), "a scan of the binary names no crate");
     let values = documents(&read(&format!("{CHART}/values.yaml"))).remove(0);
     let user = &values["podSecurityContext"]["runAsUser"];
     assert!(last.contains(&format!("\nUSER {user}:{user}\n")), "{user}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::helm::{CHART, Helm, root, values_files};
@@ -108,6 +108,10 @@ fn whatever_the_values_the_pods_keep_the_rules() {
         assert_eq!(pod["automountServiceAccountToken"], false, "{values}");
         assert_eq!(pod["enableServiceLinks"], false, "{values}: they make variables such as POINTSMAN_PORT");
         assert!(container["lifecycle"].is_null(), "{values}: `serve` waits by itself");
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true, "{values}");
+        let policy = &find(&documents, "NetworkPolicy").remove(0)["spec"];
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]), "{values}");
+        assert_eq!(policy["egress"], json!([]), "{values}: it calls nobody");
         let flag = |name: &str| {
             let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
             args.filter_map(|arg| arg.strip_prefix(name)?.strip_prefix('=')).next_back().expect(name).to_owned()
@@ -162,8 +166,8 @@ fn releases_side_by_side_share_nothing() {
     assert!(!one.iter().any(|name| other.contains(name)), "{one:?} {other:?}");
 }
 
-/// The commands that helm shows after an installation, as far as they are ours. helm renders notes for a cluster only, so
-/// they become a ConfigMap of a copy of the chart.
+/// The commands that helm shows after an installation, as far as they are ours. helm renders notes for a cluster only,
+/// so they become a ConfigMap of a copy of the chart.
 #[test]
 fn what_the_notes_say_is_taken_by_the_program() {
     let Some(helm) = Helm::find() else { return };
@@ -193,6 +197,30 @@ kind: ConfigMap
 metadata: {name: notes}
 data: {notes: {{ tpl (.Files.Get \"files/notes\") . | toJson }}}
 ";
+
+/// What the pages have people type, as far as it needs no cluster: ours is run, and helm renders instead of installing.
+#[test]
+fn what_the_pages_say_is_taken_by_helm_and_the_program() {
+    let Some(helm) = Helm::find() else { return };
+    let dir = TempDir::new().unwrap();
+    let mut seen = [0, 0];
+    for page in ["README.md", "docs/install.md", "docs/uninstall.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap().replace("\\\n", " ");
+        for line in text.lines().map(|line| line.trim().replace(['\'', '"'], "")) {
+            let command = line.split([';', '|', '>']).next().unwrap();
+            if command.starts_with("pointsman crd ") || command.starts_with("pointsman webhooks --") {
+                assert_prints(dir.path(), command);
+                seen[0] += 1;
+            } else if let Some(rest) = command.strip_prefix("helm install ").filter(|rest| !rest.contains('$')) {
+                let words: Vec<&str> = rest.split_whitespace().filter(|word| *word != "--create-namespace").collect();
+                let output = helm.run(&[&["template"], &words[..]].concat());
+                assert!(output.status.success(), "{page}: {}", String::from_utf8_lossy(&output.stderr));
+                seen[1] += 1;
+            }
+        }
+    }
+    assert!(seen[0] > 4 && seen[1] > 3, "{seen:?}");
+}
 
 /// Lines that begin with our name, and those they go on with.
 fn commands(notes: &str) -> Vec<String> {
