@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::load::under_load;
 use crate::scenario::Scenario;
-use crate::support::cert_manager::{Volume, secret, start};
+use crate::support::cert_manager::{Volume, renew, secret, start};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::eventually;
 use crate::support::scene::{CRDS, Scene};
@@ -29,7 +28,7 @@ fn renewed(scene: &Scene<'_>) {
     let bundle = install(scene);
     let (load, ()) = under_load(scene, 10, || {
         for round in 0..RENEWALS {
-            renew(scene);
+            renew(scene, "leaf");
             let before = pair["tls.crt"].clone();
             pair = eventually("a renewed pair", Duration::from_secs(20), || {
                 secret(scene, "leaf").filter(|secret| secret["tls.crt"] != before)
@@ -111,24 +110,6 @@ fn install(scene: &Scene<'_>) -> Value {
 fn ca_bundle(scene: &Scene<'_>) -> Value {
     let crd = scene.call_get(&format!("{CRDS}/{}", scene.crd_name()));
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone()
-}
-
-/// What `cmctl renew` does.
-fn renew(scene: &Scene<'_>) {
-    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/leaf", scene.ns);
-    let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
-        "type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renew",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }}]);
-    let patch = Some(("application/json-patch+json", issuing.to_string()));
-    // Until the last renewal is written down, there may be such a condition still.
-    let settled = |certificate: &Value| {
-        let conditions = certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
-            && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
-    };
-    scene.eventually(|| settled(&scene.call_get(&path)).then_some(()));
-    scene.call(Method::PATCH, &format!("{path}/status"), patch).ok();
 }
 
 const RENEWALS: u64 = 20;

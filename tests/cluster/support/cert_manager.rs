@@ -8,7 +8,7 @@ use std::process::Command;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::process::{Process, free_port};
 use super::scene::Scene;
@@ -46,6 +46,24 @@ pub(crate) fn secret(scene: &Scene<'_>, name: &str) -> Option<Value> {
     let answer = scene.call(Method::GET, &path, None);
     let data = answer.is_ok().then(|| answer.body["data"].clone())?;
     (data["tls.crt"].as_str()?.len() > 10).then_some(data)
+}
+
+/// What `cmctl renew` does.
+pub(crate) fn renew(scene: &Scene<'_>, certificate: &str) {
+    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/{certificate}", scene.ns);
+    let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
+        "type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renew",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }}]);
+    let patch = Some(("application/json-patch+json", issuing.to_string()));
+    // Until the last renewal is written down, there may be such a condition still.
+    let settled = |certificate: &Value| {
+        let conditions = certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+            && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
+    };
+    scene.eventually(|| settled(&scene.call_get(&path)).then_some(()));
+    scene.call(Method::PATCH, &format!("{path}/status"), patch).ok();
 }
 
 /// A stand-in for the kubelet: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).
