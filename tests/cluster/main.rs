@@ -25,6 +25,7 @@ mod admission_modes;
 mod admission_registered;
 mod admission_rules;
 mod certificates;
+mod chart;
 mod controllers;
 mod conversion;
 mod deletion;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     // The longest first.
     let scenarios = [
         certificates::SCENARIOS,
+        chart::SCENARIOS,
         migration::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
