@@ -8,24 +8,27 @@ all_versions="1.36 1.34"
 
 usage() {
     cat <<'EOF'
-usage: assets.sh [1.36|1.34]...       print the assets directory of each version
-                                      (default: all), building what is missing
+usage: assets.sh [1.36|1.34|helm]...  print the assets directory of each version
+                                      (default: 1.36 and 1.34), building what is
+                                      missing; that of helm has nothing but helm
        assets.sh --verify [VERSION]...  the same, with a full checksum comparison
+       assets.sh --built [VERSION]...   the same, and exit code 3 where something is
+                                      missing, instead of building it
        assets.sh --record             write the checksums of what is built into
                                       SHA256SUMS.<os>-<arch>-<go version>
        assets.sh --help               this text
 
 The directory can be used as KUBEBUILDER_ASSETS. It holds etcd, kube-apiserver
 and kubectl; the one of 1.36 also kube-controller-manager, cert-manager-controller,
-cert-manager-cainjector and cert-manager-crds/. Progress goes to stderr.
+cert-manager-cainjector, cert-manager-crds/ and helm. Progress goes to stderr.
 
 Environment:
   KUBEBUILDER_ASSETS  if it holds etcd, kube-apiserver and kubectl, its path is
                       printed for every version and nothing is built
   POINTSMAN_ASSETS    the cache (default ${XDG_CACHE_HOME:-~/.cache}/pointsman/assets)
 
-Exit codes: 0 done; 1 a build failed; 2 wrong use; 3 not built and no Go >= 1.26;
-4 checksum mismatch.
+Exit codes: 0 done; 1 a build failed; 2 wrong use; 3 not built, and no Go >= 1.26
+or not asked to; 4 checksum mismatch.
 EOF
 }
 
@@ -34,11 +37,14 @@ EOF
 # The module directories each version is put together from.
 modules_of() {
     case $1 in
-        1.36) echo "etcd kubernetes-1.36 cert-manager" ;;
+        1.36) echo "etcd kubernetes-1.36 cert-manager helm" ;;
         1.34) echo "etcd kubernetes-1.34" ;;
+        helm) echo "helm" ;;
         *) return 1 ;;
     esac
 }
+
+every_module="etcd kubernetes-1.36 kubernetes-1.34 cert-manager helm"
 
 # The programs of a module, as "name=package". The first of a Kubernetes module
 # is by far the largest; the others find most of their packages in Go's cache.
@@ -58,10 +64,11 @@ programs_of() {
             echo "cert-manager-controller=github.com/cert-manager/cert-manager/cmd/controller"
             echo "cert-manager-cainjector=github.com/cert-manager/cert-manager/cmd/cainjector"
             ;;
+        helm) echo "helm=helm.sh/helm/v3/cmd/helm" ;;
     esac
 }
 
-# Without these, kube-apiserver's /version says v0.0.0-master.
+# Without these, kube-apiserver's /version says v0.0.0-master, and helm takes itself and the cluster for older ones.
 ldflags_of() {
     local flags="-s -w" version
     case $1 in
@@ -69,6 +76,15 @@ ldflags_of() {
             version=$(sed -n 's|^[[:space:]]*k8s\.io/kubernetes v\([0-9.]*\).*$|\1|p' "$here/$1/go.mod")
             local set="-X k8s.io/component-base/version" minor=${version#*.}
             flags="$flags $set.gitVersion=v$version $set.gitMajor=${version%%.*} $set.gitMinor=${minor%%.*}"
+            ;;
+        helm)
+            version=$(sed -n 's|^[[:space:]]*helm\.sh/helm/v3 \(v[0-9.]*\).*$|\1|p' "$here/$1/go.mod")
+            flags="$flags -X helm.sh/helm/v3/internal/version.version=$version"
+            # The Kubernetes version that `helm template` takes for the cluster's, as helm's own Makefile sets it.
+            version=$(sed -n 's|^[[:space:]]*k8s\.io/client-go v0\.\([0-9]*\).*$|\1|p' "$here/$1/go.mod")
+            local rules=helm.sh/helm/v3/pkg/lint/rules chartutil=helm.sh/helm/v3/pkg/chartutil
+            flags="$flags -X $rules.k8sVersionMajor=1 -X $rules.k8sVersionMinor=$version"
+            flags="$flags -X $chartutil.k8sVersionMajor=1 -X $chartutil.k8sVersionMinor=$version"
             ;;
     esac
     echo "$flags"
@@ -251,7 +267,7 @@ build_missing() {
 
 record() {
     local module go= part out
-    for module in etcd kubernetes-1.36 kubernetes-1.34 cert-manager; do
+    for module in $every_module; do
         part=$(part_of "$module")
         intact "$part" || fail 1 "$module is not built: run assets.sh first"
         [ -z "$go" ] || [ "$go" = "$(cat "$part/GOVERSION")" ] ||
@@ -259,7 +275,7 @@ record() {
         go=$(cat "$part/GOVERSION")
     done
     out="$here/SHA256SUMS.$os-$arch-$go"
-    for module in etcd kubernetes-1.36 kubernetes-1.34 cert-manager; do
+    for module in $every_module; do
         sed "s|  |  $module/|" "$(part_of "$module")/SHA256SUMS"
     done >"$out"
     say "wrote $out"
@@ -268,12 +284,14 @@ record() {
 # ---- main --------------------------------------------------------------------
 
 verify=
+build=1
 action=print
 versions=
 for arg in "$@"; do
     case $arg in
         -h | --help) usage && exit ;;
         --verify) verify=1 ;;
+        --built) build= ;;
         --record) action=record ;;
         -*) usage >&2 && exit 2 ;;
         *)
@@ -293,6 +311,7 @@ if [ "$action" = record ]; then
 fi
 
 own=${KUBEBUILDER_ASSETS:-}
+if [ "$versions" = " helm" ]; then own=; fi # it never holds helm
 if [ -n "$own" ] && [ -x "$own/etcd" ] && [ -x "$own/kube-apiserver" ] && [ -x "$own/kubectl" ]; then
     for version in $versions; do (cd "$own" && pwd); done
     exit
@@ -311,6 +330,7 @@ for version in $versions; do
 done
 
 if [ -n "$missing" ]; then
+    [ -n "$build" ] || fail 3 "not built:$missing (tests/cluster/assets.sh$missing builds it)"
     # Nothing to build with: say so before a cache directory appears.
     go_version=
     [ -d "$cache/parts" ] || need_go

@@ -22,8 +22,10 @@ mod admission_flips;
 mod admission_kept;
 mod admission_matrix;
 mod admission_modes;
+mod admission_registered;
 mod admission_rules;
 mod certificates;
+mod chart;
 mod controllers;
 mod conversion;
 mod deletion;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
     // The longest first.
     let scenarios = [
         certificates::SCENARIOS,
+        chart::SCENARIOS,
         migration::SCENARIOS,
         migrate::SCENARIOS,
         model::SCENARIOS,
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         admission_flips::SCENARIOS,
         admission_kept::SCENARIOS,
         admission_modes::SCENARIOS,
+        admission_registered::SCENARIOS,
         admission_rules::SCENARIOS,
         admission_chance::SCENARIOS,
     ]

@@ -4,6 +4,7 @@ pub(crate) mod apiserver;
 pub(crate) mod assets;
 pub(crate) mod balancer;
 pub(crate) mod bed;
+pub(crate) mod cert_manager;
 pub(crate) mod client;
 pub(crate) mod etcd;
 pub(crate) mod kubectl;

@@ -149,3 +149,134 @@ fn an_operators_webhook_is_laid_over() {
     let error = with_stdin(&args, b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
     assert_eq!(error.code, 2, "the flags come first: {}", error.stderr);
 }
+
+#[test]
+fn names_that_no_service_can_have_are_refused() {
+    let printed = |service: &str, versions: &str| {
+        let args = ["webhooks", "--kind", "materialize", "--side-by-side", versions, "--cert-manager", "ns/serving"];
+        pointsman(&[&args[..], &["--service", service]].concat())
+    };
+    let error = printed("ns/p.q-{version}", "2.16.0,2.17.0").refusal(2);
+    assert!(error.contains("\"p.q-{version}\"") && error.contains("is no name of a Service"), "{error}");
+    assert!(printed("ns/{version}-p", "v2.16.0,2.17.0").refusal(2).contains("\"2-17-0-p\" (8 characters) is no name"));
+    let long = format!("2.17.0-{}", "x".repeat(50));
+    let error = printed("ns/pointsman-{version}", &format!("2.16.0,{long}")).refusal(2);
+    assert!(error.contains(&format!("--service, for {long}: ")) && error.contains("(68 characters)"), "{error}");
+    assert!(printed("n.s/p-{version}", "2.16.0").refusal(2).contains("write it as namespace/name"));
+    printed("ns/p-{version}", &format!("2.16.0,{long}")).data();
+    let args = ["crd", "--kind", "materialize", "--cert-manager", "a/b.c", "--service"];
+    assert!(pointsman(&[&args[..], &["ns/p.q"]].concat()).refusal(2).contains("is no name of a Service"));
+    pointsman(&[&args[..], &["ns/p-q"]].concat()).data();
+    let url = |host: &str| {
+        let args =
+            ["webhooks", "--kind", "materialize", "--side-by-side", "2.16.0,2.17.0", "--cert-manager", "ns/serving"];
+        pointsman(&[&args[..], &["--url", host]].concat())
+    };
+    url("https://[::1]:8443/{version}").data();
+    let long = format!("https://{}-{{version}}.example", "x".repeat(60));
+    assert!(url(&long).refusal(2).contains("is no name of a host"), "{long}");
+    let own = read("manifests/examples/webhooks/elastic.yaml");
+    let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0", "--service"];
+    let error = with_stdin(&[&args[..], &["elastic/{version}"]].concat(), own.as_bytes()).refusal(2);
+    assert!(error.contains("--service, for 2.16.0: \"2-16-0\""), "{error}");
+}
+
+#[test]
+fn what_is_registered_says_whose_the_objects_without_a_label_are() {
+    let registered =
+        |versions: &str, default: &[&str]| webhooks(&[&["--side-by-side", versions], default].concat()).data();
+    let objects = "apiVersion: v1\nkind: List\nitems: []\n";
+    let retire = |registered: &str, args: &[&str]| {
+        let base = ["webhooks", "retire", "2.16.0", "--kind", "materialize"];
+        with_stdin(&[&base, &SERVER[..], args].concat(), format!("{objects}---\n{registered}").as_bytes())
+    };
+    let default_of = |answer: Answer| {
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        let text = answer.stdout;
+        let begins = text.lines().next().unwrap().to_owned();
+        begins
+            .split("From there on objects without a label are ")
+            .nth(1)
+            .map(|rest| rest.split('\'').next().unwrap().to_owned())
+    };
+    let both = registered("2.16.0,2.17.0", &["--default", "2.16.0"]);
+    // It goes, and one stays.
+    assert_eq!(default_of(retire(&both, &["--served", "2.17.0"])).as_deref(), Some("2.17.0"));
+    assert_eq!(default_of(retire(&both, &["--served", "2.17.0", "--default", "2.17.0"])).as_deref(), Some("2.17.0"));
+    // Several stay.
+    let three = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.16.0"]);
+    let error = retire(&three, &["--served", "2.17.0,2.18.0"]).refusal(2);
+    assert!(
+        error.contains("objects without a label are 2.16.0's: say with --default which version takes them"),
+        "{error}"
+    );
+    let said = retire(&three, &["--served", "2.17.0,2.18.0", "--default", "2.18.0"]);
+    assert_eq!(default_of(said).as_deref(), Some("2.18.0"));
+    let error = retire(&three, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
+    assert!(error.contains("--served leaves 2.18.0 out, which is registered"), "{error}");
+    // One that stays has them.
+    let stays = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.17.0"]);
+    let error = retire(&stays, &["--served", "2.17.0,2.18.0", "--default", "2.18.0"]).refusal(2);
+    assert!(error.contains("--default 2.18.0: by what is registered objects without a label are 2.17.0's"), "{error}");
+    assert_eq!(default_of(retire(&stays, &["--served", "2.17.0,2.18.0"])).as_deref(), Some("2.17.0"));
+    // Nobody has.
+    let nobody = registered("2.16.0,2.17.0", &[]);
+    let error = retire(&nobody, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
+    assert!(error.contains("nothing that is registered sends objects without a label to anybody"), "{error}");
+    assert_eq!(default_of(retire(&nobody, &["--served", "2.17.0"])), None);
+    // Nobody can tell whose that server is.
+    let unclear = both.replacen("name: pointsman-2-16-0\n", "name: another\n", 2);
+    let error = retire(&unclear, &["--served", "2.17.0"]).refusal(2);
+    assert!(error.contains("cannot be told from what is registered"), "{error}");
+    // What is registered says nothing of objects.
+    let args = ["webhooks", "retire", "2.16.0", "--kind", "materialize", "--served", "2.17.0"];
+    let error = with_stdin(&[&args, &SERVER[..]].concat(), both.as_bytes()).refusal(1);
+    assert!(error.contains("so none of them says who has the label"), "{error}");
+}
+
+#[test]
+fn a_label_that_nobody_can_read_is_not_taken_for_none() {
+    let retire = |metadata: &str| {
+        let object = format!("apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {metadata}\n");
+        let base = ["webhooks", "retire", "2.16", "--kind", "materialize", "--served", "2.17.0"];
+        with_stdin(&[&base, &SERVER[..]].concat(), object.as_bytes())
+    };
+    let key = "materialize.cloud/controller-version";
+    for bad in [&format!("{{name: a, labels: {{{key}: 2.16}}}}"), "{name: a, labels: [x]}", "{name: a, labels: x}", "x"]
+    {
+        let error = retire(bad).refusal(1);
+        assert!(error.contains(&format!("label {key} cannot be read")), "{bad}: {error}");
+    }
+    assert!(retire(&format!("{{name: a, labels: {{{key}: \"2.16\"}}}}")).refusal(1).contains("is still 2.16"));
+    for none in [&format!("{{name: a, labels: {{{key}: null}}}}"), "{name: a, labels: null}", "null", "{name: a}"] {
+        assert_eq!(retire(none).code, 0, "{none}");
+    }
+}
+
+#[test]
+fn the_doctor_is_told_something_before_it_says_that_all_fits() {
+    let doctor = |text: &str, more: &[&str]| with_stdin(&[&["webhooks", "doctor"], more].concat(), text.as_bytes());
+    assert!(doctor("", &[]).refusal(1).contains("no object in it"));
+    assert!(doctor("Error from server (Forbidden)\n", &[]).refusal(1).contains("not an object"));
+    assert!(doctor("items: []\n", &[]).refusal(1).contains("no apiVersion"));
+    let nothing = "apiVersion: v1\nkind: List\nitems: []\n";
+    let answer = doctor(nothing, &[]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (0, ""));
+    assert!(answer.stderr.contains("nothing of ours is registered"), "{}", answer.stderr);
+    assert_eq!(doctor(nothing, &["--controller-version", "2.17.0"]).code, 1);
+    // Lists in lists, and names that would steer a terminal.
+    let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "-o", "json"]).data();
+    let inner = json(&printed);
+    let outer = |inner: &Value| serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [inner]}).to_string();
+    assert_eq!(doctor(&outer(&inner), &[]).data(), "everything fits\n");
+    let mut bad = inner;
+    bad["items"][0]["webhooks"][0]["failurePolicy"] = Value::from("Ignore");
+    bad["items"][0]["metadata"]["name"] = Value::from("pointsman-\u{1b}[31m\nx");
+    let answer = doctor(&outer(&bad), &[]);
+    assert!(answer.code == 1 && answer.stdout.contains("\\u{1b}[31m\\nx"), "{}", answer.stdout);
+    assert!(!answer.stdout.contains('\u{1b}'), "{}", answer.stdout);
+    // What is meant for now.
+    let warns = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--guard", "warn"]).data();
+    assert!(doctor(&warns, &[]).stdout.contains("it does Warn only"));
+    assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "everything fits\n");
+}

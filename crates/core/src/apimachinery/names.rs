@@ -18,7 +18,17 @@ pub(crate) fn is_label_value(text: &str) -> bool {
         && !text.ends_with(['.', '-', '_'])
 }
 
-/// Whether this can be the name of most objects, of every namespace and Service among them (`IsDNS1123Subdomain`).
+/// Whether a Service can be called so (RFC 1035): newer API servers let it begin with a digit, older ones do not.
+pub(crate) fn is_service_name(text: &str) -> bool {
+    is_dns_label(text) && text.starts_with(|first: char| first.is_ascii_lowercase())
+}
+
+/// One part of a DNS name, such as the name of a namespace (RFC 1123).
+pub(crate) fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && !text.contains('.') && is_dns_subdomain(text)
+}
+
+/// Whether this can be the name of most objects (`IsDNS1123Subdomain`).
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::names::dashed;
-use crate::{apimachinery::is_dns_subdomain, webhook::ControllerVersion};
+use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_service_name};
+use crate::webhook::ControllerVersion;
 
 /// A text that is no address the API server could call.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -20,6 +21,22 @@ pub enum BadAddress {
     Port {
         /// What is there.
         port: String,
+    },
+    /// No Service can have the name.
+    #[error(
+        "{name:?} ({} characters) is no name of a Service: that begins with a lower-case letter and has at most 63 \
+         lower-case letters, digits and dashes, and no dot",
+        .name.len()
+    )]
+    ServiceName {
+        /// The name, with the controller version in it.
+        name: String,
+    },
+    /// No host can have the name.
+    #[error("{host:?} is no name of a host: a part of it has at most 63 characters, all of it 253")]
+    Host {
+        /// The name, with the controller version in it.
+        host: String,
     },
     /// Another scheme than https, or none.
     #[error("the API server calls https:// only")]
@@ -40,15 +57,8 @@ impl FromStr for NamespacedName {
     type Err = BadAddress;
 
     fn from_str(text: &str) -> Result<Self, BadAddress> {
-        Self::read(text, str::to_owned)
-    }
-}
-
-impl NamespacedName {
-    /// Reads a text whose name, as `plain` has it, the API server takes.
-    fn read(text: &str, plain: impl Fn(&str) -> String) -> Result<Self, BadAddress> {
         match text.split_once('/') {
-            Some((namespace, name)) if is_dns_subdomain(namespace) && is_dns_subdomain(&plain(name)) => {
+            Some((namespace, name)) if is_dns_label(namespace) && is_dns_subdomain(name) => {
                 Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
             }
             _ => Err(BadAddress::Name),
@@ -83,8 +93,8 @@ impl Service {
     /// # Errors
     /// As for any other Service.
     pub fn per_version(text: &str) -> Result<Self, BadAddress> {
-        // What comes to stand in that place fits everywhere in a name.
-        Self::read(text, |name| name.replace(VERSION, "0"))
+        // Whether a version fits there is known when there is one.
+        Self::read(text, |name| name.replace(VERSION, "v"))
     }
 
     fn read(text: &str, plain: impl Fn(&str) -> String) -> Result<Self, BadAddress> {
@@ -95,7 +105,15 @@ impl Service {
             }
             None => (text, 443),
         };
-        Ok(Self { name: NamespacedName::read(name, plain)?, port })
+        let (namespace, name) = name.split_once('/').ok_or(BadAddress::Name)?;
+        if !is_dns_label(namespace) || name.is_empty() || name.contains(|sign: char| sign.is_uppercase() || sign == '/')
+        {
+            return Err(BadAddress::Name);
+        }
+        if !is_service_name(&plain(name)) {
+            return Err(BadAddress::ServiceName { name: name.to_owned() });
+        }
+        Ok(Self { name: NamespacedName { namespace: namespace.to_owned(), name: name.to_owned() }, port })
     }
 }
 
@@ -141,6 +159,28 @@ impl Address {
         match self {
             Self::Service(service) => service.name.name.contains(VERSION),
             Self::Url(url) => url.0.contains(VERSION),
+        }
+    }
+
+    /// Checks that there can be such a thing for a controller version.
+    ///
+    /// # Errors
+    /// With the version in it, no Service or host can be called so.
+    pub fn check_for(&self, version: &ControllerVersion) -> Result<(), BadAddress> {
+        let named = |text: &str| text.replace(VERSION, &dashed(version));
+        match self {
+            Self::Service(Service { name: NamespacedName { name, .. }, .. }) => {
+                let name = named(name);
+                if is_service_name(&name) { Ok(()) } else { Err(BadAddress::ServiceName { name }) }
+            }
+            Self::Url(Url(url)) => {
+                let url = named(url);
+                let host = url.split('/').nth(2).unwrap_or_default();
+                // An IPv6 address is in brackets, and has no parts.
+                let host = if host.starts_with('[') { "" } else { host.split(':').next().unwrap_or_default() };
+                let is_short = host.len() <= 253 && host.split('.').all(|part| part.len() <= 63);
+                if is_short { Ok(()) } else { Err(BadAddress::Host { host: host.to_owned() }) }
+            }
         }
     }
 

@@ -38,9 +38,19 @@ pub fn webhooks(
 
 /// Which of the two webhooks a configuration calls.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Calls {
+pub(super) enum Calls {
     Mutate,
     Validate,
+}
+
+impl Calls {
+    /// The path that is called.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Mutate => "/mutate",
+            Self::Validate => "/validate",
+        }
+    }
 }
 
 fn configuration(
@@ -50,19 +60,32 @@ fn configuration(
     client: &ClientConfig,
     calls: Calls,
 ) -> Value {
-    let (document, call) = match calls {
-        Calls::Mutate => ("MutatingWebhookConfiguration", "mutate"),
-        Calls::Validate => ("ValidatingWebhookConfiguration", "validate"),
+    let document = match calls {
+        Calls::Mutate => "MutatingWebhookConfiguration",
+        Calls::Validate => "ValidatingWebhookConfiguration",
     };
-    let (suffix, selector) = selector(kind, version, selection);
-    // The group belongs to the name: other groups may have a kind with the same plural.
-    let of = format!("{suffix}.{}.{}", kind.plural(), kind.group());
+    let mut webhooks = asked(kind, version, selection, calls);
+    for webhook in &mut webhooks {
+        set(webhook, "clientConfig", client.for_version(version, calls.path()));
+    }
+    let mut metadata = metadata(&format!("pointsman-{}", suffix(kind, version, selection)), Component::Admission);
+    client.annotate(&mut metadata);
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": document,
+        "metadata": metadata,
+        "webhooks": webhooks,
+    })
+}
+
+/// The webhooks of a configuration, wherever their server is: who is asked about what, and how long.
+pub(super) fn asked(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>, calls: Calls) -> Vec<Value> {
     let served = kind.versions.iter().filter(|version| version.served);
     let served: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
+    let call = calls.path().trim_start_matches('/');
     let mut webhook = json!({
-        "name": format!("{call}-{of}"),
+        "name": format!("{call}-{}", suffix(kind, version, selection)),
         "admissionReviewVersions": ["v1"],
-        "clientConfig": client.for_version(version, &format!("/{call}")),
         "failurePolicy": match selection {
             Selection::Shadowed(_) => "Ignore",
             // Nothing of this kind is written unjudged: down means wait, and two replicas mean it is not down.
@@ -70,7 +93,7 @@ fn configuration(
         },
         "matchConditions": conditions(kind, selection),
         "matchPolicy": "Equivalent",
-        "objectSelector": {"matchExpressions": [selector]},
+        "objectSelector": {"matchExpressions": [selector(kind, version, selection)]},
         "rules": [rule(kind, &served, &["CREATE", "UPDATE"], kind.plural())],
         "sideEffects": "None",
         "timeoutSeconds": match selection {
@@ -83,31 +106,41 @@ fn configuration(
         // Called again if a later webhook changed the object, since the hash must be of what is stored.
         set(&mut webhook, "reinvocationPolicy", "IfNeeded".into());
     }
-    let scale = scale(kind, version, client).filter(|_| (selection, calls) == (Selection::Unlabelled, Calls::Validate));
-    let mut metadata = metadata(&format!("pointsman-{of}"), Component::Admission);
-    client.annotate(&mut metadata);
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": document,
-        "metadata": metadata,
-        "webhooks": iter::once(webhook).chain(scale).collect::<Vec<Value>>(),
-    })
+    let scale = scale(kind).filter(|_| (selection, calls) == (Selection::Unlabelled, Calls::Validate));
+    iter::once(webhook).chain(scale).collect()
 }
 
-/// What tells the names of configurations apart, and which objects they select.
-fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> (String, Value) {
+/// What tells the names of configurations apart. The group belongs to it: other groups may have a kind with the same
+/// plural.
+fn suffix(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> String {
+    let suffix = match selection {
+        Selection::Labelled => prefixed(version),
+        Selection::Shadowed(other) => format!("{}{SHADOWS}{}", prefixed(version), prefixed(other)),
+        Selection::Unlabelled => UNLABELLED.to_owned(),
+    };
+    format!("{suffix}.{}.{}", kind.plural(), kind.group())
+}
+
+/// Between the version that looks on and the one that is looked at. A version may have the same words in it.
+pub(super) const SHADOWS: &str = "-shadows-";
+
+/// In the place of a version.
+pub(super) const UNLABELLED: &str = "default";
+
+/// Which objects a configuration selects.
+fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> Value {
     let key = &kind.admission.version_label;
     let carries = |version: &ControllerVersion| json!({"key": key, "operator": "In", "values": [version.as_str()]});
     match selection {
-        Selection::Labelled => (prefixed(version), carries(version)),
-        Selection::Shadowed(other) => (format!("{}-shadows-{}", prefixed(version), prefixed(other)), carries(other)),
-        Selection::Unlabelled => ("default".to_owned(), json!({"key": key, "operator": "DoesNotExist"})),
+        Selection::Labelled => carries(version),
+        Selection::Shadowed(other) => carries(other),
+        Selection::Unlabelled => json!({"key": key, "operator": "DoesNotExist"}),
     }
 }
 
 /// What a selector cannot say. The selector for objects without a label also matches one that gets its label by this
 /// write; that one is for the version in the label, which must not be asked, and count it, twice.
-pub(super) fn conditions(kind: &Kind, selection: Selection<'_>) -> Vec<Value> {
+fn conditions(kind: &Kind, selection: Selection<'_>) -> Vec<Value> {
     let mut conditions = vec![not_being_deleted()];
     if selection == Selection::Unlabelled {
         let key = literal(&kind.admission.version_label);
@@ -130,7 +163,7 @@ fn rule(kind: &Kind, versions: &[&str], operations: &[&str], resource: &str) -> 
 /// The webhook for writes of the scale subresource, where the kind has one. What is sent is a `Scale`, which has no
 /// label whoever manages the object, so it is for the default version alone; and it must not wait for that one, as a
 /// Pod autoscaler would then stop for the objects of all.
-fn scale(kind: &Kind, version: &ControllerVersion, client: &ClientConfig) -> Option<Value> {
+fn scale(kind: &Kind) -> Option<Value> {
     let scaled = kind.versions.iter().filter(|version| version.served && version.replicas.is_some());
     let scaled: Vec<&str> = scaled.map(|version| version.name.as_ref()).collect();
     let resource = format!("{}/scale", kind.plural());
@@ -138,7 +171,6 @@ fn scale(kind: &Kind, version: &ControllerVersion, client: &ClientConfig) -> Opt
         json!({
             "name": format!("scale-default.{}.{}", kind.plural(), kind.group()),
             "admissionReviewVersions": ["v1"],
-            "clientConfig": client.for_version(version, "/validate"),
             "failurePolicy": "Ignore",
             "matchPolicy": "Equivalent",
             "rules": [rule(kind, &scaled, &["UPDATE"], &resource)],

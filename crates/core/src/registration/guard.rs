@@ -25,7 +25,7 @@ pub enum GuardMode {
 
 impl GuardMode {
     /// As `validationActions` spells it.
-    fn action(self) -> &'static str {
+    pub(super) fn action(self) -> &'static str {
         match self {
             Self::Audit => "Audit",
             Self::Deny => "Deny",
@@ -37,6 +37,11 @@ impl GuardMode {
 /// The `ValidatingAdmissionPolicy` for a kind's version label, and its binding.
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
+    guard_of(kind, &texts(served), mode)
+}
+
+/// The same for versions as they are registered, which may be none.
+pub(super) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value; 2] {
     let key = &kind.admission.version_label;
     let mut validations = validations(key, served);
     if let Some(all) = validations.as_array_mut() {
@@ -50,9 +55,14 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
 /// is written. It takes no part in who may write what.
 #[must_use]
 pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
+    unserved_of(kind, &texts(served))
+}
+
+/// The same for versions as they are registered.
+pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
     let key = &kind.admission.version_label;
-    let name = format!("pointsman-unserved-label.{}.{}", kind.plural(), kind.group());
-    let names = list(served);
+    let name = unserved_name(kind);
+    let names = served.join(", ");
     let message = format!(
         "{} + variables.after + {}",
         literal(&format!("label {key} says \"")),
@@ -74,6 +84,21 @@ pub(super) fn guard_name(kind: &Kind) -> String {
     format!("pointsman-version-label.{}.{}", kind.plural(), kind.group())
 }
 
+/// What the policy is called that warns.
+pub(super) fn unserved_name(kind: &Kind) -> String {
+    format!("pointsman-unserved-label.{}.{}", kind.plural(), kind.group())
+}
+
+/// The list of versions that are served, as an expression.
+pub(super) fn served_list(served: &[&str]) -> String {
+    let served: Vec<String> = served.iter().map(|version| literal(version)).collect();
+    format!("[{}]", served.join(", "))
+}
+
+fn texts(served: &[ControllerVersion]) -> Vec<&str> {
+    served.iter().map(ControllerVersion::as_str).collect()
+}
+
 fn rule(kind: &Kind) -> Value {
     json!({
         "apiGroups": [kind.group()],
@@ -83,13 +108,9 @@ fn rule(kind: &Kind) -> Value {
     })
 }
 
-fn list(served: &[ControllerVersion]) -> String {
-    served.iter().map(ControllerVersion::as_str).collect::<Vec<_>>().join(", ")
-}
-
 /// A label that people take for the version label. Where it stands already, it stays.
-fn mistaken(name: &str, key: &str, served: &[ControllerVersion]) -> Value {
-    let (other, names) = (literal(name), list(served));
+fn mistaken(name: &str, key: &str, served: &[&str]) -> Value {
+    let (other, names) = (literal(name), served.join(", "));
     let labelled = |object: &str| format!("has({object}.metadata.labels) && {other} in {object}.metadata.labels");
     let as_before = format!(
         "oldObject != null && {} && oldObject.metadata.labels[{other}] == object.metadata.labels[{other}]",
@@ -103,27 +124,26 @@ fn mistaken(name: &str, key: &str, served: &[ControllerVersion]) -> Value {
 }
 
 /// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.
-fn variables(key: &str, served: &[ControllerVersion]) -> Value {
+fn variables(key: &str, served: &[&str]) -> Value {
     let key = literal(key);
     let labelled = |object: &str| format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels");
     let label = |object: &str| {
         let labelled = labelled(object);
         format!("{labelled} ? {object}.metadata.labels[{key}] : ''")
     };
-    let served: Vec<String> = served.iter().map(|version| literal(version.as_str())).collect();
     json!([
         {"name": "labelled", "expression": labelled("object")},
         {"name": "labelledBefore", "expression": format!("oldObject != null && {}", labelled("oldObject"))},
         {"name": "after", "expression": label("object")},
         {"name": "before", "expression": format!("oldObject == null ? '' : ({})", label("oldObject"))},
         {"name": "changed", "expression": "oldObject == null || variables.before != variables.after || variables.labelledBefore != variables.labelled"},
-        {"name": "served", "expression": format!("[{}]", served.join(", "))},
+        {"name": "served", "expression": served_list(served)},
     ])
 }
 
 /// A change leaves a label, and one that is served.
-fn validations(key: &str, served: &[ControllerVersion]) -> Value {
-    let names = list(served);
+fn validations(key: &str, served: &[&str]) -> Value {
+    let names = served.join(", ");
     let message = format!(
         "{} + variables.after + {}",
         literal(&format!("label {key}: no controller version \"")),

@@ -1,15 +1,15 @@
 //! Writes of a version's objects that its webhook is not asked about, or asked about too much, by selectors and
 //! conditions other than those that are printed.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::admission_webhooks::{Selection, conditions};
 use super::finding::Finding;
 use super::registered::{Registered, Selects};
 use crate::definition::Kind;
 
-/// What a webhook leaves out. One that only looks on may leave out what it likes.
-pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
+/// What a webhook leaves out beside the namespaces that all of ours leave out. One that only looks on may leave out
+/// what it likes.
+pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if one.only_looks {
         return findings;
@@ -17,17 +17,22 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     let mut find = |problem: String, line: &str, value: &str| {
         findings.push(one.finding(problem, format!("{}.{line}: {value}", one.place)));
     };
-    if requirements(one, "namespaceSelector") > 0 {
-        let problem = "nobody is asked about objects in namespaces that it does not select";
-        find(problem.to_owned(), "namespaceSelector", "{}");
+    if let Some(problem) = other_namespaces(one.webhook.get("namespaceSelector"), namespaces) {
+        find(problem, "namespaceSelector", &excluding(namespaces).to_string());
     }
-    if requirements(one, "objectSelector") > 1 && one.selects != Selects::Odd {
+    let requirements = requirements(one, "objectSelector");
+    if one.is_scale && requirements > 0 {
+        let problem = "nobody is asked about the scale: what is sent then has no labels";
+        find(problem.to_owned(), "objectSelector", "{}");
+    } else if requirements > 1 && one.selects != Selects::Odd {
         let problem =
             format!("it selects by more than {}: nobody is asked about what that leaves out", kind.version_label());
         find(problem, "objectSelector", "this label alone");
     }
-    let selection = if one.selects == Selects::Unlabelled { Selection::Unlabelled } else { Selection::Labelled };
-    let (wanted, there) = (conditions(kind, selection), list(one.webhook, "matchConditions"));
+    let Some(printed) = &one.printed else {
+        return findings;
+    };
+    let (wanted, there) = (list(printed, "matchConditions"), list(one.webhook, "matchConditions"));
     for (index, condition) in there.iter().enumerate() {
         let line = format!("matchConditions[{index}].expression");
         let text = expression(condition);
@@ -40,8 +45,12 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
             find(problem, &format!("matchConditions[{index}]"), "take it out");
         }
     }
-    for wanted in wanted.iter().filter(|_| there.len() < wanted.len()) {
-        if there.iter().any(|condition| expression(condition) == expression(wanted)) {
+    let is_other = |one: &&Value| !wanted.iter().any(|wanted| expression(wanted) == expression(one));
+    let mut replaced = there.iter().filter(is_other).count();
+    for wanted in wanted.iter().filter(|one| !there.iter().any(|there| expression(there) == expression(one))) {
+        // Another condition may stand in its place, and was spoken of.
+        if replaced > 0 {
+            replaced -= 1;
             continue;
         }
         let name = wanted.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -53,6 +62,49 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     }
     findings
 }
+
+/// The namespaces that a selector leaves out by their names, which is a choice that is open to everybody: whoever reads
+/// it knows which they are. `None` where it selects in another way, so that who may label a namespace decides.
+pub(super) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
+    let selector = selector.unwrap_or(&Value::Null);
+    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let mut names = Vec::new();
+    for requirement in list(selector, "matchExpressions") {
+        let text = |member: &str| requirement.get(member).and_then(Value::as_str);
+        if (text("key"), text("operator")) != (Some(NAMESPACE), Some("NotIn")) {
+            return None;
+        }
+        names.extend(list(requirement, "values").iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    names.sort_unstable();
+    names.dedup();
+    labels.is_none_or(serde_json::Map::is_empty).then_some(names)
+}
+
+/// A selector that leaves out namespaces by their names.
+pub(super) fn excluding(namespaces: &[String]) -> Value {
+    match namespaces {
+        [] => json!({}),
+        names => json!({"matchExpressions": [{"key": NAMESPACE, "operator": "NotIn", "values": names}]}),
+    }
+}
+
+/// What is wrong with a selector of namespaces where all others leave out these. One that leaves out others than the
+/// rest has objects judged and not stamped, or stamped and not judged.
+pub(super) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
+    let told = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    match excluded(selector) {
+        None => Some("nobody is asked about objects in namespaces that it does not select".to_owned()),
+        Some(names) if names != namespaces => Some(format!(
+            "it leaves out other namespaces than the rest of what is registered: {}, and the rest {}",
+            told(&names),
+            told(namespaces)
+        )),
+        Some(_) => None,
+    }
+}
+
+const NAMESPACE: &str = "kubernetes.io/metadata.name";
 
 fn list<'v>(holder: &'v Value, name: &str) -> &'v [Value] {
     holder.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)

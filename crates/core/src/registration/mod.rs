@@ -5,10 +5,12 @@
 
 mod address;
 mod admission_webhooks;
+mod as_printed;
 mod ca_bundle;
 mod cel;
 mod client_config;
 mod crd;
+mod difference;
 mod doctor;
 mod document;
 mod finding;
@@ -17,10 +19,13 @@ mod incomplete;
 mod leaves_out;
 mod names;
 mod overlay;
+mod policies;
 mod registered;
+mod registered_versions;
 mod retire;
 mod schema_rules;
 mod servers;
+mod started;
 #[cfg(test)]
 mod tests;
 
@@ -33,5 +38,6 @@ pub use doctor::inspect;
 pub use finding::Finding;
 pub use guard::{GuardMode, guard, unserved};
 pub use incomplete::incomplete;
-pub use overlay::{BadOverlay, Overlaid, overlay};
+pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
+pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};

@@ -18,6 +18,18 @@ pub(super) fn prefixed(version: &ControllerVersion) -> String {
     if name.starts_with('v') { digested(&name, version.as_str()) } else { format!("v{name}") }
 }
 
+/// The version that a name stands for which [`prefixed`] has written: one that is known, or what can be read back.
+pub(super) fn version_of(name: &str, known: &[ControllerVersion]) -> Option<ControllerVersion> {
+    if let Some(version) = known.iter().find(|version| prefixed(version) == name) {
+        return Some(version.clone());
+    }
+    let bare = name.rsplit_once('-').map(|(bare, _)| bare);
+    let texts = [Some(name), bare].into_iter().flatten().flat_map(|name| [Some(name), name.strip_prefix('v')]);
+    let parts = |name: &str| name.split("--").map(|part| part.replace('-', ".")).collect::<Vec<_>>().join("-");
+    let mut read = texts.flatten().filter_map(|name| parts(name).parse::<ControllerVersion>().ok());
+    read.find(|version| prefixed(version) == name)
+}
+
 fn digested(name: &str, text: &str) -> String {
     let digest = format!("{:.8}", digest(&[text.as_bytes()]));
     if name.ends_with(&digest) { name.to_owned() } else { format!("{name}-{digest}") }

@@ -100,6 +100,58 @@ pub fn overlay(
     Ok(Overlaid { versions: versions.iter().map(of).collect(), rest })
 }
 
+/// The same for several kinds whose controllers are one operator: what is left after one is laid over for the next.
+/// Each version of the operator has one configuration for all of them, since an operator knows one by its name.
+///
+/// # Errors
+/// As for each of them.
+pub fn overlay_all(
+    kinds: &[&Kind],
+    versions: &[ControllerVersion],
+    default: Option<&ControllerVersion>,
+    address: Option<&Address>,
+    document: &Value,
+) -> Result<Overlaid, BadOverlay> {
+    let mut all = Overlaid { versions: Vec::new(), rest: Some(document.clone()) };
+    let is_again = |(index, kind): &(usize, &&Kind)| {
+        let resource = |kind: &Kind| (kind.group().to_owned(), kind.plural().to_owned());
+        kinds.iter().take(*index).any(|other| resource(other) == resource(kind))
+    };
+    for (_, kind) in kinds.iter().enumerate().filter(|one| !is_again(one)) {
+        let rest = all.rest.take().unwrap_or_else(|| {
+            let mut nothing = document.clone();
+            set(&mut nothing, "webhooks", json!([]));
+            nothing
+        });
+        let laid = overlay(kind, versions, default, address, &rest)?;
+        all.rest = laid.rest;
+        if all.versions.is_empty() {
+            all.versions = laid.versions;
+            continue;
+        }
+        for (into, from) in all.versions.iter_mut().zip(&laid.versions) {
+            add(kind, into, from);
+        }
+    }
+    Ok(all)
+}
+
+/// Adds the webhooks for a kind to a configuration. One that was for several kinds is there several times, and a name
+/// once.
+fn add(kind: &Kind, into: &mut Value, from: &Value) {
+    let list = |document: &Value| document.get("webhooks").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut all = list(into);
+    for mut webhook in list(from) {
+        let name = webhook.get("name").cloned().unwrap_or_default();
+        if all.iter().any(|other| other.get("name") == Some(&name)) {
+            let name = format!("{}.{}", kind.plural(), name.as_str().unwrap_or_default());
+            set(&mut webhook, "name", name.into());
+        }
+        all.push(webhook);
+    }
+    set(into, "webhooks", Value::Array(all));
+}
+
 /// The part of a webhook that is called for a kind, and the part that is called for others.
 fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
     let (mut own, mut others, mut is_wide) = (Vec::new(), Vec::new(), false);
@@ -119,7 +171,7 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
             rule
         };
         if !ours.is_empty() {
-            let narrow: Vec<String> = ours.iter().map(|resource| resource.replacen('*', kind.plural(), 1)).collect();
+            let narrow: Vec<String> = ours.iter().map(|resource| narrow(kind, resource)).collect();
             own.push(with(&[kind.group().to_owned()], &narrow));
         }
         // What says any group or any resource goes on for the others.
@@ -152,6 +204,11 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
         others
     });
     (own, others)
+}
+
+/// A rule's resource, of the kind alone: `*/status` becomes `things/status`, and `things/*` stays.
+fn narrow(kind: &Kind, resource: &str) -> String {
+    resource.strip_prefix('*').map_or_else(|| resource.to_owned(), |part| format!("{}{part}", kind.plural()))
 }
 
 /// Whether a rule's resource is that of a kind, or one of its subresources.
@@ -211,6 +268,10 @@ fn selecting(
 
 fn condition(webhook: &mut Value, name: &str, expression: &str) {
     let mut conditions = webhook.get("matchConditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    // Of one name there is one: a part that was laid over for another kind has some already.
+    let is_taken = |name: &str| conditions.iter().any(|one| one.get("name").and_then(Value::as_str) == Some(name));
+    let more = (2..).map(|number| format!("{name}-{number}"));
+    let name = std::iter::once(name.to_owned()).chain(more).find(|name| !is_taken(name));
     conditions.push(json!({"name": name, "expression": expression}));
     set(webhook, "matchConditions", Value::Array(conditions));
 }

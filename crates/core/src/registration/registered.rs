@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::admission_webhooks::{Calls, SHADOWS, Selection, UNLABELLED, asked};
 use super::finding::Finding;
-use crate::definition::Kind;
+use super::names::version_of;
+use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// Which objects a webhook is asked about.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,8 +20,8 @@ pub(super) enum Selects {
 
 /// A webhook that is called for a kind.
 pub(super) struct Registered<'d> {
-    /// Group and plural of the kind.
-    of: [&'d str; 2],
+    /// Group and resource that it is called for.
+    of: [String; 2],
     /// Its configuration, as `Kind name`.
     pub(super) document: String,
     /// Where it stands in there, such as `webhooks[0]`.
@@ -31,52 +33,142 @@ pub(super) struct Registered<'d> {
     pub(super) is_ours: bool,
     /// It is asked without a say.
     pub(super) only_looks: bool,
+    /// It is asked about writes of the scale, and of nothing else.
+    pub(super) is_scale: bool,
+    /// What its selector says.
     pub(super) selects: Selects,
+    /// What it is there for, by its name; where that does not tell, by its selector.
+    pub(super) is_for: Selects,
+    /// What is printed in its place, without an address. Nothing where it is for nothing that we print, or not ours.
+    pub(super) printed: Option<Value>,
+}
+
+/// Whether a document is one of ours, whatever it is for.
+pub(super) fn is_ours(document: &Value) -> bool {
+    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    text("/metadata/name").starts_with(OURS) || text("/metadata/labels/app.kubernetes.io~1name") == "pointsman"
 }
 
 /// The webhooks of a kind in documents.
-pub(super) fn registered<'d>(kind: &'d Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
+pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
+    let known = known(kind, documents);
     let mut all = Vec::new();
     for document in documents {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let call = match text("/kind") {
-            "MutatingWebhookConfiguration" => "/mutate",
-            "ValidatingWebhookConfiguration" => "/validate",
+        let calls = match text("/kind") {
+            "MutatingWebhookConfiguration" => Calls::Mutate,
+            "ValidatingWebhookConfiguration" => Calls::Validate,
             _ => continue,
         };
-        let name = text("/metadata/name");
-        let is_ours = name.starts_with("pointsman-") || text("/metadata/labels/app.kubernetes.io~1name") == "pointsman";
-        let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
-        for (index, webhook) in webhooks.enumerate().filter(|(_, webhook)| is_called_for(kind, webhook, is_ours)) {
+        let (name, is_ours) = (text("/metadata/name"), is_ours(document));
+        for (index, webhook) in webhooks(document).enumerate() {
+            let own = webhook.get("name").and_then(Value::as_str).unwrap_or_default();
+            let is_scale = is_ours && is_scale(kind, webhook, own);
+            let is_named = is_ours && [name, own].iter().any(|name| suffix_of(kind, name).is_some());
+            if !(is_scale || is_named || is_called_for(kind, webhook, is_ours)) {
+                continue;
+            }
+            let selects = selects(kind, webhook);
+            let meant = if is_ours { meant(kind, [name, own], &known, &selects) } else { None };
+            let (is_for, only_looks) = meant.unwrap_or_else(|| (selects.clone(), false));
+            let resource = if is_scale { format!("{}/scale", kind.plural()) } else { kind.plural().to_owned() };
             all.push(Registered {
-                of: [kind.group(), kind.plural()],
+                of: [kind.group().to_owned(), resource],
                 document: format!("{} {name}", text("/kind")),
                 place: format!("webhooks[{index}]"),
                 webhook,
                 annotations: document.pointer("/metadata/annotations"),
-                call,
+                call: calls.path(),
                 is_ours,
-                only_looks: name.contains("-shadows-"),
-                selects: selects(kind, webhook),
+                only_looks,
+                is_scale,
+                printed: if is_ours { printed(kind, &is_for, only_looks, is_scale, calls) } else { None },
+                selects,
+                is_for,
             });
         }
     }
     all
 }
 
+fn webhooks(document: &Value) -> impl Iterator<Item = &Value> {
+    document.get("webhooks").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The controller versions that selectors name.
+fn known(kind: &Kind, documents: &[Value]) -> Vec<ControllerVersion> {
+    let selected = documents.iter().flat_map(webhooks).map(|webhook| selects(kind, webhook));
+    let versions = selected.filter_map(|selects| match selects {
+        Selects::Version(version) => version.parse().ok(),
+        Selects::Odd | Selects::Unlabelled => None,
+    });
+    versions.collect()
+}
+
+/// What a configuration or a webhook is called after, if it is named as we name it for the kind.
+fn suffix_of<'n>(kind: &Kind, name: &'n str) -> Option<&'n str> {
+    let name = [OURS, "mutate-", "validate-"].iter().find_map(|prefix| name.strip_prefix(prefix))?;
+    name.strip_suffix(&format!(".{}.{}", kind.plural(), kind.group()))
+}
+
+/// What a webhook is for by its name or that of its configuration, and whether it only looks on. A version may have
+/// words in it that also stand between two of them, so that a name may be read in several ways: the selector decides.
+fn meant(kind: &Kind, names: [&str; 2], known: &[ControllerVersion], selects: &Selects) -> Option<(Selects, bool)> {
+    let suffix = names.into_iter().find_map(|name| suffix_of(kind, name))?;
+    if suffix == UNLABELLED {
+        return Some((Selects::Unlabelled, false));
+    }
+    let version = |name: &str| version_of(name, known).map(|version| Selects::Version(version.as_str().to_owned()));
+    let whole = version(suffix).map(|version| (version, false));
+    let pairs = suffix.match_indices(SHADOWS).filter_map(|(at, between)| {
+        let (by, of) = (suffix.get(..at)?, suffix.get(at + between.len()..)?);
+        by.starts_with('v').then_some((version(of)?, true))
+    });
+    let readings: Vec<(Selects, bool)> = whole.into_iter().chain(pairs).collect();
+    readings.iter().find(|(version, _)| version == selects).or_else(|| readings.first()).cloned()
+}
+
+/// What we print for it.
+fn printed(kind: &Kind, is_for: &Selects, only_looks: bool, is_scale: bool, calls: Calls) -> Option<Value> {
+    let (version, selection): (ControllerVersion, fn(&ControllerVersion) -> Selection<'_>) = match is_for {
+        _ if is_scale => (ANY.parse().ok()?, |_| Selection::Unlabelled),
+        Selects::Odd => return None,
+        Selects::Unlabelled => (ANY.parse().ok()?, |_| Selection::Unlabelled),
+        Selects::Version(version) if only_looks => (version.parse().ok()?, |version| Selection::Shadowed(version)),
+        Selects::Version(version) => (version.parse().ok()?, |_| Selection::Labelled),
+    };
+    asked(kind, &version, selection(&version), calls).into_iter().nth(usize::from(is_scale))
+}
+
+/// Whether it is asked about the scale of a kind that has one.
+fn is_scale(kind: &Kind, webhook: &Value, name: &str) -> bool {
+    let resource = format!("{}/scale", kind.plural());
+    let rules = || webhook.get("rules").and_then(Value::as_array).into_iter().flatten();
+    let only =
+        |rule: &Value| rule.get("resources").and_then(Value::as_array).is_some_and(|all| *all == [resource.as_str()]);
+    name == format!("scale-{UNLABELLED}.{}.{}", kind.plural(), kind.group())
+        || rules().next().is_some() && rules().all(only)
+}
+
 /// Whether it is asked about objects of the kind. One of others that is asked about all groups is nobody's operator,
 /// but a policy for everything.
 fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array);
-    rules.into_iter().flatten().any(|rule| is_for([kind.group(), kind.plural()], rule, is_ours))
+    rules.into_iter().flatten().any(|rule| is_rule_for([kind.group(), kind.plural()], rule, is_ours))
 }
 
-fn is_for([group, plural]: [&str; 2], rule: &Value, any_group: bool) -> bool {
-    let has = |member: &str, wanted: &str, is_all: bool| {
-        let mut names = rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        names.any(|name| is_all && matches!(name, "*" | "*/*") || name == wanted)
+/// As the API server matches them (`apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`): `things/*` is
+/// about the objects themselves, too.
+fn is_rule_for([group, resource]: [&str; 2], rule: &Value, any_group: bool) -> bool {
+    let names =
+        |member: &str| rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let split = |name| str::split_once(name, '/').unwrap_or((name, ""));
+    let (resource, part) = split(resource);
+    let matches = |name| {
+        let (named, named_part) = split(name);
+        (named == "*" || named == resource) && (named_part == "*" || named_part == part)
     };
-    has("apiGroups", group, any_group) && has("resources", plural, true)
+    names("apiGroups").any(|name| any_group && name == "*" || name == group) && names("resources").any(matches)
 }
 
 fn selects(kind: &Kind, webhook: &Value) -> Selects {
@@ -127,12 +219,16 @@ impl Registered<'_> {
         }
     }
 
-    /// Whether a list of one of its rules has a value.
-    pub(super) fn has(&self, list: &str, value: &str) -> bool {
-        let rules = self.webhook.get("rules").and_then(Value::as_array).into_iter().flatten();
-        let rules = rules.filter(|rule| is_for(self.of, rule, true));
-        let mut values = rules.filter_map(|rule| rule.get(list)?.as_array()).flatten().filter_map(Value::as_str);
-        values.any(|one| one == "*" || one == value)
+    /// Its rules that are about the kind, each with its index.
+    pub(super) fn rules(&self) -> impl Iterator<Item = (usize, &Value)> {
+        let rules = self.webhook.get("rules").and_then(Value::as_array).into_iter().flatten().enumerate();
+        let [group, resource] = &self.of;
+        rules.filter(move |(_, rule)| is_rule_for([group, resource], rule, true))
+    }
+
+    /// Whether it says whose objects are written, and how.
+    pub(super) fn has_a_say(&self) -> bool {
+        self.is_ours && !self.only_looks && !self.is_scale
     }
 
     /// Whether the API server knows whose certificate it must show.
@@ -147,3 +243,9 @@ impl Registered<'_> {
             || injected("cert-manager.io/inject-ca-from-secret")
     }
 }
+
+/// What the names of our configurations begin with.
+const OURS: &str = "pointsman-";
+
+/// A version, where which one it is makes no difference.
+const ANY: &str = "0.0.0";

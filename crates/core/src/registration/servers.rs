@@ -7,14 +7,14 @@ use crate::webhook::ControllerVersion;
 
 /// Looks for webhooks that call a server which is not that of their objects.
 pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
-    let asked: Vec<&Registered<'_>> = all.iter().filter(|one| one.is_ours && !one.only_looks).collect();
+    let asked: Vec<&Registered<'_>> = all.iter().filter(|one| one.has_a_say()).collect();
     let mut findings: Vec<Finding> = asked.iter().filter_map(|one| of_another(one, &asked)).collect();
     // Where a version's own are wrong, its server may only seem to be nobody's.
     if findings.is_empty() {
         findings.extend(asked.iter().filter_map(|one| of_nobody(one, &asked)));
     }
     for one in asked.iter().filter(|one| one.call == "/validate") {
-        let is_pair = |other: &&&Registered<'_>| other.call == "/mutate" && other.selects == one.selects;
+        let is_pair = |other: &&&Registered<'_>| other.call == "/mutate" && other.is_for == one.is_for;
         let Some(other) = asked.iter().find(is_pair).filter(|other| other.server() != one.server()) else {
             continue;
         };
@@ -24,7 +24,28 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
             findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.document)));
         }
     }
+    for one in all.iter().filter(|one| one.is_scale) {
+        let is_pair = |other: &&&Registered<'_>| other.call == one.call && other.is_for == one.is_for;
+        if let Some(other) = asked.iter().find(is_pair).filter(|other| other.server() != one.server()) {
+            let problem = format!("it calls another server than {} of {}", other.place, other.document);
+            findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.place)));
+        }
+    }
+    if findings.is_empty() {
+        findings.extend(asked.iter().filter_map(|one| named_after_another(one, &asked)));
+    }
     findings
+}
+
+/// Where the servers of two versions have changed places, each is called for one version only; their names tell.
+fn named_after_another(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding> {
+    let (own, server) = (version(one)?, one.server());
+    let others = asked.iter().filter_map(|other| version(other));
+    let (named, other) = others.map(|other| (in_name(other, &server), other)).max_by_key(|(named, _)| *named)?;
+    (named > in_name(own, &server)).then(|| {
+        let problem = format!("it calls a server that is named after {other}, for the objects of {own}");
+        one.finding(problem, format!("{}: the Service of {own}", address(one)))
+    })
 }
 
 /// A server that is another version's: of the version that calls it most, or whose name it has, or that comes first.
@@ -48,7 +69,7 @@ fn of_nobody(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding>
     let mut versions: Vec<&str> = asked.iter().filter_map(|one| version(one)).collect();
     versions.dedup();
     let is_known = || asked.iter().any(|other| version(other).is_some() && other.server() == one.server());
-    (one.selects == Selects::Unlabelled && !versions.is_empty() && !is_known()).then(|| {
+    (one.is_for == Selects::Unlabelled && !versions.is_empty() && !is_known()).then(|| {
         let problem = "objects without a label are sent to a server that is no version's: new ones are refused there, or get \
                        a label that nobody serves";
         one.finding(problem.to_owned(), format!("{}: the Service of one of {}", address(one), versions.join(", ")))
@@ -56,16 +77,28 @@ fn of_nobody(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding>
 }
 
 fn version<'r>(one: &'r Registered<'_>) -> Option<&'r str> {
-    match &one.selects {
+    match &one.is_for {
         Selects::Version(version) => Some(version),
         Selects::Odd | Selects::Unlabelled => None,
     }
 }
 
-/// How much of a server's name is the version.
+/// How much of a server's name is the version. A part of a number is none of it: 2.1 is not in `p-12-1`.
 fn in_name(version: &str, server: &str) -> usize {
-    let name = version.parse().map(|version: ControllerVersion| dashed(&version));
-    name.ok().filter(|name| server.contains(name)).map_or(0, |name| name.len())
+    let Ok(name) = version.parse().map(|version: ControllerVersion| dashed(&version)) else {
+        return 0;
+    };
+    // Without the namespace and the port of a Service.
+    let server = server.rsplit_once('/').map_or(server, |(_, name)| name);
+    let server = server.rsplit_once(':').map_or(server, |(name, _)| name);
+    let is_whole = |(at, _): (usize, &str)| {
+        let (before, after) = (server.get(..at), server.get(at + name.len()..));
+        let ends = |text: Option<&str>, last: fn(&str) -> Option<char>| {
+            text.and_then(last).is_none_or(|sign| !sign.is_ascii_alphanumeric())
+        };
+        ends(before, |text| text.chars().next_back()) && ends(after, |text| text.chars().next())
+    };
+    if server.match_indices(&name).any(is_whole) { name.len() } else { 0 }
 }
 
 /// The line that says where a webhook is.

@@ -15,6 +15,7 @@ mod kept;
 mod kinds;
 mod laws;
 mod registered;
+mod registered_changes;
 mod registration;
 mod regressions;
 mod schemas;

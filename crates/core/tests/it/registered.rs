@@ -4,7 +4,7 @@
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     Address, BadOverlay, ClientConfig, Finding, GuardMode, RetireStep, Selection, Service, Trust, guard, inspect,
-    overlay, retire, unserved, webhooks,
+    overlay, overlay_all, retire, unserved, webhooks,
 };
 use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::{Value, json};
@@ -343,6 +343,67 @@ fn each_version_of_an_operator_is_asked_about_its_own_objects() {
     documents.push(operators_own());
     assert!(inspect(&kind, &documents, None).iter().all(|finding| finding.change.contains("webhooks overlay")));
     assert_eq!(inspect(&kind, &documents, None).len(), 1);
+}
+
+#[test]
+fn kinds_of_one_operator_are_laid_over_together() {
+    let (one, other) = (embedded("elasticsearch"), load("engines.yaml"));
+    let mut own = operators_own();
+    own["webhooks"][1]["rules"][0]["apiGroups"] = json!([other.group()]);
+    own["webhooks"][1]["rules"][0]["resources"] = json!([other.plural()]);
+    let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
+    let versions = versions(&["2.16.0", "2.17.0"]);
+    let laid = overlay_all(&[&one, &other], &versions, None, Some(&address), &own).unwrap();
+    let names = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(laid.versions.len(), 2);
+    for (document, version) in laid.versions.iter().zip(["v2-16-0", "v2-17-0"]) {
+        assert_eq!(document["metadata"]["name"], format!("elastic-webhook.k8s.elastic.co-{version}"));
+        let all = ["es.elastic.co", "any.elastic.co", "kb.elastic.co", &format!("{}.any.elastic.co", other.plural())];
+        assert_eq!(names(&document["webhooks"]), all);
+        let group_of = |at: usize| document["webhooks"][at]["rules"][0]["apiGroups"][0].clone();
+        assert_eq!([group_of(1), group_of(3)], [json!(one.group()), json!(other.group())]);
+    }
+    // What is for whatever there is goes on for all others, by conditions with names of their own.
+    let rest = laid.rest.unwrap();
+    assert_eq!(names(&rest["webhooks"]), ["es.elastic.co", "any.elastic.co"]);
+    let conditions = &rest["webhooks"][1]["matchConditions"];
+    assert_eq!(names(conditions), ["pointsman-other-kinds", "pointsman-other-kinds-2"]);
+    assert!(conditions[1]["expression"].as_str().unwrap().contains(other.plural()));
+    let once = overlay(&one, &versions, None, Some(&address), &operators_own());
+    assert_eq!(overlay_all(&[&one, &one], &versions, None, Some(&address), &operators_own()), once);
+    let mut nothing = operators_own();
+    nothing["webhooks"] = json!([operators_own()["webhooks"][0]]);
+    nothing["webhooks"][0]["rules"][0]["resources"] = json!([one.plural()]);
+    let none = overlay_all(&[&one, &other], &versions, None, Some(&address), &nothing).unwrap_err();
+    assert!(matches!(&none, BadOverlay::NothingOfTheKind { resource, .. } if resource.starts_with(other.plural())));
+}
+
+#[test]
+fn rules_are_read_as_the_api_server_reads_them() {
+    let kind = embedded("elasticsearch");
+    let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
+    let versions = versions(&["2.16.0", "2.17.0"]);
+    for (given, narrow) in [
+        ("elasticsearches/*", "elasticsearches/*"),
+        ("elasticsearches/status", "elasticsearches/status"),
+        ("*/*", "elasticsearches/*"),
+        ("*/scale", "elasticsearches/scale"),
+        ("*", "elasticsearches"),
+    ] {
+        let mut own = operators_own();
+        own["webhooks"] = json!([own["webhooks"][0]]);
+        own["webhooks"][0]["rules"][0]["resources"] = json!([given]);
+        let laid = overlay(&kind, &versions, None, Some(&address), &own).unwrap();
+        assert_eq!(laid.versions[0]["webhooks"][0]["rules"][0]["resources"], json!([narrow]), "{given}");
+        assert_eq!(laid.rest.is_some(), given.starts_with('*'), "{given}");
+        let mut documents = good(&kind);
+        documents.push(own);
+        // One that is asked about all of its objects is asked about those of all versions.
+        let asks = matches!(given, "elasticsearches/*" | "*/*" | "*");
+        assert_eq!(inspect(&kind, &documents, None).len(), usize::from(asks), "{given}");
+    }
 }
 
 #[test]

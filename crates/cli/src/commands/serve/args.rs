@@ -111,7 +111,7 @@ impl ServeArgs {
             return Ok(Vec::new());
         }
         let sources: Vec<Source> = self.registered.iter().map(|file| read(file)).collect::<anyhow::Result<_>>()?;
-        findings(&self.kinds.load()?, &sources, Some(&self.admission.settings()))
+        findings(&self.kinds.load()?, &sources, &self.admission.settings())
     }
 }
 

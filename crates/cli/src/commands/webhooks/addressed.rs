@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pointsman_core::registration::{Address, ClientConfig, NamespacedName, Service, Url};
+use pointsman_core::webhook::ControllerVersion;
 
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::usage::Usage;
@@ -38,16 +39,33 @@ impl ServerArgs {
         service.or_else(|| self.url.clone().map(Address::Url))
     }
 
-    /// How the API server connects to the servers of so many versions.
-    pub(super) fn client(&self, versions: usize, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
+    /// How the API server connects to the servers of these versions, which are some of so many.
+    pub(super) fn client(
+        &self,
+        printed: &[ControllerVersion],
+        all: usize,
+        remarks: AuthorityRemarks,
+    ) -> anyhow::Result<ClientConfig> {
         let Some(address) = self.address() else {
             return Err(Usage("needs --service or --url".to_owned()).into());
         };
-        if versions > 1 && !address.is_per_version() {
+        if all.max(printed.len()) > 1 && !address.is_per_version() {
             let message = "each controller version has a server of its own: put {version} into --service or --url";
             return Err(Usage(message.to_owned()).into());
         }
+        fits(&address, printed)?;
         let trust = trust(self.ca_file.as_deref(), self.cert_manager.as_ref(), remarks)?;
         Ok(ClientConfig { address, trust })
     }
+}
+
+/// Refuses an address that nothing can have, for one of the versions.
+pub(super) fn fits(address: &Address, versions: &[ControllerVersion]) -> Result<(), Usage> {
+    for version in versions {
+        address.check_for(version).map_err(|error| {
+            let flag = if matches!(address, Address::Url(_)) { "--url" } else { "--service" };
+            Usage(format!("{flag}, for {}: {error}", version.as_str()))
+        })?;
+    }
+    Ok(())
 }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         shadowed: &shadowed,
         served: &served,
     };
-    let client = args.printed.server.client(registered.len().max(served.len()), remarks)?;
+    let client = args.printed.server.client(&registered, served.len(), remarks)?;
     print(&documents(kind, &versions, args.printed.guard, &client), args.printed.output)
 }
 

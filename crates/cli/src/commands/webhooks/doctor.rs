@@ -2,17 +2,19 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
-use pointsman_core::registration::{Finding, inspect};
+use pointsman_core::registration::{Finding, inspect, registered_versions};
 use pointsman_core::webhook::Settings;
 use serde_json::Value;
 
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::format::TextFormat;
-use crate::commands::input::{self, FileArgs, Source};
+use crate::commands::input::{self, Document, FileArgs, Source};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, Known};
-use crate::commands::output;
+use crate::commands::output::{self, talk};
+use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -31,38 +33,59 @@ pub(super) struct DoctorArgs {
 /// Says what does not fit.
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let settings = args.admission.settings();
-    let server = settings.controller.is_some().then_some(&settings);
-    let findings = findings(&args.kinds.load()?, &args.files.read(EXAMPLE)?, server)?;
+    let (all, sources) = (args.kinds.load()?, args.files.read(EXAMPLE)?);
+    // Nothing at all is what a command before us leaves that failed, and says nothing of what is registered.
+    for source in &sources {
+        anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
+    }
+    let documents = registered(&sources)?;
+    let findings: Vec<Finding> =
+        all.iter().flat_map(|known| inspect(&known.kind, &documents, Some(&settings))).collect();
     let fits = findings.is_empty();
-    let values = findings.iter().map(|finding| (format!("{}\n  {}\n", told(finding), finding.change), json(finding)));
+    let is_registered = all.iter().any(|known| registered_versions(&known.kind, &documents).is_some());
+    let values = findings.iter().map(|finding| (told(finding), json(finding)));
     let values: Vec<(String, JsonTree)> = values.collect();
     match args.output {
-        TextFormat::Text if fits => output::text("everything fits\n")?,
+        TextFormat::Text if fits && is_registered => output::text("everything fits\n")?,
         format => output::data(&format.write_all(values))?,
     }
-    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if fits && !is_registered {
+        talk("nothing of ours is registered there for a kind that is known here");
+    }
+    // A server that is named is meant to be asked.
+    let is_good = fits && (is_registered || settings.controller.is_none());
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What does not fit in files with what is registered.
-pub(crate) fn findings(all: &[Known], sources: &[Source], server: Option<&Settings>) -> anyhow::Result<Vec<Finding>> {
+pub(crate) fn findings(all: &[Known], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let documents = registered(sources)?;
+    Ok(all.iter().flat_map(|known| inspect(&known.kind, &documents, Some(server))).collect())
+}
+
+/// The documents of files, out of lists.
+fn registered(sources: &[Source]) -> anyhow::Result<Vec<Value>> {
     let mut documents = Vec::new();
     for source in sources {
-        for value in input::values(source).map_err(anyhow::Error::msg)? {
-            documents.extend(flat(serde_json::from_str(&value.to_string())?));
+        let read = input::documents(source).map_err(|messages| anyhow::anyhow!(messages.join("; ")))?;
+        for object in read.into_iter().flat_map(Document::into_objects) {
+            documents.extend(flat(serde_json::from_str(&object.text).context(object.label())?));
         }
     }
-    Ok(all.iter().flat_map(|known| inspect(&known.kind, &documents, server)).collect())
+    Ok(documents)
 }
 
-/// A finding in one line.
+/// A finding in two lines, which do not steer a terminal.
 fn told(finding: &Finding) -> String {
-    format!("{}: {}", finding.document, finding.problem)
+    let problem = escaped(&format!("{}: {}", finding.document, finding.problem));
+    format!("{problem}\n  {}\n", escaped(&finding.change))
 }
 
-/// The items of a list, or the document itself.
+/// The items of a list, and of lists in it, or the document itself.
 fn flat(document: Value) -> Vec<Value> {
+    let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     match document.get("items") {
-        Some(Value::Array(items)) => items.clone(),
+        Some(Value::Array(items)) if is_list => items.iter().cloned().flat_map(flat).collect(),
         _ => vec![document],
     }
 }

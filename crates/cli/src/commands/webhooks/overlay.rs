@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::registration::{Address, Service, overlay};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{Address, Service, overlay_all};
 use pointsman_core::webhook::ControllerVersion;
 
+use super::addressed::fits;
 use super::printed::{once_each, print_plain};
 use crate::commands::crd::find;
 use crate::commands::input;
@@ -18,9 +20,10 @@ use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
 pub(super) struct OverlayArgs {
     /// File with the operator's configuration as it brings it; - is stdin.
     file: PathBuf,
-    /// Kind that the operator's versions share, by its name, kind or plural.
-    #[arg(long, value_name = "NAME")]
-    kind: String,
+    /// Kind that the operator's versions share, by its name, kind or plural. All that one configuration is for and that
+    /// have versions side by side, at once: what is printed later for another one would replace what is printed now.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', required = true)]
+    kind: Vec<String>,
     /// Controller versions side by side.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     side_by_side: Vec<ControllerVersion>,
@@ -40,7 +43,7 @@ pub(super) struct OverlayArgs {
 /// Prints what is applied in the place of the operator's own.
 pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let kind = &find(&all, &args.kind)?.kind;
+    let kinds = args.kind.iter().map(|name| Ok(&find(&all, name)?.kind)).collect::<anyhow::Result<Vec<&Kind>>>()?;
     if let Some(default) = args.default.as_ref().filter(|default| !args.side_by_side.contains(default)) {
         return Err(Usage(format!("--default {}: name it in --side-by-side too", default.as_str())).into());
     }
@@ -51,11 +54,12 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
             "each version of the operator has a webhook of its own: give --service with {version} in its name";
         return Err(Usage(message.to_owned()).into());
     }
+    address.iter().try_for_each(|address| fits(address, &versions))?;
     let source = input::read(&args.file)?;
     let mut documents = Vec::new();
     for value in input::values(&source).map_err(anyhow::Error::msg)? {
         let document = serde_json::from_str(&value.to_string())?;
-        let laid = overlay(kind, &versions, args.default.as_ref(), address.as_ref(), &document)
+        let laid = overlay_all(&kinds, &versions, args.default.as_ref(), address.as_ref(), &document)
             .map_err(|error| anyhow::anyhow!("{}: {error}", source.name))?;
         let name = document.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
         match &laid.rest {

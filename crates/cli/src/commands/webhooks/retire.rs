@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{RetireStep, retire};
+use pointsman_core::registration::{RegisteredDefault, RetireStep, registered_versions, retire};
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::comments::commented;
 use super::printed::{PrintedArgs, once_each, print};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::crd::find;
-use crate::commands::input::{Document, FileArgs, documents};
+use crate::commands::input::{Document, FileArgs, InputObject, documents};
 use crate::commands::output::{complain, data, talk};
 use crate::commands::{format::Format, json_tree::JsonTree, usage::Usage};
 
@@ -30,7 +30,8 @@ pub(super) struct RetireArgs {
     /// Controller versions that stay.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', required = true)]
     served: Vec<ControllerVersion>,
-    /// Controller version that takes objects without a label from here on, if that is the one that goes.
+    /// Controller version that takes objects without a label from here on, if that is the one that goes. Where what is
+    /// registered is among the files, those say it; then it need be said only where several versions stay.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
     /// Print this step alone: for kubectl apply -f -, or, where it is the last, for
@@ -53,11 +54,16 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     let all = args.printed.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     // The version that goes has a server until the last step.
-    let client = args.printed.server.client(served.len() + 1, remarks)?;
-    let Some(seen) = still_labelled(args, kind)? else {
+    let both = [served.as_slice(), std::slice::from_ref(gone)].concat();
+    let client = args.printed.server.client(&both, both.len(), remarks)?;
+    let Some(input) = read(args)? else {
         return Ok(ExitCode::FAILURE);
     };
-    let steps = retire(kind, gone, served, args.default.as_ref(), args.printed.guard.mode(), &client);
+    let Some(seen) = still_labelled(args, kind, &input)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let default = default(args, kind, &input.registered)?;
+    let steps = retire(kind, gone, served, default.as_ref(), args.printed.guard.mode(), &client);
     match args.step {
         None => {
             talk(&format!("none of {seen} objects is labelled {}", gone.as_str()));
@@ -72,49 +78,126 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     }
 }
 
-/// How many objects of the kind were read; nothing where one still carries the label, or one cannot be read.
-fn still_labelled(args: &RetireArgs, kind: &Kind) -> anyhow::Result<Option<usize>> {
-    let (mut good, mut all, mut seen, mut labelled) = (true, 0, 0, 0);
+/// What is in the files.
+struct Input {
+    /// What says who is asked.
+    registered: Vec<InputObject>,
+    /// All others.
+    objects: Vec<InputObject>,
+    /// A list with nothing in it is there, which says that there is no object.
+    is_said_to_be_empty: bool,
+}
+
+/// All that is in the files. Nothing where some of it cannot be read, which is on stderr by then.
+fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
+    let (mut good, mut is_said_to_be_empty, mut all) = (true, false, Vec::new());
     for source in args.files.read(EXAMPLE)? {
-        let documents = match documents(&source) {
-            Ok(documents) => documents,
+        match documents(&source) {
+            Ok(documents) => {
+                if documents.is_empty() {
+                    good = false;
+                    complain(&source.no_object());
+                }
+                is_said_to_be_empty |= documents.iter().any(|document| document.objects().is_empty());
+                all.extend(documents.into_iter().flat_map(Document::into_objects));
+            }
             Err(messages) => {
                 good = false;
                 messages.iter().for_each(|message| complain(message));
-                continue;
             }
-        };
-        if documents.is_empty() {
-            good = false;
-            complain(&source.no_object());
         }
-        for object in documents.into_iter().flat_map(Document::into_objects) {
-            all += 1;
-            if object.kind != kind.kind() || object.group() != kind.group() {
-                continue;
-            }
-            seen += 1;
-            let json = JsonTree::from_json(&object.text)?;
-            let labels = json.get("metadata").and_then(|metadata| metadata.get("labels"));
-            let label = labels.and_then(|labels| labels.get(kind.version_label())).and_then(JsonTree::as_str);
-            if label == Some(args.going.as_str()) {
-                labelled += 1;
-                complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
-            }
+    }
+    let is_registration = |object: &InputObject| object.group() == "admissionregistration.k8s.io";
+    let (registered, objects) = all.into_iter().partition(is_registration);
+    Ok(good.then_some(Input { registered, objects, is_said_to_be_empty }))
+}
+
+/// Who takes objects without a label when the version is gone, by what is registered and by the flags.
+fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow::Result<Option<ControllerVersion>> {
+    let documents: Vec<Value> =
+        registered.iter().map(|object| serde_json::from_str(&object.text)).collect::<Result<_, _>>()?;
+    let Some(there) = registered_versions(kind, &documents) else {
+        return Ok(args.default.clone());
+    };
+    let gone = args.going.as_str();
+    let stay = |version: &str| args.served.iter().any(|served| served.as_str() == version);
+    if let Some(version) = there.served.iter().find(|version| *version != gone && !stay(version)) {
+        let message = format!("--served leaves {version} out, which is registered: the guard would refuse it");
+        return Err(Usage(message).into());
+    }
+    let said = args.default.as_ref().map(ControllerVersion::as_str);
+    let message = match (&there.default, said) {
+        (RegisteredDefault::Nobody, None) => return Ok(None),
+        (RegisteredDefault::Nobody, Some(said)) => format!(
+            "--default {said}: nothing that is registered sends objects without a label to anybody; leave --default out, or \
+             register one before, with `pointsman webhooks --default`"
+        ),
+        (RegisteredDefault::Version(version), None) if version == gone => match once_each(&args.served).as_slice() {
+            [only] => return Ok(Some(only.clone())),
+            _ => format!("objects without a label are {gone}'s: say with --default which version takes them"),
+        },
+        (RegisteredDefault::Version(version), Some(_)) if version == gone => return Ok(args.default.clone()),
+        (RegisteredDefault::Version(version), said) if said.is_none_or(|said| said == version) => {
+            return Ok(args.served.iter().find(|served| served.as_str() == version).cloned());
+        }
+        (RegisteredDefault::Version(version), said) => format!(
+            "--default {}: by what is registered objects without a label are {version}'s, which stays",
+            said.unwrap_or_default()
+        ),
+        (_, Some(_)) => return Ok(args.default.clone()),
+        (_, None) => "whose the objects without a label are cannot be told from what is registered: say it with \
+                      --default, and see what `pointsman webhooks doctor` finds"
+            .to_owned(),
+    };
+    Err(Usage(message).into())
+}
+
+/// How many objects of the kind there are; nothing where one still carries the label, or nobody can tell.
+fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Result<Option<usize>> {
+    let objects = &input.objects;
+    let (mut seen, mut labelled, mut is_read) = (0, 0, true);
+    for object in objects.iter().filter(|object| object.kind == kind.kind() && object.group() == kind.group()) {
+        seen += 1;
+        let json = JsonTree::from_json(&object.text)?;
+        let Ok(label) = label(&json, kind.version_label()) else {
+            is_read = false;
+            let key = kind.version_label();
+            complain(&format!("{}: label {key} cannot be read: labels are strings, put it in quotes", object.label()));
+            continue;
+        };
+        if label == Some(args.going.as_str()) {
+            labelled += 1;
+            complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
         }
     }
     if labelled > 0 {
         talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.going.as_str()));
     }
     // An empty list says that there are none; a list of something else says nothing.
-    if seen == 0 && all > 0 {
-        good = false;
+    let others = objects.len() + input.registered.len() - seen;
+    if seen == 0 && others > 0 && !(objects.is_empty() && input.is_said_to_be_empty) {
         let (kind, plural) = (kind.kind(), format!("{}.{}", kind.plural(), kind.group()));
         complain(&format!(
-            "none of {all} objects is a {kind}, so none of them says who has the label: kubectl get {plural} -A -o yaml"
+            "none of {others} objects is a {kind}, so none of them says who has the label: kubectl get {plural} -A -o yaml"
         ));
+        return Ok(None);
     }
-    Ok((good && labelled == 0).then_some(seen))
+    Ok((labelled == 0 && is_read).then_some(seen))
+}
+
+/// A label of an object, as an API server would take it: null is nothing, and what is no string is no label.
+fn label<'j>(object: &'j JsonTree, key: &str) -> Result<Option<&'j str>, ()> {
+    let mut here = object;
+    for name in ["metadata", "labels", key] {
+        if !matches!(here, JsonTree::Object(_)) {
+            return Err(());
+        }
+        match here.get(name) {
+            None | Some(JsonTree::Null) => return Ok(None),
+            Some(inner) => here = inner,
+        }
+    }
+    here.as_str().map(Some).ok_or(())
 }
 
 /// What is done with a step, why, and with which documents.
@@ -159,6 +242,15 @@ Examples:
         --served 2.17.0 --default 2.17.0 \\
         --service 'pointsman-system/pointsman-{version}:443' \\
         --cert-manager pointsman-system/pointsman
+
+  The same where what is registered says whose objects without a label are:
+    kubectl get materializes -A -o yaml > objects.yaml
+    kubectl get mutatingwebhookconfiguration -o yaml > stamped.yaml
+    kubectl get validatingwebhookconfiguration -o yaml > judged.yaml
+    pointsman webhooks retire 2.16.0 --kind materialize --served 2.17.0 \\
+      -f objects.yaml -f stamped.yaml -f judged.yaml \\
+      --service 'pointsman-system/pointsman-{version}:443' \\
+      --cert-manager pointsman-system/pointsman
 
 Exit codes:
   0 printed, 1 objects still have the label or a file could not be read,

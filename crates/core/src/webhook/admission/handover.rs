@@ -4,8 +4,9 @@ use semver::Version;
 
 use super::conditions::unmet;
 use super::overriding::OVERRIDE;
+use super::settings::{Enforcement, Settings};
 use super::upgrade_path::{not_enforced, opted_out};
-use super::{controller::ControllerVersion, findings::Findings, settings::Settings, write::Write};
+use super::{controller::ControllerVersion, findings::Findings, write::Write};
 use crate::definition::{Kind, admission::UpgradePath};
 use crate::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, json::Json, webhook::convert::tree};
@@ -61,6 +62,15 @@ fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
         [] => upgrade::version(from).is_some_and(|version| path.path.knows(&version)),
         served => served.iter().any(|version| version.as_str() == from),
     }
+}
+
+/// Whether the version that is left will not let go of an object, by the same definition, so that it never enters this
+/// one. A version that nobody serves holds nothing, and one that does not enforce its rules neither: servers side by
+/// side run in one mode.
+pub(super) fn is_held(kind: &Kind, settings: &Settings, write: &Write<'_>, from: &str) -> bool {
+    let is_served = settings.served.is_empty() || settings.served.iter().any(|version| version.as_str() == from);
+    let enforced = settings.enforcement == Enforcement::Enforce;
+    is_served && enforced && (is_promoting(kind, write) || !unmet(kind, write).is_empty())
 }
 
 /// An object in the middle of a promotion is not handed over: two controllers would act on it. Where somebody has said

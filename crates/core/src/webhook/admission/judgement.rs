@@ -145,14 +145,14 @@ impl<'k> Judging<'k> {
         }
     }
 
-    /// The judgement in the mode of the server. `flip` is what a change of the label comes to where it is not refused,
-    /// and where it is.
-    pub(super) fn finish(mut self, flip: Option<[Flip; 2]>) -> Judgement {
+    /// The judgement in the mode of the server, with what a change of the label comes to where it is not refused, and
+    /// where it is.
+    pub(super) fn finish(mut self, [passed, stopped]: [Option<Flip>; 2]) -> Judgement {
         let refused = !self.judgement.errors.is_empty() && self.enforcement == Enforcement::Enforce;
         if self.enforcement == Enforcement::Audit {
             self.judgement.warnings.clear();
         }
-        self.judgement.flip = flip.map(|[passed, stopped]| if refused { stopped } else { passed });
+        self.judgement.flip = if refused { stopped } else { passed };
         if !refused {
             for error in self.judgement.audit_errors() {
                 if self.enforcement == Enforcement::Warn {

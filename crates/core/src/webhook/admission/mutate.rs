@@ -32,6 +32,9 @@ impl Stamp {
 /// overwritten. The patch is empty if the object is right as it is.
 pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec<PatchOperation>, Vec<String>) {
     let (mut stamps, mut warnings) = (Vec::new(), Vec::new());
+    if !can_be_stamped(write.new.json()) {
+        return (Vec::new(), warnings);
+    }
     let mut label = Label::of(&write.new, kind, settings);
     if label == Label::None
         && let Some(value) = managing_version(kind, settings, write)
@@ -196,18 +199,24 @@ fn stamped<'j>(new: &SentObject<'j>, annotations: &[Stamp]) -> Option<Object<'j>
     Some(object)
 }
 
+/// What is no map of strings is not ours to replace, nor to speak of: the API server says so itself.
+fn can_be_stamped(object: &Json<'_>) -> bool {
+    let maps = ["labels", "annotations"].map(|name| object.look(&["metadata", name]).map(|map| map.type_name()));
+    let mut found = maps.into_iter().chain([metadata_type(object)]).flatten();
+    found.all(|found| matches!(found, "object" | "null"))
+}
+
+fn metadata_type(object: &Json<'_>) -> Option<&'static str> {
+    match object {
+        Json::Object(members) => members.get("metadata").map(Json::type_name),
+        closed => closed.get("metadata").map(|metadata| metadata.type_name()),
+    }
+}
+
 /// The patch that makes stamps true, with the maps they stand in.
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     let map = |name: &str| object.look(&["metadata", name]);
-    let metadata = match object {
-        Json::Object(members) => members.get("metadata").map(Json::type_name),
-        closed => closed.get("metadata").map(|metadata| metadata.type_name()),
-    };
-    // What is no map of strings is not ours to replace: the API server says so itself.
-    let maps = ["labels", "annotations"].map(|name| map(name).map(|map| map.type_name()));
-    if [metadata, maps[0], maps[1]].into_iter().flatten().any(|found| !matches!(found, "object" | "null")) {
-        return Vec::new();
-    }
+    let metadata = metadata_type(object);
     let add = |path: String| PatchOperation { op: "add", path, value: "{}".to_owned() };
     let mut patch: Vec<PatchOperation> = Vec::new();
     if stamps.iter().any(|stamp| stamp.value.is_some()) && metadata != Some("object") {

@@ -22,7 +22,7 @@ pub(crate) fn judge_scale(
 ) -> Judgement {
     let mut judging = Judging::new(kind, settings.enforcement);
     judging.add("scale", found(kind, at, new, old));
-    judging.finish(None)
+    judging.finish([None, None])
 }
 
 fn found(kind: &Kind, at: VersionIndex, new: &Json<'_>, old: Option<&Json<'_>>) -> Findings {

@@ -1,7 +1,7 @@
 //! The judgement of one write by the rules of one controller version.
 
 use super::complete::complete;
-use super::handover::{enter, leave};
+use super::handover::{enter, is_held, leave};
 use super::judgement::{Flip, Judgement, Judging};
 use super::mistaken_label::mistaken_labels;
 use super::overriding::reason;
@@ -21,19 +21,22 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
     match Role::of(kind, settings, write) {
         Role::Bystander => judging.unjudged(),
         Role::Entered { from } => {
-            judging.add_unless("version-path", enter(kind, settings, write, from.as_deref()), reason(write).as_deref());
+            let why = reason(write);
+            judging.add_unless("version-path", enter(kind, settings, write, from.as_deref()), why.as_deref());
             judge_object(kind, settings, write, Ratchet::Nothing, &mut judging);
-            judging.finish(Some([Flip::Entered, Flip::EnterRefused]))
+            // The version that is left refuses by the same definition, and counts it. Both are asked at one time.
+            let is_held = why.is_none() && from.is_some_and(|from| is_held(kind, settings, write, &from));
+            judging.finish([(!is_held).then_some(Flip::Entered), Some(Flip::EnterRefused)])
         }
         Role::Left { this, to } => {
             let why = reason(write);
             let found = leave(kind, settings, write, this, &to, why.is_some());
             judging.add_unless("handover", found, why.as_deref());
-            judging.finish(Some([Flip::Left, Flip::LeaveRefused]))
+            judging.finish([Flip::Left, Flip::LeaveRefused].map(Some))
         }
         Role::Owner => {
             judge_object(kind, settings, write, Ratchet::of(kind, write), &mut judging);
-            judging.finish(None)
+            judging.finish([None, None])
         }
         Role::Shadow => {
             judge_object(kind, settings, write, Ratchet::of(kind, write), &mut judging);

@@ -118,11 +118,21 @@ fn to_cel(value: &Value, schema: &Value) -> Cel {
 fn escaped(name: &str) -> String {
     let name = name.replace("__", "__underscores__").replace('.', "__dot__");
     let name = name.replace('-', "__dash__").replace('/', "__slash__");
-    if ["in", "for", "namespace"].contains(&name.as_str()) { format!("__{name}__") } else { name }
+    let reserved = "true false null in as break const continue else for function if import let loop package namespace \
+                    return var void while";
+    if reserved.split_whitespace().any(|word| word == name) { format!("__{name}__") } else { name }
+}
+
+/// Whether each side refuses what the other one refuses, or only `/validate` may refuse more: not every rule can be
+/// said by every schema.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Verdicts {
+    Same,
+    OfTheSchemaAreOurs,
 }
 
 /// Gives one version's writes to both.
-fn compare(kind: Kind, version: &str, writes: u64) -> [usize; 2] {
+pub(super) fn compare(kind: Kind, version: &str, writes: u64, verdicts: Verdicts) -> [usize; 2] {
     let printed = crd(&kind, &CrdOptions::default()).unwrap();
     let (name, group, kind_name) = (kind.name().to_owned(), kind.group().to_owned(), kind.kind().to_owned());
     let webhook = plain(kind, Enforcement::Enforce);
@@ -135,9 +145,9 @@ fn compare(kind: Kind, version: &str, writes: u64) -> [usize; 2] {
         let mut refused = Vec::new();
         place.refused(old.as_ref(), Some(&new), &mut refused);
         let judged = judged(&webhook, old.as_ref(), &new);
-        assert_eq!(
-            refused.is_empty(),
-            judged.is_empty(),
+        let only_ours = verdicts == Verdicts::OfTheSchemaAreOurs && refused.is_empty();
+        assert!(
+            refused.is_empty() == judged.is_empty() || only_ours,
             "{name} {version}, case {case}\nold {}\nnew {new}\nthe CRD refuses for {refused:#?}\n/validate for {judged:#?}",
             old.map_or_else(|| "-".to_owned(), |old| old.to_string()),
         );
@@ -156,7 +166,7 @@ fn printed_rules_and_validate_give_one_verdict() {
     for (name, kind) in kinds {
         let versions: Vec<String> = kind().versions().map(str::to_owned).collect();
         for version in versions {
-            let [refused, allowed] = compare(kind(), &version, cases(300));
+            let [refused, allowed] = compare(kind(), &version, cases(300), Verdicts::Same);
             println!("{name} {version}: {refused} refused, {allowed} allowed");
             assert!(allowed > 20 && (refused > 2 || name == "elasticsearch"), "{name} {version}: {refused} {allowed}");
         }

@@ -51,6 +51,34 @@ fn gadgets(handover: &str) -> Result<Kind, String> {
 }
 
 #[test]
+fn what_the_other_version_holds_back_has_not_entered() {
+    let kind = || embedded("elasticsearch");
+    let entered = |from: &str, phase: &str, settings: Settings, more: fn(&Value) -> Value| {
+        let before = cluster(&json!({"phase": phase}));
+        let (old, new) = (with(&before, LABEL, json!(from)), more(&with(&before, LABEL, json!(B))));
+        let answer =
+            ask(&serving(kind(), Some(B), settings), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
+        assert!(answer.allowed, "{answer:?}");
+        answer.flip
+    };
+    let same = |object: &Value| object.clone();
+    assert_eq!(entered(A, "Ready", served(), same), Some(Flip::Entered));
+    assert_eq!(entered(A, "ApplyingChanges", served(), same), None, "A refuses, and counts it");
+    assert_eq!(
+        entered(A, "ApplyingChanges", Settings::default(), same),
+        None,
+        "whether or not it was told who is served"
+    );
+    // Nobody holds it, or what holds it is passed over, or only said.
+    assert_eq!(entered("9.9.9", "ApplyingChanges", served(), same), Some(Flip::Entered));
+    assert_eq!(entered("latest", "ApplyingChanges", served(), same), Some(Flip::Entered));
+    let told = |object: &Value| with(object, OVERRIDE, json!("A hangs"));
+    assert_eq!(entered(A, "ApplyingChanges", served(), told), Some(Flip::Entered));
+    let warns = Settings { enforcement: Enforcement::Warn, ..served() };
+    assert_eq!(entered(A, "ApplyingChanges", warns, same), Some(Flip::Entered));
+}
+
+#[test]
 fn conditions_of_a_hand_over_are_data() {
     let handover = "  - {condition: Ready, within: status.conditions}\n  - {generation: status.observedGeneration}\n";
     let kind = || {

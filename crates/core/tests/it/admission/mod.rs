@@ -15,6 +15,7 @@ mod misdirected;
 mod mutate;
 mod objects;
 mod patch;
+mod random_rules;
 mod ratchet;
 mod refusals;
 mod rules;

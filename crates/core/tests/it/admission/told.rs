@@ -19,6 +19,21 @@ fn update(old: &Value, new: &Value) -> Answer {
     ask(&stamping(load("gadgets.yaml")), Endpoint::Mutate, &review("UPDATE", Some(old), Some(new)))
 }
 
+/// An API server sends no such object. Nothing is put back then, and nobody is told that something was.
+#[test]
+fn what_cannot_be_put_back_is_not_said_to_be() {
+    let object = stamped(&gadget("v2", &json!({"replicas": 2})));
+    for (path, odd) in [
+        ("/metadata", json!([])),
+        ("/metadata", json!("x")),
+        ("/metadata/labels", json!(["x"])),
+        ("/metadata/annotations", json!(7)),
+    ] {
+        let answer = update(&object, &with(&object, path, odd));
+        assert!(answer.patch.is_empty() && answer.warnings.is_empty(), "{path}: {:?}", answer.warnings);
+    }
+}
+
 #[test]
 fn what_is_put_back_is_said() {
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));

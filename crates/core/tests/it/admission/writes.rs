@@ -125,6 +125,11 @@ fn changed(old: &Value, schema: &Value, random: &mut Random) -> Value {
 
 /// A kind of a group, of two versions with these fields in its spec, `RENAMED` being called `old` in the older one.
 pub(crate) fn ours(fields: &str, rules: &str, group: &str) -> Kind {
+    try_ours(fields, rules, group).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same, or why it is none.
+pub(crate) fn try_ours(fields: &str, rules: &str, group: &str) -> Result<Kind, String> {
     let schema = |fields: &str| {
         format!("{{type: object, properties: {{spec: {{type: object, nullable: true, properties: {{{fields}}}}}}}}}")
     };
@@ -144,7 +149,7 @@ pub(crate) fn ours(fields: &str, rules: &str, group: &str) -> Kind {
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n{operations}\
          admission: {{rules: [{rules}]}}\n"
     );
-    Kind::from_crd(&definition, &crd).unwrap_or_else(|error| panic!("{error}\n{crd}\n{definition}"))
+    Kind::from_crd(&definition, &crd).map_err(|error| format!("{error}\n{crd}\n{definition}"))
 }
 
 /// Fields of a spec, and the rules about them.

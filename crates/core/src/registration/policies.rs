@@ -1,0 +1,217 @@
+//! Whether the policies that the API server evaluates are as we print them, and in force.
+
+use serde_json::{Value, json};
+
+use super::difference::differences;
+use super::finding::Finding;
+use super::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
+use super::incomplete::incomplete;
+use super::leaves_out::{excluding, other_namespaces};
+use crate::{definition::Kind, webhook::Enforcement};
+
+/// What is registered for a kind, and what is meant.
+pub(super) struct Policies<'d> {
+    pub(super) kind: &'d Kind,
+    pub(super) documents: &'d [Value],
+    /// The controller versions whose objects are judged.
+    pub(super) versions: &'d [String],
+    /// Namespaces that the webhooks leave out.
+    pub(super) namespaces: &'d [String],
+    /// How strict the servers are: a guard is not meant to be less strict.
+    pub(super) enforcement: Enforcement,
+}
+
+impl Policies<'_> {
+    /// What does not fit in any of them.
+    pub(super) fn inspect(&self) -> Vec<Finding> {
+        let mut findings = self.incomplete();
+        let name = guard_name(self.kind);
+        let Some(policy) = self.policy(&name) else {
+            if !self.versions.is_empty() {
+                let problem = "there is no guard: an object with a label that nobody serves is judged by nobody";
+                findings.push(self.is_missing(&name, problem));
+            }
+            return findings;
+        };
+        let strict: &[&str] = match self.enforcement {
+            Enforcement::Enforce => &["Deny"],
+            Enforcement::Warn => &["Deny", "Warn"],
+            Enforcement::Audit => &["Deny", "Warn", "Audit"],
+        };
+        findings.extend(self.of_versions(policy, &name, |served| guard_of(self.kind, served, GuardMode::Deny)));
+        findings.extend(self.binding(&name, strict));
+        let name = unserved_name(self.kind);
+        match self.policy(&name) {
+            Some(policy) => {
+                findings.extend(self.of_versions(policy, &name, |served| unserved_of(self.kind, served)));
+                findings.extend(self.binding(&name, &["Warn"]));
+            }
+            None if self.versions.is_empty() => {}
+            None => {
+                let problem = "nobody is warned who writes an object whose label nobody serves";
+                findings.push(self.is_missing(&name, problem));
+            }
+        }
+        findings
+    }
+
+    fn policy(&self, name: &str) -> Option<&Value> {
+        self.documents.iter().find(|document| is_a(document, POLICY) && is_named(document, name))
+    }
+
+    fn is_missing(&self, name: &str, problem: &str) -> Finding {
+        let change = format!("apply what `pointsman webhooks --served {}` prints", self.versions.join(","));
+        Finding { document: format!("{POLICY} {name}"), problem: problem.to_owned(), change }
+    }
+
+    /// A policy that lists versions: it accepts those that are judged and no others, and is as printed for them.
+    fn of_versions(&self, policy: &Value, name: &str, print: impl Fn(&[&str]) -> [Value; 2]) -> Vec<Finding> {
+        let document = format!("{POLICY} {name}");
+        let finding = |problem: String, change: String| Finding { document: document.clone(), problem, change };
+        let mut findings = Vec::new();
+        let variables = policy.pointer("/spec/variables").and_then(Value::as_array).into_iter().flatten().enumerate();
+        let mut lists = variables.filter(|(_, one)| one.get("name").is_some_and(|name| name == "served"));
+        let list = lists.next().and_then(|(at, one)| Some((at, one.get("expression")?.as_str()?)));
+        let served = list.and_then(|(at, text)| Some((at, serde_json::from_str::<Vec<String>>(text).ok()?)));
+        let Some((at, served)) = served else {
+            let change = "apply the policy that `pointsman webhooks --served` prints".to_owned();
+            return vec![finding("which versions it takes cannot be read".to_owned(), change)];
+        };
+        let line = |served: &[&str]| format!("spec.variables[{at}].expression: '{}'", served_list(served));
+        let there: Vec<&str> = served.iter().map(String::as_str).collect();
+        let is_guard = name == guard_name(self.kind);
+        for version in self.versions.iter().filter(|version| !served.contains(version)) {
+            let problem = match is_guard {
+                true => format!("{version} is registered, and the guard refuses every object that would get it"),
+                false => {
+                    format!("{version} is registered, and whoever writes its objects is told that nobody serves it")
+                }
+            };
+            let all: Vec<&str> = there.iter().copied().chain([version.as_str()]).collect();
+            findings.push(finding(problem, line(&all)));
+        }
+        for version in there.iter().filter(|version| !self.versions.iter().any(|one| one == *version)) {
+            let all: Vec<&str> = there.iter().filter(|other| *other != version).copied().collect();
+            findings
+                .push(finding(format!("it takes {version}, and nobody judges the objects of {version}"), line(&all)));
+        }
+        let [printed, _] = print(&there);
+        // Its messages name the versions as well. Of a list that was spoken of, they may say what is right.
+        let versions: Vec<&str> = self.versions.iter().map(String::as_str).collect();
+        let [right, _] = if findings.is_empty() { [printed.clone(), Value::Null] } else { print(&versions) };
+        let mut found = policy.clone();
+        // Written with other blanks it is the same list.
+        if let Some(expression) = found.pointer_mut(&format!("/spec/variables/{at}/expression")) {
+            *expression = served_list(&there).into();
+        }
+        findings.extend(self.as_printed(&found, [&printed, &right], &document, self.namespaces));
+        findings
+    }
+
+    /// What a policy says otherwise than either of two is printed.
+    fn as_printed(&self, found: &Value, printed: [&Value; 2], document: &str, namespaces: &[String]) -> Vec<Finding> {
+        let finding = |problem: String, change: String| Finding { document: document.to_owned(), problem, change };
+        let mut findings = Vec::new();
+        let mut found = found.clone();
+        let constraints = found.pointer_mut("/spec/matchConstraints").and_then(Value::as_object_mut);
+        let selector = constraints.and_then(|constraints| constraints.remove("namespaceSelector"));
+        if let Some(problem) = other_namespaces(selector.as_ref(), namespaces) {
+            let line = format!("spec.matchConstraints.namespaceSelector: {}", excluding(namespaces));
+            findings.push(finding(problem, line));
+        }
+        let none = json!({});
+        let spec = |document: &Value| document.get("spec").cloned().unwrap_or_else(|| none.clone());
+        let (found, [printed, other]) = (spec(&found), printed.map(spec));
+        let others = differences("spec", &found, &other);
+        let both = differences("spec", &found, &printed);
+        let both = both.into_iter().filter(|one| others.iter().any(|other| other.path == one.path));
+        let told = both.map(|difference| {
+            let problem = match difference.path.as_str() {
+                "spec.validations" => "it has no validations, and refuses nothing".to_owned(),
+                _ => difference.problem(),
+            };
+            finding(problem, difference.change())
+        });
+        findings.extend(told);
+        findings
+    }
+
+    /// A policy is in force by a binding: one that does at least one of these, wherever the policy is for.
+    fn binding(&self, name: &str, does: &[&str]) -> Vec<Finding> {
+        let is_bound = |document: &&Value| {
+            is_a(document, BINDING) && document.pointer("/spec/policyName").and_then(Value::as_str) == Some(name)
+        };
+        let bindings: Vec<&Value> = self.documents.iter().filter(is_bound).collect();
+        if bindings.is_empty() {
+            let problem = "no binding names it: the policy is not in force".to_owned();
+            let change = "apply the binding that `pointsman webhooks` prints with it".to_owned();
+            return vec![Finding { document: format!("{POLICY} {name}"), problem, change }];
+        }
+        let wrong: Vec<Vec<Finding>> = bindings.iter().map(|binding| self.bound(binding, does)).collect();
+        // Another one beside it may be somebody's own.
+        if wrong.iter().any(Vec::is_empty) { Vec::new() } else { wrong.concat() }
+    }
+
+    fn bound(&self, binding: &Value, does: &[&str]) -> Vec<Finding> {
+        let name = binding.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let finding =
+            |problem: String, change: String| Finding { document: format!("{BINDING} {name}"), problem, change };
+        let mut findings = Vec::new();
+        let actions = binding.pointer("/spec/validationActions").and_then(Value::as_array).into_iter().flatten();
+        let actions: Vec<&str> = actions.filter_map(Value::as_str).collect();
+        let wanted = does.first().copied().unwrap_or_default();
+        if !actions.iter().any(|action| does.contains(action)) {
+            let what = if actions.is_empty() {
+                "does nothing".to_owned()
+            } else {
+                format!("does {} only", actions.join(" and "))
+            };
+            let (problem, more) = match wanted {
+                "Deny" => (
+                    format!("it {what}: what the policy is there to refuse is let through"),
+                    ", or say --enforcement warn or audit if that is what is meant for now",
+                ),
+                _ => (format!("it {what}: nobody hears of it who writes"), ""),
+            };
+            findings.push(finding(problem, format!("spec.validationActions: [{wanted}]{more}")));
+        } else if wanted == "Warn" && actions.contains(&"Deny") {
+            let problem = "it refuses what the policy is there to warn of: such objects could not be changed any more";
+            findings.push(finding(problem.to_owned(), format!("spec.validationActions: [{wanted}]")));
+        }
+        let mut spec = binding.get("spec").cloned().unwrap_or_default();
+        if let Some(members) = spec.as_object_mut() {
+            members.retain(|name, _| !matches!(name.as_str(), "policyName" | "validationActions"));
+        }
+        let printed = json!({});
+        let told = differences("spec", &spec, &printed).into_iter();
+        findings.extend(told.map(|difference| {
+            finding(format!("{}: the policy is not in force everywhere", difference.problem()), difference.change())
+        }));
+        findings
+    }
+
+    /// The policies that keep incomplete objects out: whichever versions they are there for.
+    fn incomplete(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for storage in self.kind.versions() {
+            let [printed, _] = incomplete(self.kind, storage);
+            let name = printed.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            if let Some(policy) = self.policy(name) {
+                findings.extend(self.as_printed(policy, [&printed, &printed], &format!("{POLICY} {name}"), &[]));
+                findings.extend(self.binding(name, &["Deny"]));
+            }
+        }
+        findings
+    }
+}
+
+fn is_a(document: &Value, kind: &str) -> bool {
+    document.get("kind").and_then(Value::as_str) == Some(kind)
+}
+
+fn is_named(document: &Value, name: &str) -> bool {
+    document.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
+}
+
+const POLICY: &str = "ValidatingAdmissionPolicy";
+const BINDING: &str = "ValidatingAdmissionPolicyBinding";

@@ -1,0 +1,62 @@
+//! The controller versions that are registered for a kind.
+
+use serde_json::Value;
+
+use super::registered::{Registered, Selects, registered};
+use crate::definition::Kind;
+
+/// Versions whose objects are judged, and whose the objects without a label are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RegisteredVersions {
+    /// Those that have configurations of their own.
+    pub served: Vec<String>,
+    /// Who takes objects without a label.
+    pub default: RegisteredDefault,
+}
+
+/// Whose objects without a label are, by the server that is called for them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RegisteredDefault {
+    /// No configuration sends them to anybody.
+    Nobody,
+    /// The server that is called is no version's, or there are several.
+    Unclear,
+    /// This version's.
+    Version(String),
+}
+
+/// Reads them from documents; nothing where none of ours is among them. Documents about other things do not count.
+#[must_use]
+pub fn registered_versions(kind: &Kind, documents: &[Value]) -> Option<RegisteredVersions> {
+    let all = registered(kind, documents);
+    let with_a_say: Vec<&Registered<'_>> = all.iter().filter(|one| one.has_a_say()).collect();
+    let mut served = Vec::new();
+    for one in &with_a_say {
+        if let Selects::Version(version) = &one.is_for
+            && !served.contains(version)
+        {
+            served.push(version.clone());
+        }
+    }
+    let mut servers: Vec<String> =
+        with_a_say.iter().filter(|one| one.is_for == Selects::Unlabelled).map(|one| one.server()).collect();
+    servers.dedup();
+    let default = match servers.as_slice() {
+        [] => RegisteredDefault::Nobody,
+        [server] => {
+            let called = |version: &&String| {
+                let is_its = |one: &&&Registered<'_>| one.is_for == Selects::Version((*version).clone());
+                with_a_say.iter().filter(is_its).any(|one| one.server() == *server)
+            };
+            let versions: Vec<&String> = served.iter().filter(called).collect();
+            match versions.as_slice() {
+                [version] => RegisteredDefault::Version((*version).clone()),
+                _ => RegisteredDefault::Unclear,
+            }
+        }
+        _ => RegisteredDefault::Unclear,
+    };
+    (!with_a_say.is_empty()).then_some(RegisteredVersions { served, default })
+}

@@ -1,0 +1,159 @@
+//! What is registered, as the API server hands it back, and how a version goes while others write.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, B, SideBySide};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+static BOTH: [&Sample; 2] = [&ENGINE, &ELASTICSEARCH];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("what_is_printed_fits_as_it_is_stored", stored).of(&BOTH).newest(),
+    Scenario::new("a_version_goes_while_others_write", gone).of(&ENGINES).newest(),
+];
+
+const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
+
+const RESOURCES: [&str; 4] = [
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// What is registered for the kind of a scene, as `kubectl get -o json` has it: others share the API server.
+fn registered(scene: &Scene<'_>) -> Vec<Value> {
+    let end = format!(".{}", scene.crd_name());
+    let mut all = Vec::new();
+    for resource in RESOURCES {
+        let list = scene.call_get(&format!("{REGISTRATION}/{resource}"));
+        let kind = list["kind"].as_str().unwrap().trim_end_matches("List").to_owned();
+        for item in list["items"].as_array().unwrap() {
+            if item["metadata"]["name"].as_str().unwrap().ends_with(&end) {
+                let mut item = item.clone();
+                item["apiVersion"] = json!("admissionregistration.k8s.io/v1");
+                item["kind"] = json!(kind);
+                all.push(item);
+            }
+        }
+    }
+    all
+}
+
+fn list(items: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+/// The API server fills in what was left out, and none of it is a finding.
+fn stored(scene: &Scene<'_>) {
+    let crd = match scene.sample.old == scene.sample.new {
+        true => serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap(),
+        false => scene.printed_crd(&[]),
+    };
+    scene.install(&crd);
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    for (guard, enforcement) in [("deny", "enforce"), ("warn", "warn"), ("audit", "audit")] {
+        servers.register(guard);
+        let there = registered(scene);
+        assert_eq!(there.len(), 10, "{there:#?}");
+        let server = ["webhooks", "doctor", "--controller-version=2.17.0", "--served-versions=2.16.0,2.17.0"];
+        let enforcement = format!("--enforcement={enforcement}");
+        let (code, said, errors) = scene.told_of(&[&server[..], &[&enforcement]].concat(), &list(&there));
+        assert_eq!((code, said.as_str(), errors.as_str()), (0, "everything fits\n", ""), "{guard}");
+    }
+    // One thing is changed in the cluster, and is found in what comes back.
+    let name = format!("pointsman-v2-17-0.{}", scene.crd_name());
+    let patch = json!([{"op": "replace", "path": "/webhooks/0/rules/0/scope", "value": "Cluster"}]);
+    let path = format!("{REGISTRATION}/validatingwebhookconfigurations/{name}");
+    let json_patch = "application/json-patch+json";
+    scene.call(hyper::Method::PATCH, &path, Some((json_patch, patch.to_string()))).ok();
+    let (code, said, _) = scene.told_of(&["webhooks", "doctor", "--enforcement=audit"], &list(&registered(scene)));
+    let wanted = format!(
+        "ValidatingWebhookConfiguration {name}: nobody is asked: objects of the kind are Namespaced, and the rule is for \
+         Cluster\n  webhooks[0].rules[0].scope: Namespaced\n"
+    );
+    assert_eq!((code, said), (1, wanted));
+}
+
+/// At no step is a write refused that should not be, and no object is without a judge.
+fn gone(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.install(&scene.printed_crd(&[]));
+    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    scene.create(new, &scene.labelled(new, "b", Some(B))).ok();
+    servers.servers[1].setup.flags.push("--default-version".to_owned());
+    servers.restart(&[]);
+    // What stays in A's hands until somebody moves it is named.
+    scene.create(new, &scene.object(new, "a")).ok();
+    let service = format!("--service={}/engine-{{version}}:{}", scene.ns, scene.setup.port);
+    let kind = format!("--kind={}", scene.crd_name());
+    let ca = format!("--ca-file={}", scene.dir.join("ca.crt").display());
+    let retire = |more: &[&str]| {
+        let args = ["webhooks", "retire", A, "--served", B, "--output=json", &service, &kind, &ca];
+        let objects = [scene.list(new).ok()["items"].as_array().unwrap().clone(), registered(scene)].concat();
+        scene.told_of(&[&args[..], more].concat(), &list(&objects))
+    };
+    let (code, _, said) = retire(&[]);
+    assert!(code == 1 && said.contains("/a: ") && said.contains("is still 2.16.0"), "{said}");
+    scene.patch(new, "a", &json!({"metadata": {"labels": {scene.label_key(): B}}})).ok();
+    let (code, text, said) = retire(&[]);
+    assert_eq!(code, 0, "{said}");
+    let steps: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 3, "whose the default is was found: {steps:#}");
+    let mut number = 0;
+    for step in steps["steps"].as_array().unwrap() {
+        let began = number;
+        // One document after the other, as kubectl does it, with writes between them that find each half way.
+        for document in step["documents"].as_array().unwrap() {
+            match step["kubectl"].as_str().unwrap() {
+                "delete" => scene.kubectl(&["delete", "--ignore-not-found"], document),
+                _ => scene.kubectl(&["apply"], document),
+            };
+            write_for(scene, Duration::from_millis(500), &mut number);
+        }
+        // As long as it takes until every API server has heard of it.
+        write_for(scene, Duration::from_millis(1500), &mut number);
+        println!("step {}: {} rounds of writes", step["step"], number - began);
+    }
+    servers.servers[0].running = None;
+    write_for(scene, Duration::from_secs(1), &mut number);
+    // What is left fits the server that stays, and no object is the other one's.
+    let server = ["webhooks", "doctor", "--controller-version=2.17.0", "--default-version", "--served-versions=2.17.0"];
+    let (code, said, _) = scene.told_of(&server, &list(&registered(scene)));
+    assert_eq!((code, said.as_str()), (0, "everything fits\n"));
+    let all = scene.list(new).ok();
+    for object in all["items"].as_array().unwrap() {
+        assert_eq!(object["metadata"]["labels"][scene.label_key()], B, "{object:#}");
+    }
+}
+
+/// Creates and changes objects for some time. All of it is judged and stamped, and nothing is refused.
+fn write_for(scene: &Scene<'_>, time: Duration, number: &mut i64) {
+    let (new, label) = (scene.sample.new, scene.label_key());
+    let hash = format!("{}/rollout-hash", scene.group);
+    let began = Instant::now();
+    while began.elapsed() < time {
+        *number += 1;
+        let name = format!("w{number}");
+        let made = scene.create(new, &scene.object(new, &name)).ok();
+        let of = &made["metadata"]["labels"][&label];
+        assert!(*of == A || *of == B, "{made:#}");
+        assert!(made["metadata"]["annotations"][&hash].is_string(), "nobody stamped it: {made:#}");
+        for owner in [None, Some(B)] {
+            let mut strong = scene.labelled(new, &format!("s{number}"), owner);
+            strong["spec"]["power"] = json!(500);
+            scene.create(new, &strong).fails(422);
+        }
+        scene.patch(new, "b", &json!({"spec": {"power": 60 + *number % 20}})).ok();
+        // Whoever was made for the one that goes is handed over.
+        if *of == A {
+            scene.patch(new, &name, &json!({"metadata": {"labels": {&label: B}}})).ok();
+        }
+    }
+}

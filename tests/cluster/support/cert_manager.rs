@@ -1,0 +1,104 @@
+//! A real cert-manager, and a stand-in for the kubelet that mounts what it issues.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::process::{Process, free_port};
+use super::scene::Scene;
+
+/// Its CRDs.
+pub(crate) fn install(scene: &Scene<'_>) {
+    let bed = scene.bed;
+    let output = Command::new(bed.assets.path("kubectl"))
+        .arg(format!("--kubeconfig={}", bed.api.kubeconfig.display()))
+        .args(["apply", "--server-side", "-f"])
+        .arg(bed.assets.path("cert-manager-crds"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// cert-manager and its injector of authorities, as plain processes, and its CRDs.
+pub(crate) fn start(scene: &Scene<'_>) -> [Process; 2] {
+    let bed = scene.bed;
+    let kubeconfig = format!("--kubeconfig={}", bed.api.kubeconfig.display());
+    install(scene);
+    let run = |name: &str, more: &[String]| {
+        let args = [&[kubeconfig.clone(), "--leader-elect=false".to_owned()], more].concat();
+        let log = bed.logs.join(format!("{name}.log"));
+        Process::start(name, &bed.assets.path(name), &args, &log)
+    };
+    let metrics = format!("--metrics-listen-address=127.0.0.1:{}", free_port());
+    let controller = run("cert-manager-controller", &["--cluster-resource-namespace=cert-manager".to_owned(), metrics]);
+    [controller, run("cert-manager-cainjector", &[])]
+}
+
+/// What is in a Secret with a pair, once it is issued.
+pub(crate) fn secret(scene: &Scene<'_>, name: &str) -> Option<Value> {
+    let path = format!("/api/v1/namespaces/{}/secrets/{name}", scene.ns);
+    let answer = scene.call(Method::GET, &path, None);
+    let data = answer.is_ok().then(|| answer.body["data"].clone())?;
+    (data["tls.crt"].as_str()?.len() > 10).then_some(data)
+}
+
+/// What `cmctl renew` does.
+pub(crate) fn renew(scene: &Scene<'_>, certificate: &str) {
+    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/{certificate}", scene.ns);
+    let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
+        "type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renew",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }}]);
+    let patch = Some(("application/json-patch+json", issuing.to_string()));
+    // Until the last renewal is written down, there may be such a condition still.
+    let settled = |certificate: &Value| {
+        let conditions = certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
+            && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
+    };
+    scene.eventually(|| settled(&scene.call_get(&path)).then_some(()));
+    scene.call(Method::PATCH, &format!("{path}/status"), patch).ok();
+}
+
+/// A stand-in for the kubelet: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).
+pub(crate) struct Volume {
+    dir: PathBuf,
+    generation: u32,
+}
+
+impl Volume {
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), generation: 0 }
+    }
+
+    /// The certificate and the key in it.
+    pub(crate) fn pair(&self) -> (PathBuf, PathBuf) {
+        (self.dir.join("tls.crt"), self.dir.join("tls.key"))
+    }
+
+    /// Writes what a Secret says now.
+    pub(crate) fn project(&mut self, secret: &Value) {
+        self.generation += 1;
+        let name = format!("..{}", self.generation);
+        fs::create_dir_all(self.dir.join(&name)).unwrap();
+        for (file, value) in secret.as_object().unwrap() {
+            let bytes = STANDARD.decode(value.as_str().unwrap()).unwrap();
+            fs::write(self.dir.join(&name).join(file), bytes).unwrap();
+            if self.generation == 1 {
+                symlink(Path::new("..data").join(file), self.dir.join(file)).unwrap();
+            }
+        }
+        symlink(&name, self.dir.join("..data_tmp")).unwrap();
+        fs::rename(self.dir.join("..data_tmp"), self.dir.join("..data")).unwrap();
+        if self.generation > 1 {
+            let old = format!("..{}", self.generation - 1);
+            fs::remove_dir_all(self.dir.join(old)).unwrap();
+        }
+    }
+}

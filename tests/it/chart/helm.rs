@@ -1,0 +1,78 @@
+//! helm, where there is one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The directory of the chart.
+pub(super) const CHART: &str = "manifests/chart";
+
+/// A helm to run: that of `HELM`, that of tests/cluster/assets.sh where it was built, or the one of the path.
+pub(super) struct Helm(PathBuf);
+
+impl Helm {
+    /// None, and a line that says so, where there is none. With `CI` set there must be one.
+    pub(super) fn find() -> Option<Self> {
+        let named = std::env::var_os("HELM").map(PathBuf::from);
+        let found = named.or_else(built).or_else(on_the_path).map(Self);
+        if found.is_none() {
+            assert!(std::env::var_os("CI").is_none(), "no helm: tests/cluster/assets.sh helm builds one");
+            eprintln!("no helm: the chart is not rendered; tests/cluster/assets.sh helm builds one");
+        }
+        found
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn run(&self, args: &[&str]) -> Output {
+        Command::new(&self.0).args(args).current_dir(root()).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// What is rendered of the chart for a release, with more flags.
+    pub(super) fn template(&self, release: &str, more: &[&str]) -> Result<Vec<Value>, String> {
+        self.render(CHART, release, more)
+    }
+
+    pub(super) fn render(&self, chart: &str, release: &str, more: &[&str]) -> Result<Vec<Value>, String> {
+        let args = [&["template", release, chart, "--namespace", "pointsman-system"], more].concat();
+        let output = self.run(&args);
+        if output.status.success() {
+            return Ok(documents(&String::from_utf8(output.stdout).unwrap()));
+        }
+        Err(String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+pub(super) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The documents of a file.
+pub(super) fn documents(text: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The values files that say what the chart can do.
+pub(super) fn values_files() -> Vec<String> {
+    let folder = format!("{CHART}/ci");
+    let files = root().join(&folder).read_dir().unwrap();
+    let mut files: Vec<String> =
+        files.map(|file| format!("{folder}/{}", file.unwrap().file_name().to_str().unwrap())).collect();
+    files.sort();
+    assert!(files.len() > 3, "{files:?}");
+    files
+}
+
+fn built() -> Option<PathBuf> {
+    let output = Command::new("bash").args(["tests/cluster/assets.sh", "--built", "helm"]).current_dir(root()).output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    Some(Path::new(String::from_utf8(output.stdout).unwrap().trim()).join("helm"))
+}
+
+fn on_the_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("helm")).find(|helm| helm.is_file())
+}

@@ -1,0 +1,242 @@
+//! What helm makes of the chart.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::helm::{CHART, Helm, root, values_files};
+use super::pod::{Files, Pod, pair};
+
+const PLAIN: &str = "manifests/chart/ci/plain-values.yaml";
+
+fn find<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    documents.iter().filter(|document| document["kind"] == kind).collect()
+}
+
+#[test]
+fn helm_finds_nothing_to_say_against_the_chart() {
+    let Some(helm) = Helm::find() else { return };
+    for values in values_files() {
+        let output = helm.run(&["lint", "--strict", CHART, "--values", &values]);
+        assert!(output.status.success(), "{values}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn the_plain_manifests_are_what_the_chart_says() {
+    let Some(helm) = Helm::find() else { return };
+    let script = root().join("manifests/render.sh");
+    let output = Command::new("bash").arg(script).arg("--check").env("HELM", helm.path()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Each with a word of the reason.
+const REFUSED: [(&str, &str); 21] = [
+    ("image.repository=", "there is no published one"),
+    ("image.repositry=pointsman", "'repositry' not allowed"),
+    ("image.digest=sha256:1", "/image/digest"),
+    ("replicas=0", "/replicas"),
+    ("controllerVersion=v2.16.0", "/controllerVersion"),
+    ("controllerVersion=2.16", "/controllerVersion"),
+    ("admission.defaultVersion=true", "/controllerVersion"),
+    ("admission.enforcement=deny", "/admission/enforcement"),
+    ("admission.servedVersions={2}", "/admission/servedVersions"),
+    ("kinds.files.widgets=x", "/kinds/files"),
+    ("kinds.volume.nfs=1,kinds.volume.csi=1", "/kinds/volume"),
+    ("certificate.source=secret", "/certificate/secretName"),
+    ("certificate.source=vault", "/certificate/source"),
+    ("certificate.algorithm=RSA", "/certificate/algorithm"),
+    ("certificate.duration=90d", "/certificate/duration"),
+    ("certificate.issuerRef.kind=ClusterIssuer", "/certificate/issuerRef"),
+    ("clientCertificates.configMap=a,clientCertificates.secret=b", "/clientCertificates"),
+    ("server.lameDuckSeconds=0", "/server/lameDuckSeconds"),
+    ("ports.webhooks=70000", "/ports/webhooks"),
+    ("priorityClass.value=2000000000", "/priorityClass/value"),
+    ("monitoring.scrape=always", "/monitoring/scrape"),
+];
+
+#[test]
+fn values_that_do_not_fit_are_refused_by_name() {
+    let Some(helm) = Helm::find() else { return };
+    for (set, reason) in REFUSED {
+        let error = helm.template("pointsman", &["--values", PLAIN, "--set", set]).expect_err(set);
+        assert!(error.contains(reason), "{set}: {error}");
+    }
+}
+
+/// What users have in ConfigMaps and on volumes of their own, by the names in the values files.
+fn there() -> BTreeMap<&'static str, Files> {
+    let file = |name: &str| (name.to_owned(), fs::read_to_string(root().join("tests/data/kinds").join(name)).unwrap());
+    let both = |kind: &str| Files::from([file(&format!("{kind}.yaml")), file(&format!("{kind}.crd.yaml"))]);
+    let authority = |key: &str| Files::from([(key.to_owned(), pair().2)]);
+    BTreeMap::from([
+        ("widgets", both("widgets")),
+        ("widgets-crd", Files::from([file("widgets.crd.yaml")])),
+        ("parcels", both("gadgets")),
+        ("kinds-volume", both("engines")),
+        ("api-servers", authority("ca.crt")),
+    ])
+}
+
+/// The program takes all that the chart makes flags of, finds what is mounted, and is probed where it answers.
+#[test]
+fn whatever_the_values_the_program_serves() {
+    let Some(helm) = Helm::find() else { return };
+    let there = there();
+    for values in values_files() {
+        let documents = helm.template("pointsman", &["--values", &values]).unwrap();
+        let pod = Pod::start(&documents, &there);
+        assert!(pod.probe("readinessProbe").starts_with("HTTP/1.1 200"), "{values}");
+        assert!(pod.probe("livenessProbe").starts_with("HTTP/1.1 200"), "{values}");
+    }
+}
+
+/// Each of them has burnt somebody: see docs/install.md and docs/running.md.
+#[test]
+fn whatever_the_values_the_pods_keep_the_rules() {
+    let Some(helm) = Helm::find() else { return };
+    for values in values_files() {
+        let documents = helm.template("pointsman", &["--values", &values]).unwrap();
+        let deployment = find(&documents, "Deployment").remove(0);
+        let pod = &deployment["spec"]["template"]["spec"];
+        let container = &pod["containers"][0];
+        assert_eq!(pod["automountServiceAccountToken"], false, "{values}");
+        assert_eq!(pod["enableServiceLinks"], false, "{values}: they make variables such as POINTSMAN_PORT");
+        assert!(container["lifecycle"].is_null(), "{values}: `serve` waits by itself");
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true, "{values}");
+        let policy = &find(&documents, "NetworkPolicy").remove(0)["spec"];
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]), "{values}");
+        assert_eq!(policy["egress"], json!([]), "{values}: it calls nobody");
+        let flag = |name: &str| {
+            let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
+            args.filter_map(|arg| arg.strip_prefix(name)?.strip_prefix('=')).next_back().expect(name).to_owned()
+        };
+        let seconds = |name: &str| flag(name).trim_end_matches('s').parse::<u64>().unwrap();
+        let grace = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
+        assert!(grace >= seconds("--lame-duck") + seconds("--shutdown-grace") + 5, "{values}");
+        let probe = &container["readinessProbe"];
+        let seen = probe["periodSeconds"].as_u64().unwrap() * probe["failureThreshold"].as_u64().unwrap();
+        assert!(seen < seconds("--lame-duck"), "{values}: seen to be not ready too late");
+        // A Service leads to the port of that name, and the program listens there.
+        for (port, flag_of) in [("webhooks", "--listen"), ("admin", "--admin-listen")] {
+            let ports = container["ports"].as_array().unwrap();
+            let number = &ports.iter().find(|it| it["name"] == port).unwrap()["containerPort"];
+            assert!(flag(flag_of).ends_with(&format!(":{number}")), "{values}");
+        }
+        let service = find(&documents, "Service").into_iter().find(|it| it["spec"]["clusterIP"].is_null()).unwrap();
+        assert_eq!(service["spec"]["ports"][0]["targetPort"], "webhooks", "{values}");
+        let labels = deployment["spec"]["template"]["metadata"]["labels"].as_object().unwrap();
+        for (name, value) in service["spec"]["selector"].as_object().unwrap() {
+            assert_eq!(labels.get(name), Some(value), "{values}");
+        }
+    }
+}
+
+/// Nothing of what the program itself prints, and nothing that lets it into the cluster.
+#[test]
+fn the_chart_registers_nothing_and_asks_for_no_rights() {
+    let Some(helm) = Helm::find() else { return };
+    for values in values_files() {
+        let documents = helm.template("pointsman", &["--values", &values]).unwrap();
+        for document in documents {
+            let kind = document["kind"].as_str().unwrap();
+            let foreign = ["Role", "Webhook", "CustomResource", "Admission", "Job"];
+            assert!(!foreign.iter().any(|part| kind.contains(part)), "{values}: {kind}");
+        }
+    }
+}
+
+/// Two releases in a namespace share no name, so that helm lets neither take what is the other's.
+#[test]
+fn releases_side_by_side_share_nothing() {
+    let Some(helm) = Helm::find() else { return };
+    let everything = ["--values", "manifests/chart/ci/everything-values.yaml", "--set", "fullnameOverride="];
+    let named = |release: &str| {
+        let documents = helm.template(release, &everything).unwrap();
+        let of = |it: &Value| (it["kind"].as_str().unwrap().to_owned(), it["metadata"]["name"].clone());
+        documents.iter().map(of).filter(|(kind, _)| kind != "ServiceAccount").collect::<Vec<_>>()
+    };
+    let [one, other] = ["pointsman-2-16-0", "pointsman-2-17-0"].map(named);
+    assert!(one.len() > 8, "{one:?}");
+    assert!(!one.iter().any(|name| other.contains(name)), "{one:?} {other:?}");
+}
+
+/// The commands that helm shows after an installation, as far as they are ours. helm renders notes for a cluster only,
+/// so they become a ConfigMap of a copy of the chart.
+#[test]
+fn what_the_notes_say_is_taken_by_the_program() {
+    let Some(helm) = Helm::find() else { return };
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("ca.crt"), pair().2).unwrap();
+    let copied = Command::new("cp").arg("-R").arg(root().join(CHART)).arg(dir.path()).status().unwrap();
+    assert!(copied.success());
+    let chart = dir.path().join("chart");
+    fs::rename(chart.join("templates/NOTES.txt"), chart.join("files/notes")).unwrap();
+    fs::write(chart.join("templates/notes.yaml"), NOTES).unwrap();
+    for values in values_files() {
+        let flags = ["--show-only", "templates/notes.yaml", "--values", &values];
+        let document = helm.render(chart.to_str().unwrap(), "pointsman", &flags).unwrap().remove(0);
+        let notes = document["data"]["notes"].as_str().unwrap();
+        let commands = commands(notes);
+        assert_eq!(commands.len(), 1, "{values}: {notes}");
+        for command in commands {
+            let meant = [("KIND", "materialize"), ("VERSION", "v1alpha1"), ("DEFAULT", "2.16.0"), ("'", "")];
+            let meant = meant.iter().fold(command, |command, (word, meant)| command.replace(word, meant));
+            assert_prints(dir.path(), &meant);
+        }
+    }
+}
+
+const NOTES: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes}
+data: {notes: {{ tpl (.Files.Get \"files/notes\") . | toJson }}}
+";
+
+/// What the pages have people type, as far as it needs no cluster: ours is run, and helm renders instead of installing.
+#[test]
+fn what_the_pages_say_is_taken_by_helm_and_the_program() {
+    let Some(helm) = Helm::find() else { return };
+    let dir = TempDir::new().unwrap();
+    let mut seen = [0, 0];
+    for page in ["README.md", "docs/install.md", "docs/uninstall.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap().replace("\\\n", " ");
+        for line in text.lines().map(|line| line.trim().replace(['\'', '"'], "")) {
+            let command = line.split([';', '|', '>']).next().unwrap();
+            if command.starts_with("pointsman crd ") || command.starts_with("pointsman webhooks --") {
+                assert_prints(dir.path(), command);
+                seen[0] += 1;
+            } else if let Some(rest) = command.strip_prefix("helm install ").filter(|rest| !rest.contains('$')) {
+                let words: Vec<&str> = rest.split_whitespace().filter(|word| *word != "--create-namespace").collect();
+                let output = helm.run(&[&["template"], &words[..]].concat());
+                assert!(output.status.success(), "{page}: {}", String::from_utf8_lossy(&output.stderr));
+                seen[1] += 1;
+            }
+        }
+    }
+    assert!(seen[0] > 4 && seen[1] > 3, "{seen:?}");
+}
+
+/// Lines that begin with our name, and those they go on with.
+fn commands(notes: &str) -> Vec<String> {
+    let joined = notes.replace("\\\n", " ");
+    let ours = joined.lines().map(str::trim).filter(|line| line.starts_with("pointsman ") && line.contains(" > "));
+    ours.map(|line| line.split(" > ").next().unwrap().to_owned()).collect()
+}
+
+fn assert_prints(dir: &Path, command: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(command.split_whitespace().skip(1))
+        .current_dir(dir)
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout.starts_with(b"apiVersion"), "{command}");
+}
