@@ -2,23 +2,23 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::process::Process;
-use crate::support::sample::WIDGET;
+use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&[&WIDGET]).newest(),
+    Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&WIDGETS).newest(),
     Scenario::new("what_is_stored_is_rewritten_and_back", there_and_back).failing(),
-    Scenario::new("an_object_that_cannot_be_written_is_named", refused).of(&[&WIDGET]).failing(),
-    Scenario::new("what_stands_in_the_way_of_a_migration_is_said", in_the_way).of(&[&WIDGET]).newest(),
+    Scenario::new("an_object_that_cannot_be_written_is_named", refused).of(&WIDGETS).failing(),
+    Scenario::new("what_stands_in_the_way_of_a_migration_is_said", in_the_way).of(&WIDGETS).newest(),
 ];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// SIGKILL five times: it completes all the same, and no object is written more often than once.
 fn killed(scene: &Scene<'_>) {
@@ -29,13 +29,15 @@ fn killed(scene: &Scene<'_>) {
     for name in &names {
         scene.create(old, &scene.object(old, name)).ok();
     }
-    let first = migrate_args(scene, &["--to", new, "--settle=1s", "--page=50", "--at-once=2"]);
+    let first = migrate_args(scene, &["--to", new, "--settle=1s", "--page=40", "--at-once=2"]);
     let log = scene.dir.join("migrate.log");
-    for _ in 0..5 {
+    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
+    for killed in 0..5 {
         let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &first, &log);
-        // Behind the pause, and in the middle of a page.
-        sleep(Duration::from_millis(1100));
+        // In the middle of its second page.
+        scene.eventually(|| (pages() > killed).then_some(()));
         process.kill();
+        assert_eq!(stored_versions(scene), json!([old, new]), "it was not through");
     }
     let (code, text, errors) = migrate(scene, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
