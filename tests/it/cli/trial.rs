@@ -44,7 +44,7 @@ fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
 #[test]
 fn kinds_that_are_built_in_keep_the_laws() {
     let text = check(&["crates/core/kinds/materialize", "crates/core/kinds/elasticsearch"]).data();
-    assert!(text.contains("\n  18 laws held in "), "{text}");
+    assert!(text.contains("\n  21 laws held in "), "{text}");
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn results_are_written_for_ci_systems() {
     assert_eq!(answer.code, 1, "{}", answer.stderr);
     let xml = fs::read_to_string(&file).unwrap();
     for line in [
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pointsman kinds check\" tests=\"38\" failures=\"1\"",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pointsman kinds check\" tests=\"44\" failures=\"1\"",
         "\n  <testsuite name=\"stdin\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n",
-        "\n  <testsuite name=\"Widget.example.com\" tests=\"37\" failures=\"0\" errors=\"0\" skipped=\"",
+        "\n  <testsuite name=\"Widget.example.com\" tests=\"43\" failures=\"0\" errors=\"0\" skipped=\"",
         "\n    <testcase classname=\"Widget.example.com\" name=\"definition\"/>\n",
         "\n    <testcase classname=\"Widget.example.com.v1-v2\" name=\"round-trip\"/>\n",
         "\n    <testcase classname=\"Widget.example.com.v2-v1\" name=\"hash\">\n      <skipped message=\"",
@@ -68,7 +68,7 @@ fn results_are_written_for_ci_systems() {
     }
     let plain = xml.chars().all(|c| c == '\n' || !c.is_control());
     assert!(plain && !xml.contains("<a>") && xml.ends_with("</testsuites>\n"), "{xml}");
-    assert_eq!(xml.matches("<testcase ").count(), 38);
+    assert_eq!(xml.matches("<testcase ").count(), 44);
     // Nothing is left beside it.
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     let error = check(&[WIDGETS, "--try", "0", "--junit", "gone/junit.xml"]).refusal(1);
@@ -82,7 +82,7 @@ fn results_are_written_for_programs() {
     let fine = &value["items"][0];
     assert_eq!((answer.code, &fine["fine"]), (0, &Value::Bool(true)));
     let laws = fine["trial"]["laws"].as_array().unwrap();
-    assert_eq!((laws.len(), laws.iter().filter(|law| law["holds"] == true).count()), (36, 36));
+    assert_eq!((laws.len(), laws.iter().filter(|law| law["holds"] == true).count()), (42, 42));
     assert_eq!(fine["kind"]["steps"][0]["operations"][0], "split spec.hostPort <-> spec.host + spec.port");
     assert_eq!(fine["trial"]["unexercised"], Value::Array(Vec::new()));
     let bad = check_stdin(&["-", "-o", "yaml"], "kind: KindDefinition\n");
@@ -180,7 +180,7 @@ fn a_definition_of_24_000_lines_is_tried_within_30_seconds() {
     let answer = pointsman(&["kinds", "check", directory.path().to_str().unwrap()]);
     let took = began.elapsed();
     assert_eq!(answer.code, 0, "{}", answer.stderr);
-    assert!(answer.stdout.contains("\n  18 laws held in "), "{}", answer.stdout);
+    assert!(answer.stdout.contains("\n  21 laws held in "), "{}", answer.stdout);
     assert!(took < Duration::from_secs(30), "{took:?}");
     println!("{} lines in {took:?}", crd.lines().count());
 }

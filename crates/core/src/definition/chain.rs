@@ -12,6 +12,7 @@
 //! each other what they have made, by its path. Items have no path that stays while lists change, and an object that
 //! gets another name has left its path: there nobody would know, and the definition is refused.
 
+use super::frontier::Part;
 use super::operation::{Level, Operation};
 use super::path::Path;
 use super::problems::Problems;
@@ -28,6 +29,13 @@ struct MadeObject {
     line: u64,
 }
 
+/// Where something is kept.
+struct KeptPlace {
+    path: String,
+    /// The line of the operation that keeps it.
+    line: u64,
+}
+
 /// Finds what the steps of a kind, oldest first, cannot promise together.
 pub(super) fn check(steps: &[Step], problems: &mut Problems) {
     for (at, step) in steps.iter().enumerate() {
@@ -36,7 +44,8 @@ pub(super) fn check(steps: &[Step], problems: &mut Problems) {
         for (to, behind) in ways.into_iter().filter(|(_, behind)| !behind.is_empty()) {
             for made in objects_made(&step.level, to, true) {
                 if let Some((keeper, kept)) = kept_inside(&behind, to, &made.place) {
-                    problems.add(made.line, message(step, to, &made.place, (keeper, &kept)));
+                    let line = if made.line > 0 { made.line } else { kept.line };
+                    problems.add(line, message(step, to, &made.place, (keeper, &kept.path)));
                 }
             }
         }
@@ -69,11 +78,20 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
         };
         let maker = level.operations.iter().find(makes);
         if maker.is_some() || *held.fills.of(to) {
-            let line = maker.map_or(0, |operation| operation.line);
+            let fields = || level.operations.iter().find(|operation| inside_of(operation, &path));
+            let line = maker.or_else(fields).map_or(0, |operation| operation.line);
             if !whole || path.len() > 1 {
                 found.push(MadeObject { place: vec![path], line });
             }
         }
+    }
+    // An object that one version alone has stays where something waits in it; of an item nobody knows.
+    for cut in level.frontier.cuts.iter().filter(|cut| !whole && matches!(cut.parts.of(to), Part::Object(_))) {
+        let Ok(path) = Path::parse(&cut.id) else { continue };
+        let inside =
+            |operation: &&Operation| operation.places.of(to).iter().any(|place| place.path.strip(&path).is_some());
+        let line = level.operations.iter().filter(inside).map(|operation| operation.line).max().unwrap_or_default();
+        found.push(MadeObject { place: vec![path], line });
     }
     for operation in &level.operations {
         let Some((items, list)) = operation.items().zip(operation.places.of(to).first()) else { continue };
@@ -85,9 +103,14 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
     found
 }
 
+/// Whether an operation, which somebody wrote, is about something inside of an object.
+fn inside_of(operation: &Operation, object: &Path) -> bool {
+    operation.line > 0 && operation.all_places().any(|place| place.path.strip(object).is_some())
+}
+
 /// The first step behind one that keeps something inside of an object that it made, and what, where that has to be
 /// known of an item or of an object that has another name by then.
-fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(&'s Step, String)> {
+fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(&'s Step, KeptPlace)> {
     let mut place = made.clone();
     for step in behind {
         if (made.len() > 1 || place != *made)
@@ -101,16 +124,17 @@ fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(
 }
 
 /// What a step may keep inside of an object: all that an operation is about, and what the object is without it.
-fn keeps(level: &Level, to: Side, object: &[Path]) -> Option<String> {
+fn keeps<'l>(level: &'l Level, to: Side, object: &[Path]) -> Option<KeptPlace> {
     let (path, inside) = object.split_first()?;
     if !inside.is_empty() {
         let operation = list_at(level, to, path)?;
         let list = operation.places.of(to).first()?;
         let kept = keeps(&operation.items()?.level, to, inside)?;
-        return Some(format!("{}[*].{kept}", list.path));
+        return Some(KeptPlace { path: format!("{}[*].{}", list.path, kept.path), ..kept });
     }
-    let mut places = level.operations.iter().flat_map(Operation::all_places);
-    places.find(|place| place.path.strip(path).is_some()).map(|place| place.path.to_string())
+    let places = |operation: &'l Operation| operation.all_places().map(move |place| (place, operation.line));
+    let mut inside = level.operations.iter().flat_map(places).filter(|(place, _)| place.path.strip(path).is_some());
+    inside.next().map(|(place, line)| KeptPlace { path: place.path.to_string(), line })
 }
 
 /// Where an object is behind a step; nothing where it is no such object there.

@@ -9,6 +9,7 @@
 pub(crate) mod admission;
 mod chain;
 mod compare;
+mod completeness;
 mod crd;
 mod definition_spec;
 mod embedded;
@@ -33,11 +34,12 @@ pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
 pub use step::StepSummary;
 
+pub(crate) use completeness::{Completeness, Required};
 pub(crate) use operation::{Fragment, Level, Operation};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
-pub(crate) use step::{KEPT, Required, Step};
+pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;

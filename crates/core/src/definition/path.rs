@@ -71,7 +71,7 @@ impl Path {
     }
 
     /// The path of what a number of names lead to, and the rest.
-    pub(super) fn split_at(&self, count: usize) -> (Self, Self) {
+    pub(crate) fn split_at(&self, count: usize) -> (Self, Self) {
         let (one, two) = self.0.split_at(count.min(self.0.len()));
         (Self(one.to_vec()), Self(two.to_vec()))
     }

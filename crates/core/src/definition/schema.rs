@@ -205,6 +205,18 @@ impl Schema {
         kept && self.admits(value)
     }
 
+    /// What is said of a value that is not looked at here, but by the API server alone.
+    pub(super) fn unchecked(&self) -> Option<String> {
+        let checked =
+            ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
+        let mut bounds = self.bounds.keys().filter(|key| !checked.contains(&key.as_str()));
+        let formats = ["uuid", "int32", "int64", "float", "double", "password"];
+        let format = self.format.as_deref().filter(|format| !formats.contains(format));
+        let rules = || (!self.rules.is_empty()).then(|| "rules (`x-kubernetes-validations`)".to_owned());
+        let bound = bounds.next().map(|key| format!("`{key}`"));
+        bound.or_else(|| format.map(|format| format!("the format `{format}`"))).or_else(rules)
+    }
+
     /// Whether null may stand here.
     pub(crate) fn can_be_null(&self) -> bool {
         // The API server drops a null where the field has a default, and fills that in.

@@ -17,7 +17,7 @@ impl Side {
 }
 
 /// One thing for each side of a step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sides<T> {
     pub(crate) older: T,
     pub(crate) newer: T,

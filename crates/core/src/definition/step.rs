@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::compare::{AcceptSpec, compare};
+use super::completeness::Completeness;
 use super::frontier::Root;
 use super::operation::{Compiler, Level, OperationSpec, filled};
 use super::path::Path;
@@ -43,21 +44,16 @@ pub(crate) struct Step {
     /// The annotation that holds what only this side can say, on an object of the other side.
     pub(crate) kept: Sides<String>,
     pub(crate) level: Level,
-    /// Fields that a complete object of a version has: `spec`, and what the version requires in it.
-    pub(crate) complete: Sides<Vec<Required>>,
+    /// What a complete object of a version has.
+    pub(crate) complete: Sides<Completeness>,
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<RolloutStatus>,
+    /// Whether differences between the schemas are accepted as they are.
+    #[cfg_attr(not(feature = "laws"), expect(dead_code, reason = "asked by the laws"))]
+    pub(crate) accepts: bool,
     /// The line of the definition that says so.
     status_line: u64,
-}
-
-/// A field that a complete object has.
-#[derive(Debug)]
-pub(crate) struct Required {
-    pub(crate) path: Path,
-    /// Null will do.
-    pub(crate) nullable: bool,
 }
 
 /// What happens between two neighbouring versions, for people.
@@ -87,7 +83,7 @@ impl Step {
         problems: &mut Problems,
     ) -> Self {
         let versions = Sides { older, newer };
-        let names = versions.clone().map(|version| version.name.clone());
+        let names = versions.map(|version| version.name.clone());
         let schemas = versions.map(|version| &version.schema);
         let status_line = status.map_or(0, |(_, line)| line);
         let status = status.and_then(|(status, line)| {
@@ -106,8 +102,9 @@ impl Step {
         Self {
             kept: names.clone().map(|name| format!("{KEPT}{name}")),
             versions: names,
-            complete: schemas.clone().map(|schema| complete(schema, &handled)),
+            complete: schemas.map(|schema| Completeness::of(schema, &handled)),
             objects: objects(&schemas),
+            accepts: !spec.accept.is_empty(),
             level,
             status,
             status_line,
@@ -123,17 +120,6 @@ impl Step {
         let Sides { older, newer } = &self.versions;
         StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines }
     }
-}
-
-/// The fields by which a version tells a complete object: `spec`, and what it requires in it, apart from what the
-/// rollout's status takes care of. Null is there where the version lets it stand.
-fn complete(schema: &Schema, handled: &[Path]) -> Vec<Required> {
-    let spec = Path::default().join("spec");
-    let Some(inner) = schema.at(&spec) else { return Vec::new() };
-    let fields = inner.required.iter().map(|name| spec.join(name));
-    let fields = fields.filter(|path| !handled.contains(path));
-    let all = std::iter::once(spec.clone()).chain(fields);
-    all.map(|path| Required { nullable: schema.at(&path).is_some_and(|schema| schema.nullable), path }).collect()
 }
 
 /// Top-level fields that are objects in both versions.

@@ -1,15 +1,14 @@
-//! The laws of what is gone: what somebody removed in one version does not come back in another; items keep what is
-//! theirs; and what was kept under a guard that changed is gone for good.
+//! The laws of what is gone: what somebody removed in one version does not come back in another, and what was kept
+//! under a guard that changed is gone for good.
 
 use std::collections::BTreeSet;
 
-use super::apiserver::{answered, fill, invalid};
+use super::apiserver::{answered, fill};
 use super::coverage::Coverage;
 use super::edits::changed;
-use super::followed::where_it_came_from;
+use super::followed::{was_elsewhere, where_it_came_from};
 use super::objects::is_contents;
 use super::random::Random;
-use super::schema::least_items;
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
@@ -69,6 +68,7 @@ pub(super) fn a_removed_holder_stays_away(
         way.starts_with(&at_home)
             && fresh.at(way).is_none()
             && !comes_from_elsewhere(&changes, holder, way)
+            && !was_elsewhere(trip, &at_home, way)
             && !is_filled(way)
     });
     match returned {
@@ -78,7 +78,7 @@ pub(super) fn a_removed_holder_stays_away(
 }
 
 /// What the definition fills in where objects come home, and nothing is known of a field.
-fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
+pub(super) fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
     let kind = trip.from.kind;
     let ends = kind.version(trip.to.version).zip(kind.version(trip.from.version));
     let last = ends.and_then(|(from, to)| kind.steps_between(from, to).last());
@@ -102,7 +102,7 @@ fn are_as_long(one: (&Value, &[Segment]), two: (&Value, &[Segment])) -> bool {
     lengths(one) == lengths(two)
 }
 
-fn length(value: Option<&Value>) -> usize {
+pub(super) fn length(value: Option<&Value>) -> usize {
     match value {
         Some(Value::List(elements)) => elements.len(),
         _ => 0,
@@ -110,7 +110,7 @@ fn length(value: Option<&Value>) -> usize {
 }
 
 /// Whether an operation converts a list item by item, where it stands.
-fn is_in_place(change: &Change) -> bool {
+pub(super) fn is_in_place(change: &Change) -> bool {
     let paths = |values: &[(String, String)]| values.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
     change.operation == "each" && paths(&change.before) == paths(&change.after)
 }
@@ -129,7 +129,7 @@ fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment])
 }
 
 /// A path of a change with `/` behind every name, to be compared with the way to a value.
-fn slashed(path: &str) -> String {
+pub(super) fn slashed(path: &str) -> String {
     // An operation on an item itself has no name behind the item's dot.
     let (mut rest, mut slashed) = (path.trim_end_matches('.'), String::new());
     while !rest.is_empty() {
@@ -148,80 +148,6 @@ fn slashed(path: &str) -> String {
         rest = more;
     }
     slashed
-}
-
-/// Somebody removes items, or brings them into another order.
-pub(super) fn items_keep_what_is_theirs(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
-    let mut changes = Vec::new();
-    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
-    let back = trip.back();
-    let Ok(home) = back.seen(&there) else { return Ok(false) };
-    // Where an operation makes another list of it, an item here is no item there.
-    changes.retain(|change| !is_in_place(change));
-    let is_made = |list: &[Segment]| {
-        let list = format!("{}/", shown(list));
-        let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
-        paths.any(|(path, _)| list.starts_with(&slashed(path)))
-    };
-    let mut lists = there.ways();
-    lists.retain(|way| {
-        let count = length(there.at(way));
-        is_contents(way)
-            && count > 1
-            && length(object.at(way)) == count
-            && home.at(outermost(way)) == object.at(outermost(way))
-            && there.at(way).is_some_and(are_distinct)
-            && !is_made(way)
-    });
-    let mut random = Random::new(seed ^ 0x17E5);
-    let Some(list) = random.pick(&lists) else { return Ok(false) };
-    let mut order: Vec<usize> = (0..length(there.at(list))).collect();
-    if random.percent(60) && least_items(trip.to.schema, list) < order.len() {
-        order.remove(random.below(order.len()));
-    } else {
-        random.shuffle(&mut order);
-    }
-    let (written, expected) = (rearranged(&there, list, &order), rearranged(&object, list, &order));
-    if invalid(trip.to.schema, &written, "").is_some() {
-        return Ok(false);
-    }
-    let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
-    let found = back.seen(&written).map_err(told)?;
-    // A list inside an item is judged with all of the outermost list: the other fields of the item are its own, too.
-    let outer = outermost(list);
-    let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
-    identical("the items at home", &at(&expected), &at(&found)).map_err(|mut breach| {
-        let inside = breach.at.take().unwrap_or_default();
-        told(breach.at([outer, &inside].concat()))
-    })?;
-    Ok(true)
-}
-
-/// The outermost list that a place is in.
-fn outermost(way: &[Segment]) -> &[Segment] {
-    way.split(|segment| matches!(segment, Segment::Index(_))).next().unwrap_or(way)
-}
-
-fn are_distinct(list: &Value) -> bool {
-    let Value::List(elements) = list else { return false };
-    let texts: BTreeSet<String> = elements.iter().map(Value::to_text).collect();
-    texts.len() == elements.len()
-}
-
-/// The object with those items of a list, in that order.
-fn rearranged(object: &Value, list: &[Segment], order: &[usize]) -> Value {
-    let mut object = object.clone();
-    if let Some(Value::List(elements)) = object.at_mut(list) {
-        *elements = order.iter().filter_map(|index| elements.get(*index).cloned()).collect();
-    }
-    object
 }
 
 /// Somebody changes what a kept value hangs on, and changes it back, while `/mutate` looks on.

@@ -19,8 +19,7 @@ pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) ->
         fill(source.schema, &mut edited);
         // What cannot be decoded reaches nobody.
         let is_read = decode(&mut edited.clone()).is_ok();
-        if is_read && edited != *object && invalid(source.schema, &edited, "").is_none() && edited.get("spec").is_some()
-        {
+        if is_read && edited != *object && invalid(source.schema, &edited, "").is_none() {
             return Some(edited);
         }
     }

@@ -1,7 +1,8 @@
-//! Where an object of one version is in another one, by the definition alone.
+//! Where an object of one version is in another one, and what becomes of a field there, by the definition alone.
 
 use super::trip::Trip;
 use super::value::Segment;
+use crate::definition::frontier::Part;
 use crate::definition::{Level, Path, Side};
 
 /// Where an object of the version where a way ends was in the version where it starts. `None` where it was no such
@@ -46,4 +47,94 @@ fn starts_with(at: &[Segment], path: &Path) -> bool {
 
 fn segments(path: &Path) -> Vec<Segment> {
     path.names().iter().map(|name| Segment::Name(name.to_string())).collect()
+}
+
+/// All that may be another one at the end of a way because of what is at a place where it starts: what operations make
+/// of that, and what is inside.
+pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
+    let kind = trip.from.kind;
+    let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
+        return Vec::new();
+    };
+    let mut all = vec![place.to_vec()];
+    for (side, step) in kind.steps_between(here, there) {
+        all = all.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+    }
+    all
+}
+
+/// Whether something inside of an object of the version where a way starts is outside of that object in a version on
+/// the way: who removes the object there does not remove it.
+pub(super) fn was_elsewhere(trip: &Trip<'_>, object: &[Segment], place: &[Segment]) -> bool {
+    let kind = trip.from.kind;
+    let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else { return false };
+    let (mut object, mut places) = (object.to_vec(), vec![place.to_vec()]);
+    for (side, step) in kind.steps_between(here, there) {
+        places = places.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+        match across(&step.level, side, &object) {
+            Some(next) if places.iter().all(|place| place.starts_with(&next)) => object = next,
+            _ => return true,
+        }
+    }
+    false
+}
+
+fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
+    let mut found = Vec::new();
+    let mut carried = true;
+    for operation in &level.operations {
+        let written = operation.places.of(to);
+        for read in operation.places.of(to.other()).iter().map(|place| segments(&place.path)) {
+            let inside = at.strip_prefix(read.as_slice());
+            if inside.is_none() && !read.starts_with(at) {
+                continue;
+            }
+            // Whoever changes what tells an item from others makes another one of it.
+            let keys = operation.items().map(|items| items.keys.of(to.other()));
+            let is_key =
+                |inside: &[Segment]| keys.is_some_and(|keys| keys.iter().any(|key| segments(key).starts_with(inside)));
+            if let Some([item, rest @ ..]) = inside
+                && is_key(rest)
+            {
+                let first = written.first().map(|place| segments(&place.path)).unwrap_or_default();
+                found.push([first.as_slice(), std::slice::from_ref(item)].concat());
+                carried = false;
+                continue;
+            }
+            carried &= inside.is_none();
+            let first = written.first().map(|place| segments(&place.path)).unwrap_or_default();
+            match (operation.items(), inside.and_then(<[Segment]>::split_first)) {
+                (Some(items), Some((item, rest))) => {
+                    let inner = becomes(&items.level, to, rest).into_iter();
+                    found.extend(inner.map(|inner| [first.as_slice(), std::slice::from_ref(item), &inner].concat()));
+                }
+                (None, Some(_)) if operation.is_same() => {
+                    found.push([first.as_slice(), inside.unwrap_or_default()].concat());
+                }
+                _ => found.extend(written.iter().map(|place| segments(&place.path))),
+            }
+            // Where the other version has something else in the place of an object, that is what was edited.
+            for place in written {
+                found.extend(in_the_place_of(level, to, &place.path));
+            }
+        }
+    }
+    if carried {
+        // What comes back into an object that is gone comes back no more, and what it was is seen elsewhere.
+        let into = level.operations.iter().map(|operation| operation.places.of(to));
+        let into = into.filter(|places| places.iter().any(|place| segments(&place.path).starts_with(at)));
+        found.extend(into.flatten().map(|place| segments(&place.path)));
+        found.push(at.to_vec());
+    }
+    found
+}
+
+/// The object that one version alone has around a place, where the other has something else instead.
+fn in_the_place_of(level: &Level, to: Side, place: &Path) -> Option<Vec<Segment>> {
+    let mut cuts = level.frontier.cuts.iter();
+    let cut = cuts.find_map(|cut| {
+        let path = if cut.id == "." { Path::default() } else { Path::parse(&cut.id).ok()? };
+        (place.starts_with(&path) && !matches!(cut.parts.of(to.other()), Part::Unknown)).then_some(path)
+    })?;
+    Some(segments(&cut))
 }

@@ -8,7 +8,7 @@
 //! ```text
 //! seed -> generate, objects -> table -> shrink, fault -> Broken
 //!                                |
-//!                                +- one law: round_trips, carried, hostile, writes, deletions
+//!                                +- one law: round_trips, carried, hostile, writes, deletions, items, ...
 //!                                +- apiserver: what becomes of an answer before anybody reads it
 //! ```
 
@@ -23,6 +23,7 @@ mod focus;
 mod followed;
 mod generate;
 mod hostile;
+mod items;
 mod objects;
 mod random;
 pub mod random_kinds;
@@ -30,8 +31,10 @@ mod rollouts;
 mod round_trips;
 pub mod schema;
 mod shrink;
+mod stepwise;
 mod table;
 mod trip;
+mod unrelated;
 mod value;
 mod writes;
 

@@ -94,7 +94,7 @@ impl<'k> ObjectSource<'k> {
         if !object.is_object() {
             object = Value::object();
         }
-        if object.get("spec").is_none() {
+        if object.get("spec").is_none() && property(self.schema, "spec").is_some() && random.percent(85) {
             object.set("spec", Value::object());
         }
         self.head(random, &mut object);
@@ -162,7 +162,11 @@ impl<'k> ObjectSource<'k> {
             let spec = self.schema.pointer("/properties/spec");
             match spec.and_then(|spec| required(spec).next()) {
                 Some(name) => object.take(&format!("spec/{name}")),
-                None => object.take("spec"),
+                None => {
+                    object.take("spec");
+                    // Nor is one that nobody has named, where nothing is required.
+                    object.take("metadata/uid")
+                }
             };
         }
         for _ in 0..random.below(6) {
@@ -217,7 +221,6 @@ impl<'k> ObjectSource<'k> {
         let why = match (self.is_complete(&settled), invalid(self.schema, &settled, "")) {
             (true, _) => None,
             (false, Some(problem)) => Some(problem.to_string()),
-            (false, None) if settled.get("spec").is_none() => Some("has no spec".to_owned()),
             (false, None) => Some("its metadata is not what the API server writes".to_owned()),
         };
         (settled, why)
@@ -229,7 +232,6 @@ impl<'k> ObjectSource<'k> {
         let mut filled = object.clone();
         fill(self.schema, &mut filled);
         has_head(object)
-            && object.get("spec").is_some()
             && filled == *object
             && invalid(self.schema, object, "").is_none()
             && decode(&mut filled).is_ok()
@@ -244,15 +246,21 @@ impl<'k> ObjectSource<'k> {
             && decode(&mut object.clone()).is_ok()
     }
 
-    /// Whether an object has what its spec requires.
+    /// Whether an object has what the version requires at the top and in spec, or a uid where that is nothing.
     fn has_required(&self, object: &Value) -> bool {
-        let spec = self.schema.pointer("/properties/spec");
-        let has = |name: &str| {
-            let nullable = spec.and_then(|spec| property(spec, name)).is_some_and(|field| flag(field, "nullable"));
-            let value = object.get("spec").and_then(|spec| spec.get(name));
-            value.is_some_and(|value| nullable || *value != Value::Null)
+        let has = |holder: &Value, schema: &Schema, name: &str| {
+            let nullable = property(schema, name).is_some_and(|field| flag(field, "nullable"));
+            holder.get(name).is_some_and(|value| nullable || *value != Value::Null)
         };
-        object.get("spec").is_some_and(Value::is_object) && spec.into_iter().flat_map(required).all(has)
+        let top = required(self.schema).filter(|name| !matches!(*name, "apiVersion" | "kind" | "metadata"));
+        let top: Vec<&str> = top.collect();
+        let named = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
+        let tells = named || !top.is_empty();
+        top.iter().all(|name| has(object, self.schema, name))
+            && match (object.get("spec"), self.schema.pointer("/properties/spec")) {
+                (Some(spec), Some(schema)) => required(schema).all(|name| has(spec, schema, name)),
+                _ => tells,
+            }
     }
 }
 

@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::objects::Make;
 use super::trip::{Breach, Trip};
 use super::value::Value;
-use super::{carried, deletions, hostile, round_trips, writes};
+use super::{carried, deletions, hostile, items, round_trips, stepwise, unrelated, writes};
 
 /// A law of conversion.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ impl Law {
 }
 
 /// All laws, in the order in which they are tried.
-pub const LAWS: [Law; 18] = [
+pub const LAWS: [Law; 21] = [
     Law {
         name: "total",
         text: "any object converts, or fails by name and path",
@@ -119,6 +119,18 @@ pub const LAWS: [Law; 18] = [
         holds: round_trips::edits_win,
     },
     Law {
+        name: "edits-touch-nothing-else",
+        text: "whoever changes or removes one field in one version loses no other field that it has nothing to do with",
+        make: Make::Pruned,
+        holds: unrelated::an_edit_touches_nothing_else,
+    },
+    Law {
+        name: "step-by-step",
+        text: "a way of several steps may be taken one by one, stored and edited at each version",
+        make: Make::Pruned,
+        holds: stepwise::each_version_is_stored_on_the_way,
+    },
+    Law {
         name: "deleted-stays-deleted",
         text: "an object that somebody removed in one version does not come back in another",
         make: Make::Pruned,
@@ -128,7 +140,13 @@ pub const LAWS: [Law; 18] = [
         name: "items",
         text: "items that are removed or brought into another order keep what is theirs, and nothing else",
         make: Make::Pruned,
-        holds: deletions::items_keep_what_is_theirs,
+        holds: items::items_keep_what_is_theirs,
+    },
+    Law {
+        name: "replaced-items",
+        text: "an item that is added where another one was removed is a new one, and all others keep what is theirs",
+        make: Make::Pruned,
+        holds: items::a_new_item_is_a_new_one,
     },
     Law {
         name: "stale",

@@ -46,12 +46,23 @@ pub(super) fn a_write_of_nothing_changes_nothing(
             ));
         }
         // A bound that was tightened is meant: nobody can write this object before it is changed.
+        Some(problem) if !accepts_a_difference(trip) => {
+            let at = super::value::way(problem.path.trim_start_matches('/'));
+            return Err(told(Breach::new(format!("cannot be written back: {problem}")).at(at)));
+        }
         Some(_) => return Ok(false),
         None => {}
     }
     let home = back.stored(&written).map_err(told)?;
     trip.exactly("at home after the write", &object, &home).map_err(told)?;
     Ok(true)
+}
+
+/// Whether the definition says that its versions differ in what they take.
+fn accepts_a_difference(trip: &Trip<'_>) -> bool {
+    let kind = trip.from.kind;
+    let ends = kind.version(trip.from.version).zip(kind.version(trip.to.version));
+    ends.is_some_and(|(from, to)| kind.steps_between(from, to).any(|(_, step)| step.accepts))
 }
 
 /// Whatever the API server stores, in whichever version, can be read at every other, and what we answer can be decoded:

@@ -7,6 +7,7 @@ use serde_saphyr::Spanned;
 
 use super::accept::{AcceptSpec, Accepted};
 use super::advice::{advice, apart, is_scalar, retyping};
+use super::counts::{Count, counts};
 use super::presence::{Absence, absences};
 use crate::definition::operation::{Operation, nulls, retyped_by_itself};
 use crate::definition::path::Path;
@@ -104,8 +105,21 @@ impl Comparison<'_> {
             self.operation(prefix, operation);
             self.line = outside;
         }
+        for Count { line, path, bound, operation, says: [older, newer] } in
+            counts(&Sides { older, newer }, explained.operations)
+        {
+            let at = path.after(prefix);
+            if self.accepted.takes(&at, bound).is_none() {
+                let line = if line > 0 { line } else { self.line };
+                let message = format!(
+                    "{at}: `{operation}` changes how much is in it, and {bound} bounds that (older: {older}; newer: \
+                     {newer}): lift the bound, or `accept: {{path: {at}, difference: {bound}, reason: …}}`"
+                );
+                self.problems.add(line, message);
+            }
+        }
         for Absence { line, path, message } in
-            absences(&Sides { older, newer }, explained.operations, explained.handled, explained.open)
+            absences(&Sides { older, newer }, explained.operations, explained.handled)
         {
             let line = if line > 0 { line } else { self.line };
             self.problems.add(line, format!("{}: {message}", path.after(prefix)));

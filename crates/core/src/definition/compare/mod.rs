@@ -7,6 +7,7 @@
 mod accept;
 mod advice;
 mod comparison;
+mod counts;
 mod presence;
 
 pub(super) use accept::AcceptSpec;

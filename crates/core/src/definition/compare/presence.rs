@@ -20,17 +20,11 @@ pub(super) struct Absence {
     pub(super) message: String,
 }
 
-/// All that can be missing between two schemas, with these operations. `whole` says that they are those of an object,
-/// whose spec is always there, and not of an item.
-pub(super) fn absences(
-    schemas: &Sides<&Schema>,
-    operations: &[Operation],
-    handled: &[Path],
-    whole: bool,
-) -> Vec<Absence> {
+/// All that can be missing between two schemas, with these operations.
+pub(super) fn absences(schemas: &Sides<&Schema>, operations: &[Operation], handled: &[Path]) -> Vec<Absence> {
     let mut found = Vec::new();
     for side in [Side::Older, Side::Newer] {
-        let check = AbsenceCheck { schemas, operations, handled, whole, side };
+        let check = AbsenceCheck { schemas, operations, handled, side };
         for operation in operations {
             for (index, place) in operation.places.of(side).iter().enumerate() {
                 found.extend(check.required(operation, index, place));
@@ -47,7 +41,6 @@ struct AbsenceCheck<'a> {
     schemas: &'a Sides<&'a Schema>,
     operations: &'a [Operation],
     handled: &'a [Path],
-    whole: bool,
     side: Side,
 }
 
@@ -61,8 +54,7 @@ impl AbsenceCheck<'_> {
 
     /// Whether the other version has a field wherever it has what is at another path.
     fn brings(&self, path: &Path, beside: &Path) -> bool {
-        let always = usize::from(self.whole && path.names().first().is_some_and(|name| **name == *"spec"));
-        self.schemas.of(self.side.other()).brings(path, path.common(beside).max(always))
+        self.schemas.of(self.side.other()).brings(path, path.common(beside))
     }
 
     /// Why an operation need not make a value at one of its places where something at another path is converted.
@@ -137,9 +129,7 @@ impl AbsenceCheck<'_> {
         let root = self.schemas.of(self.side);
         let mut holder = place.path.parent()?;
         while !holder.is_empty() {
-            let is_spec =
-                self.whole && holder.len() == 1 && holder.names().first().is_some_and(|name| **name == *"spec");
-            if is_spec || self.is_there(&holder, source) {
+            if self.is_there(&holder, source) {
                 break;
             }
             let schema = root.at(&holder)?;

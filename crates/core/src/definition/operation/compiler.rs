@@ -6,6 +6,7 @@ use super::mapping::{Mapping, Operation};
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
 use crate::definition::{path::Path, place::Place, schema::Schema};
+use crate::json::Json;
 
 /// An operation as it is written.
 pub(crate) trait Compile: Sized {
@@ -184,6 +185,23 @@ impl<'a> Compiler<'a> {
                 self.problem(format!("{operation}: needs either `{key}`, or `from` and `to`"));
                 None
             }
+        }
+    }
+
+    /// A value that the definition says must be one that the API server takes.
+    pub(super) fn takes(&mut self, operation: &str, place: &Place, value: &Json<'_>) {
+        let Place { path, schema, .. } = place;
+        if !schema.takes(value) {
+            self.problem(format!("{operation}: {path} cannot be {}", value.to_text()));
+        }
+        // Defaults are looked at by the API server, when the CRD is applied.
+        let is_default = schema.default_value().is_some_and(|default| default.same(value));
+        if let Some(unchecked) = schema.unchecked().filter(|_| !is_default) {
+            self.problem(format!(
+                "{operation}: {path} has {unchecked}, and nothing here tells whether {} is what it takes: make it the \
+                 `default` of the field, which the API server looks at when the CRD is applied",
+                value.to_text()
+            ));
         }
     }
 

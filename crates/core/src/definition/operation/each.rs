@@ -55,6 +55,14 @@ impl<O: Compile> EachSpec<O> {
         let specs: Vec<&Spanned<O>> = all.iter().flat_map(|each| &each.operations).collect();
         let mut operations = inside.operations(&specs, &[]);
         operations.extend(filled(older_item, newer_item, &operations));
+        let is_set = [older, newer].iter().any(|schema| schema.list_type.as_deref() == Some("set"));
+        if let Some(operation) = operations.iter().find(|operation| is_set && !operation.tells_apart()) {
+            let name = operation.name;
+            inside.problem(format!(
+                "each: {path} is a set, and `{name}` may make one item of two, which cannot be written: make it a list \
+                 that is none (`x-kubernetes-list-type: atomic`) in both versions, or write `drop` and `add` for it"
+            ));
+        }
         let key = all.iter().find_map(|each| each.key.as_ref());
         if all.iter().any(|each| each.key.is_some() && each.key.as_ref() != key) {
             inside.problem(format!("each: {path} has two keys: say it once"));

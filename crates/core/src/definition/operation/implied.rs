@@ -18,6 +18,11 @@ use crate::definition::side::Sides;
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
     let mut named = NamedFields::default();
     operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));
+    if operations.iter().any(is_about_spec_and_more)
+        && let Some(spec) = named.inside.get_mut("spec")
+    {
+        spec.is_made = true;
+    }
     let mut found = Vec::new();
     differing(Sides { older, newer }, &Path::default(), &named, &mut found);
     found.into_iter().map(|places| Operation::between("required", places, Same)).collect()
@@ -27,6 +32,8 @@ pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: 
 #[derive(Default)]
 struct NamedFields<'p> {
     here: bool,
+    /// An operation may make it, where there is none. Asked of `spec`.
+    is_made: bool,
     inside: HashMap<&'p str, Self>,
 }
 
@@ -39,12 +46,19 @@ impl<'p> NamedFields<'p> {
     }
 }
 
+/// Whether an operation takes something out of spec, or puts something in.
+fn is_about_spec_and_more(operation: &Operation) -> bool {
+    let is_in_spec = |place: &Place| matches!(place.path.names(), [top, _, ..] if **top == *"spec");
+    let (inside, outside) = (operation.all_places().any(is_in_spec), !operation.all_places().all(is_in_spec));
+    inside && outside
+}
+
 /// `named` is what operations name in the object at `path`.
 fn differing(schemas: Sides<&Schema>, path: &Path, named: &NamedFields<'_>, found: &mut Vec<Sides<Place>>) {
     let nothing = NamedFields::default();
-    // `spec` is there wherever anything is filled in; other objects may be made for what is moved into them.
+    // Objects may be made for what is moved into them.
     let spec = matches!(path.names(), [name] if **name == *"spec");
-    let made = !path.is_empty() && !spec && !named.inside.is_empty();
+    let made = !path.is_empty() && (!spec || named.is_made) && !named.inside.is_empty();
     let Sides { older, newer } = schemas;
     for (name, one, two) in properties(older, newer) {
         let (Some(one), Some(two)) = (one, two) else {

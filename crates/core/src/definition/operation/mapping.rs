@@ -51,6 +51,11 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether different values stay different ones, both ways.
+    fn tells_apart(&self, _places: &Sides<Vec<Place>>) -> bool {
+        self.is_same()
+    }
+
     /// Whether the newer version has nothing in the place of the older field.
     fn drops(&self) -> bool {
         false
@@ -106,6 +111,11 @@ impl Operation {
     /// Whether the value is the same on both sides.
     pub(crate) fn is_same(&self) -> bool {
         self.mapping.is_same()
+    }
+
+    /// Whether different values stay different ones, both ways.
+    pub(super) fn tells_apart(&self) -> bool {
+        self.mapping.tells_apart(&self.places)
     }
 
     /// Whether the newer version has nothing in the place of the older field.

@@ -45,10 +45,7 @@ impl OneSidedSpec {
         let mut place = compiler.place(side, path)?;
         if let Some(value) = value {
             let value = place.schema.filled(value.clone());
-            if !place.schema.takes(&value) {
-                let value = value.to_text();
-                compiler.problem(format!("{name}: {} cannot be {value}", place.path));
-            }
+            compiler.takes(name, &place, &value);
             place.fill = Some(value);
         }
         Some(one_sided(name, side, place))
@@ -63,9 +60,7 @@ impl FilledSpec {
             let place = places.of_mut(side);
             if place.required && place.fill.is_none() {
                 let value = place.schema.filled(self.value.clone());
-                if !place.schema.takes(&value) {
-                    compiler.problem(format!("fill: {} cannot be {}", place.path, value.to_text()));
-                }
+                compiler.takes("fill", place, &value);
                 place.fill = Some(value);
             }
         }

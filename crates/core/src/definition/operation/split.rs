@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::compiler::Compiler;
-use super::mapping::{Fragment, Mapping, Operation};
+use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use super::retype::retype;
 use crate::definition::side::{Side, Sides};
-use crate::{definition::place::Place, json::Json};
+use crate::definition::{place::Place, schema::Schema};
+use crate::json::Json;
 
 /// One string that becomes several fields.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,6 +42,12 @@ impl SplitSpec {
             if schema.is("object") || schema.is("array") {
                 compiler.problem(format!("split: {path} must be a string, a number or a boolean"));
             }
+            if let Some(unchecked) = schema.unchecked() {
+                compiler.problem(format!(
+                    "split: {path} has {unchecked}, and nothing here tells whether a part is of that form: leave it to a \
+                     rule of the whole object, or write `drop` and `add`"
+                ));
+            }
         }
         Some(Operation::new("split", places, Split { separator: self.separator.clone() }))
     }
@@ -57,6 +65,22 @@ impl Mapping for Split {
             Side::Newer => self.parts(from.first().cloned().flatten(), places),
             Side::Older => vec![self.joined(from)],
         }
+    }
+
+    /// A string that is not of the form is shown whole by the first part, and parts that somebody writes are one
+    /// string: what is said of the one has to be said of the other, or be accepted.
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        let (whole, first) = (&older.schema, &newer.schema);
+        let is_of_all = |key: &str| matches!(key, "maxLength" | "pattern") && whole.bounds.contains_key(key);
+        let own = |(key, bound): (&String, &Value)| (key.clone(), bound.clone());
+        Unexplained::schemas(
+            Schema { default: first.default.clone(), nullable: first.nullable, ..whole.clone() },
+            // Each part may be as long as the whole, and of its form: they are not, together.
+            Schema {
+                bounds: first.bounds.iter().filter(|(key, _)| !is_of_all(key)).map(own).collect(),
+                ..first.clone()
+            },
+        )
     }
 
     fn may_lack(&self, to: Side, at: usize, _: &Sides<Vec<Place>>) -> Option<String> {

@@ -138,18 +138,49 @@ impl Mapping for Values {
         })]
     }
 
-    /// The values that are not named must be the same on both sides.
-    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+    /// The values that are not named must be the same on both sides, and be there only where their type is.
+    fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
-        Unexplained::schemas(
-            Schema { options: self.unnamed(Side::Older, older), default: self.renamed(older), ..older.clone() },
-            Schema {
-                options: self.unnamed(Side::Newer, newer),
-                kind: older.kind.clone(),
-                format: older.format.clone(),
-                ..newer.clone()
-            },
-        )
+        let unnamed = [self.unnamed(Side::Older, older), self.unnamed(Side::Newer, newer)];
+        let open = unnamed.iter().any(|options| options.as_ref().is_none_or(|options| !options.is_empty()));
+        let kind = |schema: &Schema| schema.kind.clone().unwrap_or_else(|| "anything".to_owned());
+        let problem = || {
+            format!(
+                "values: {at} is of another type in the newer version (older: {}; newer: {}), and not every value is \
+                 named: name all, and give both versions an `enum` of them; or write `type`, or `drop` and `add`",
+                kind(older),
+                kind(newer)
+            )
+        };
+        let [one, two] = unnamed;
+        Unexplained {
+            problem: (open && older.kind != newer.kind).then(problem),
+            ..Unexplained::schemas(
+                Schema { options: one, default: self.renamed(older), ..older.clone() },
+                Schema {
+                    options: two,
+                    kind: older.kind.clone(),
+                    // Of values that are all named there is nothing left to have a form.
+                    format: if open { newer.format.clone() } else { older.format.clone() },
+                    ..newer.clone()
+                },
+            )
+        }
+    }
+
+    /// Whether no two values become one: neither by two rows, nor by a row and a value that is carried as it is.
+    fn tells_apart(&self, places: &Sides<Vec<Place>>) -> bool {
+        [Side::Older, Side::Newer].into_iter().all(|to| {
+            let from = to.other();
+            let carried = |value: &Json<'_>| {
+                places.of(from).first().is_some_and(|place| place.schema.admits(value))
+                    && !self.pairs.iter().any(|pair| pair.of(from).same(value))
+            };
+            self.pairs.iter().enumerate().all(|(at, pair)| {
+                let mut others = self.pairs.iter().skip(at + 1);
+                !others.any(|other| other.of(to).same(pair.of(to))) && !carried(pair.of(to))
+            })
+        })
     }
 }
 

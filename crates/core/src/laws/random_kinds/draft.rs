@@ -3,7 +3,7 @@
 use serde_json::{Value as Schema, json};
 
 use super::draft_step::Manner;
-use super::schemas::version;
+use super::schemas::{bound_counts, version};
 use super::steps::between;
 use crate::definition::{API_VERSION, BadDefinition, KIND, Kind};
 use crate::laws::random::Random;
@@ -28,8 +28,14 @@ impl Draft {
     #[must_use]
     pub fn random(seed: u64, manner: Manner) -> Self {
         let mut random = Random::new(seed ^ 0x00D4_AF71);
-        let count = [2, 2, 2, 2, 3, 3, 4].get(random.below(7)).copied().unwrap_or(2);
+        let count = [2, 2, 2, 3, 3, 3, 4].get(random.below(7)).copied().unwrap_or(2);
         let mut schemas = vec![version(&mut random)];
+        if manner == Manner::Hostile {
+            let tops = schemas.iter_mut().filter_map(|schema| schema.get_mut("properties")?.as_object_mut());
+            for (_, top) in tops.flatten().filter(|(name, _)| matches!(name.as_str(), "spec" | "status")) {
+                bound_counts(&mut random, top);
+            }
+        }
         let mut steps = Vec::new();
         for (from, to) in VERSIONS.iter().zip(VERSIONS.iter().skip(1)).take(count - 1) {
             let Some(older) = schemas.last() else { break };
@@ -38,6 +44,10 @@ impl Draft {
                 "from": from, "to": to, "operations": step.operations, "accept": step.accept,
             }));
             schemas.push(step.newer);
+        }
+        // A version without anything in its spec may be without a spec.
+        if random.percent(60) {
+            without_empty_specs(&mut schemas, &mut steps);
         }
         let storage = random.below(count);
         let versions: Vec<Schema> = schemas
@@ -76,5 +86,34 @@ impl Draft {
     pub fn load(&self) -> Result<Kind, BadDefinition> {
         let crd = self.crd.to_string();
         Kind::load("things.yaml", &self.definition.to_string(), &mut |_| Ok(crd.clone()))
+    }
+}
+
+/// Takes the spec out of versions that have nothing in it, and says so in the steps.
+fn without_empty_specs(schemas: &mut [Schema], steps: &mut [Schema]) {
+    let is_empty = |schema: &Schema| schema.pointer("/properties/spec/properties").is_some_and(|all| *all == json!({}));
+    let lacks: Vec<bool> = schemas.iter().map(is_empty).collect();
+    for (schema, _) in schemas.iter_mut().zip(&lacks).filter(|(_, lacks)| **lacks) {
+        if let Some(properties) = schema.get_mut("properties").and_then(Schema::as_object_mut) {
+            properties.remove("spec");
+        }
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("required");
+        }
+    }
+    let pairs = lacks.iter().zip(lacks.iter().skip(1));
+    for (step, (older, newer)) in steps.iter_mut().zip(pairs) {
+        // What is moved into the spec of the other version says enough.
+        let text = step.get("operations").map(Schema::to_string).unwrap_or_default();
+        let operation = match (older, newer) {
+            (false, true) => "drop",
+            (true, false) => "add",
+            _ => continue,
+        };
+        if !text.contains("\"spec.")
+            && let Some(operations) = step.get_mut("operations").and_then(Schema::as_array_mut)
+        {
+            operations.push(json!({operation: "spec"}));
+        }
     }
 }

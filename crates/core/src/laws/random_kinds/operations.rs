@@ -2,11 +2,11 @@
 
 use serde_json::{Value as Schema, json};
 
-use super::draft_step::DraftStep;
+use super::draft_step::{DraftStep, Manner};
 use super::paths::{at, is_required, overlap, put, take, written};
 use super::schemas::{property, sample};
 use crate::laws::random::Random;
-use crate::laws::schema::map_values;
+use crate::laws::schema::{flag, map_values};
 
 pub(super) fn drop(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;
@@ -51,6 +51,12 @@ pub(super) fn relocate(step: &mut DraftStep, random: &mut Random, older: &Schema
     let from = step.optional(random, older, &|_| true)?;
     let mut holder = step.holder(random);
     if holder.starts_with(&from) {
+        return None;
+    }
+    // What comes from elsewhere may be all there is of spec or status.
+    let top = holder.get(..1).and_then(|top| at(&step.newer, top));
+    let demands = top.is_some_and(|top| top.get("required").is_some());
+    if step.manner == Manner::Sensible && step.root && demands && holder.first() != from.first() {
         return None;
     }
     if random.percent(40) {
@@ -111,14 +117,24 @@ pub(super) fn wrap(step: &mut DraftStep, random: &mut Random, older: &Schema) ->
 }
 
 pub(super) fn split(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    let from = step.optional(random, older, &|schema| is_text(schema))?;
+    let is_bounded = |schema: &Schema| schema.get("minLength").is_some() || schema.get("maxLength").is_some();
+    let careless = step.manner == Manner::Hostile;
+    let from = step.optional(random, older, &|schema| is_text(schema) && (careless || !is_bounded(schema)))?;
     take(&mut step.newer, &from)?;
     let holder = if random.percent(40) { from.clone() } else { from.get(..from.len() - 1)?.to_vec() };
     let second = random.word(&["string", "integer", "string"]);
     let mut parts = Vec::new();
     for kind in ["string", second] {
         let part = step.target(random, older, &holder);
-        put(&mut step.newer, &part, json!({"type": kind}), false);
+        let mut schema = json!({"type": kind});
+        if step.manner == Manner::Hostile
+            && random.percent(12)
+            && let Some(schema) = schema.as_object_mut()
+        {
+            let (bound, limit) = if kind == "string" { ("maxLength", json!(4)) } else { ("maximum", json!(100)) };
+            schema.insert(bound.to_owned(), limit);
+        }
+        put(&mut step.newer, &part, schema, false);
         parts.push(part);
     }
     let into: Vec<String> = parts.iter().map(|part| written(part)).collect();
@@ -140,6 +156,22 @@ pub(super) fn blank(step: &mut DraftStep, random: &mut Random, older: &Schema) -
     let from = step.field(random, older, &|schema| is_text(schema))?;
     let operation = json!({"blank": {"field": written(&from), "spellings": ["", "-"]}});
     step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
+}
+
+/// The newer version requires what the older one need not have.
+pub(super) fn fill_in(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    let field = step.optional(random, older, &|schema| schema.get("default").is_none() && !flag(schema, "nullable"))?;
+    if is_required(older, &field) {
+        return None;
+    }
+    let schema = take(&mut step.newer, &field)?;
+    let Some(value) = sample(&schema) else {
+        put(&mut step.newer, &field, schema, false);
+        return None;
+    };
+    put(&mut step.newer, &field, schema, true);
+    let operation = json!({"fill": {"field": written(&field), "value": value}});
+    step.done(operation, std::slice::from_ref(&field), std::slice::from_ref(&field))
 }
 
 pub(super) fn tighten(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {

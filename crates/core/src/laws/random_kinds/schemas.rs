@@ -49,6 +49,7 @@ pub(super) fn fresh(random: &mut Random, taken: &dyn Fn(&str) -> bool) -> String
 pub(super) fn version(random: &mut Random) -> Schema {
     let spec_fields = 3 + random.below(4);
     let spec = object(random, spec_fields, 2);
+    let requires_spec = random.percent(30);
     let mut all = json!({
         "type": "object",
         "properties": {
@@ -61,6 +62,9 @@ pub(super) fn version(random: &mut Random) -> Schema {
     {
         let fields = 1 + random.below(3);
         properties.insert("status".to_owned(), object(random, fields, 1));
+    }
+    if requires_spec && let Some(all) = all.as_object_mut() {
+        all.insert("required".to_owned(), json!(["spec"]));
     }
     all
 }
@@ -91,7 +95,20 @@ pub(super) fn property(random: &mut Random, depth: usize) -> Schema {
         4 => json!({"x-kubernetes-int-or-string": true}),
         5 => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
         6 => json!({"type": "object", "additionalProperties": {"type": "string"}}),
-        7 => json!({"type": "array", "items": scalar_without_default(random)}),
+        7 => {
+            let item = if random.percent(25) {
+                json!({"type": "string", "enum": ["Always", "Never"]})
+            } else {
+                scalar_without_default(random)
+            };
+            let mut list = json!({"type": "array", "items": item});
+            if random.percent(30)
+                && let Some(list) = list.as_object_mut()
+            {
+                list.insert("x-kubernetes-list-type".to_owned(), json!("set"));
+            }
+            list
+        }
         8 | 9 => list_of_objects(random, depth),
         10 => {
             let count = 1 + random.below(3);
@@ -121,6 +138,23 @@ fn list_of_objects(random: &mut Random, depth: usize) -> Schema {
         list.insert("x-kubernetes-list-map-keys".to_owned(), json!(["name"]));
     }
     list
+}
+
+/// Bounds how many fields some objects and maps have.
+pub(super) fn bound_counts(random: &mut Random, schema: &mut Schema) {
+    let Some(members) = schema.as_object_mut() else { return };
+    let is_object = members.get("type").and_then(Schema::as_str) == Some("object");
+    if is_object && members.get("default").is_none() && random.percent(6) {
+        members.insert(random.word(&["minProperties", "maxProperties"]).to_owned(), json!(1 + random.below(2)));
+    }
+    for place in ["items", "additionalProperties"] {
+        if let Some(inner) = members.get_mut(place) {
+            bound_counts(random, inner);
+        }
+    }
+    for inner in members.get_mut("properties").and_then(Schema::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        bound_counts(random, inner);
+    }
 }
 
 /// A string, number or boolean.

@@ -4,7 +4,7 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::{DraftStep, Manner};
 use super::operations::{
-    add, blank, drop, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
+    add, blank, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
     without_default, wrap,
 };
 use super::paths::{all, is_required, put, take, written};
@@ -39,7 +39,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation; nothing where there is no field for it.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(15) {
+    match random.below(16) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -52,6 +52,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         10 => move_into_map(step, random, older),
         11 => blank(step, random, older),
         12 => tighten(step, random, older),
+        13 => fill_in(step, random, older),
         _ => each(step, random, older),
     }
 }
@@ -99,6 +100,11 @@ fn whole_item(random: &mut Random, item: &Schema, manner: Manner) -> Option<Draf
     let mut step = DraftStep::new(item, false, manner);
     let kind = item.get("type").and_then(Schema::as_str)?;
     let operation = match (random.below(3), kind) {
+        (1 | 2, _) if item.get("enum").is_some() => {
+            step.newer = json!({"type": "string", "enum": ["on", "off"]});
+            let other = random.word(&["off", "off", "on"]);
+            json!({"values": {"field": ".", "map": {"Always": "on", "Never": other}}})
+        }
         (0, _) => {
             step.newer = json!({"type": "array", "items": item});
             json!({"wrap": "."})

@@ -113,6 +113,26 @@ impl<'a> Annotations<'a> {
         self.members.set(name, Json::string(value));
     }
 
+    /// Writes one of ours anew, of which something was dropped.
+    pub(super) fn rewrite(&mut self, name: &'a str, kept: Kept<'_>) {
+        if !kept.is_empty() {
+            return self.set(name, &kept.to_text());
+        }
+        self.remove(name);
+        self.shape_as_before(&kept);
+    }
+
+    /// Gives the annotations the shape they had before one of ours came, if none is left.
+    fn shape_as_before(&mut self, kept: &Kept<'_>) {
+        if self.members.is_empty() {
+            self.shape = match kept.annotations {
+                Some(ObjectBefore::Null) => Shape::Null,
+                Some(ObjectBefore::Empty) => Shape::Present,
+                Some(ObjectBefore::Absent) | None => Shape::Absent,
+            };
+        }
+    }
+
     pub(super) fn remove(&mut self, name: &str) {
         self.added.retain(|added| *added != name);
         self.members.remove(name);
@@ -121,12 +141,8 @@ impl<'a> Annotations<'a> {
     /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must.
     /// `kept` is what ours held.
     pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>) {
-        if self.members.is_empty() && !(kept.is_empty() && kept.annotations.is_none()) {
-            self.shape = match kept.annotations {
-                Some(ObjectBefore::Null) => Shape::Null,
-                Some(ObjectBefore::Empty) => Shape::Present,
-                Some(ObjectBefore::Absent) | None => Shape::Absent,
-            };
+        if !(kept.is_empty() && kept.annotations.is_none()) {
+            self.shape_as_before(kept);
         }
         let name = step.kept.of(to.other()).as_str();
         // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be

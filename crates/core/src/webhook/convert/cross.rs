@@ -8,7 +8,7 @@ use super::cut::split;
 use super::kept::{KeptFields, ObjectBefore, identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use crate::definition::frontier::{Cut, Part};
-use crate::definition::{Fragment, Level, Operation, Place, Side};
+use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
 
 /// A way across a step.
@@ -21,12 +21,14 @@ pub(super) struct Crossing<'c> {
     pub(super) complete: bool,
     /// Which objects stay that would go.
     pub(super) staying: StayingObjects,
+    /// Which holders stay that would go, whatever becomes of others: nothing that can be kept would bring them back.
+    pub(super) stuck: &'c [bool],
     /// Which holders have something in them that no operation is about.
     pub(super) others: &'c [bool],
-    /// Which holders have something in them that waits for a version behind the one that is read. They stay for it.
+    /// Places of a side that something needs which waits for a version behind it.
+    pub(super) needed: Sides<&'c [usize]>,
+    /// Which holders have something in them that waits for a version further away. They stay for it.
     pub(super) waiting: &'c [bool],
-    /// Which holders a step before made of nothing. What was kept for the inside of them is gone with what was there.
-    pub(super) made: &'c [bool],
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -52,13 +54,9 @@ pub(super) struct Crossed<'a> {
 }
 
 impl Crossing<'_> {
-    /// The way home. `complete` says whether the object is complete there, `waiting` which holders have something in
-    /// them that waits for a version behind the one that is written.
-    pub(super) fn back<'h>(self, complete: bool, waiting: &'h [bool]) -> Crossing<'h>
-    where
-        Self: 'h,
-    {
-        Crossing { to: self.to.other(), complete, staying: StayingObjects::None, waiting, made: &[], ..self }
+    /// The way home. `complete` says whether the object is complete there.
+    pub(super) fn back(self, complete: bool) -> Self {
+        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &[], ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -110,12 +108,17 @@ impl Crossing<'_> {
             let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
             // The items of a list are converted one by one, and none is kept with a list that is here.
             (operation.items().is_none() || value.is_null() || unread)
-                && self.is_held(from, holder)
+                && from.is_held(holder)
                 && place.schema.has_types_of(value)
                 // Of an item that is null the API server takes nothing away.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
         };
-        values.iter().zip(places).enumerate().all(fits).then_some(values)
+        // What was made up is somebody's where something else waits in it.
+        let is_nothing = values.iter().flatten().all(Json::is_null);
+        let here = frontier.slots.of(self.to.other()).get(index).copied().unwrap_or_default();
+        let needed = self.needed.of(self.to.other()).iter().any(|slot| (here..here + read.len()).contains(slot));
+        let fit = values.iter().zip(places).enumerate().all(fits);
+        (fit && !(is_nothing && needed)).then_some(values)
     }
 
     /// What was left of objects that only the version that is written has.
@@ -130,17 +133,12 @@ impl Crossing<'_> {
             let gone = seen && !part.any(&mut |slot| pieces.has(slot));
             if typed
                 && !gone
-                && self.is_held(from, cut.holder)
+                && from.is_held(cut.holder)
                 && let Some(place) = pieces.rests.get_mut(index)
             {
                 *place = Some(rest);
             }
         }
-    }
-
-    /// Whether what was kept for the inside of a holder may come back: it is there, and was all the time.
-    fn is_held(self, from: &Pieces<'_>, holder: Option<usize>) -> bool {
-        from.is_held(holder) && holder.is_none_or(|holder| self.made.get(holder) != Some(&true))
     }
 
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
@@ -170,13 +168,14 @@ impl Crossing<'_> {
                     by_waiting = true;
                     Presence::Object
                 }
-                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(was_cut)) {
+                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(index, was_cut)) {
                     Some(ObjectBefore::Absent) => Presence::Absent,
                     Some(ObjectBefore::Null) => Presence::Null,
                     Some(ObjectBefore::Empty) => Presence::Object,
                     None => {
                         let goes = was_cut
                             && self.staying == StayingObjects::None
+                            && self.stuck.get(index) != Some(&true)
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
                             && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
@@ -197,17 +196,15 @@ impl Crossing<'_> {
         (returning.is_some(), by_waiting)
     }
 
-    /// What an object was before values were put into it. One that was made anew since then is another one; that there
-    /// was none is as true of it.
+    /// What an object was before values were put into it.
     fn object_before(self, holder: usize, kept: &KeptFields<'_>) -> Option<ObjectBefore> {
-        let was = kept.object_before(&self.level.frontier.holders.get(holder)?.id)?;
-        (was == ObjectBefore::Absent || self.made.get(holder) != Some(&true)).then_some(was)
+        kept.object_before(&self.level.frontier.holders.get(holder)?.id)
     }
 
     /// Whether an object may be again what it was before values were put into it.
-    fn may_go(self, was_cut: bool) -> bool {
+    fn may_go(self, holder: usize, was_cut: bool) -> bool {
         match self.staying {
-            StayingObjects::None => true,
+            StayingObjects::None => self.stuck.get(holder) != Some(&true),
             StayingObjects::Emptied => was_cut,
             StayingObjects::All => false,
         }

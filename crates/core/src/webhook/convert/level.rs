@@ -17,7 +17,8 @@
 //!
 //! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
 
-use super::between_steps;
+use std::cell::OnceCell;
+
 use super::change::Change;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, StayingObjects};
@@ -29,8 +30,9 @@ use super::kept::{KeptFields, ObjectBefore, identical, same};
 use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
+use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Part};
-use crate::definition::{Level, Place, Required, Side};
+use crate::definition::{Completeness, Level, Place, Required, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -41,53 +43,54 @@ pub(super) fn convert<'a>(
     context: &mut Context<'_, '_>,
     kept: &KeptFields<'_>,
     prefix: &str,
-    required: Option<&[Required]>,
+    required: Option<&Completeness>,
 ) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
     let frontier = &level.frontier;
     let taken = take(frontier, root, prefix)?;
-    if taken.is_nothing() && kept.is_empty() && !context.goes_on && !frontier.fills.older && !frontier.fills.newer {
+    if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // Whatever the operations are: of nothing there comes nothing, there and back.
         if let Some(required) = required {
-            context.tell_at_home(tree::has_all(root, required));
+            context.tell_at_home(required.is_met(context.is_named, &mut |field| tree::has(root, field)));
         }
         return Ok(KeptFields::default());
     }
     let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
-    let (mut waiting, mut made) = (Vec::new(), Vec::new());
-    if prefix.is_empty() {
-        waiting = between_steps::waiting(frontier, context.waiting.of(to.other()), &[]);
-        made = between_steps::made(frontier, context.made);
-    }
+    let needed = |side: Side| context.needed.of(side).as_slice();
+    let needed = |side: Side| if prefix.is_empty() { needed(side) } else { &[] };
+    let staying = Staying::new(frontier, to.other(), needed(to.other()));
+    // An object that both versions have stays for what waits behind either of them.
+    let at_home = Staying::new(frontier, to, needed(to));
+    let stay = either(&staying.holders, &at_home.holders);
+    let mut slots = Sides::<&[usize]>::default();
+    (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
     let crossing = Crossing {
         level,
         to,
         complete: context.complete,
         staying: StayingObjects::None,
+        stuck: &[],
         others: &others,
-        waiting: &waiting,
-        made: &made,
+        needed: slots,
+        waiting: &stay,
     };
+    let stuck = OnceCell::new();
     let crossed = crossing.run(&from, kept);
-    let mut conversion = Conversion { crossing, from, crossed, waiting: Vec::new(), to_keep: KeptFields::default() };
+    let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
     if let Some(required) = required {
-        context.tell_at_home(conversion.is_complete(root, required));
+        context.tell_at_home(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
     }
-    if !conversion.keep(context, prefix) {
-        for staying in [StayingObjects::Emptied, StayingObjects::All] {
-            conversion.crossing.staying = staying;
-            conversion.crossed = conversion.crossing.run(&conversion.from, kept);
-            if conversion.keep(context, prefix) {
-                break;
-            }
-        }
+    let mut kept_all = conversion.keep(context);
+    for staying in [StayingObjects::None, StayingObjects::Emptied, StayingObjects::All] {
+        let Err(changed) = kept_all else { break };
+        conversion.crossing.staying = staying;
+        conversion.crossing.stuck = stuck.get_or_init(|| changed);
+        conversion.crossed = conversion.crossing.run(&conversion.from, kept);
+        kept_all = conversion.keep(context);
     }
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;
-    let Conversion { from, crossed, to_keep, .. } = conversion;
-    if prefix.is_empty() && context.goes_on {
-        between_steps::note_made(frontier, &from, &crossed.pieces, context.made);
-    }
+    let Conversion { crossed, to_keep, .. } = conversion;
     put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
 }
@@ -97,8 +100,8 @@ struct Conversion<'l, 'a> {
     crossing: Crossing<'l>,
     from: Pieces<'a>,
     crossed: Crossed<'a>,
-    /// Which holders have something in them that waits for a version behind the one that is written.
-    waiting: Vec<bool>,
+    /// What has to stay of the version that is read, for what waits behind it.
+    staying: &'l Staying,
     to_keep: KeptFields<'a>,
 }
 
@@ -113,72 +116,56 @@ impl<'a> Conversion<'_, 'a> {
 
     /// The way home.
     fn home(&self, complete: bool) -> Crossing<'_> {
-        self.crossing.back(complete, &self.waiting)
+        self.crossing.back(complete)
     }
 
-    /// Whether the object will be complete in the version that is written.
-    fn is_complete(&self, root: &mut Json<'_>, required: &[Required]) -> bool {
+    /// Whether the object will have a field in the version that is written.
+    fn has(&self, root: &mut Json<'_>, field: &Required) -> bool {
         let frontier = &self.crossing.level.frontier;
         let pieces = &self.crossed.pieces;
-        required.iter().all(|Required { path, nullable }| {
-            let mut branch = &frontier.root;
-            let mut names = path.names();
-            loop {
-                match branch {
-                    Branch::Holder(holder) if pieces.holder(holder.index) != Presence::Object => {
-                        return *nullable && names.is_empty() && pieces.holder(holder.index) == Presence::Null;
-                    }
-                    Branch::Holder(holder) => match names.split_first() {
-                        None => return true,
-                        Some((name, rest)) => match holder.branch(name) {
-                            Some((_, next)) => (branch, names) = (next, rest),
-                            None => {
-                                let value = tree::get(root, "", path).ok().flatten();
-                                return value.is_some_and(|value| *nullable || !value.is_null());
-                            }
-                        },
+        let mut branch = &frontier.root;
+        let mut names = field.path.names();
+        loop {
+            match branch {
+                Branch::Holder(holder) if pieces.holder(holder.index) != Presence::Object => {
+                    return field.nullable && names.is_empty() && pieces.holder(holder.index) == Presence::Null;
+                }
+                Branch::Holder(holder) => match names.split_first() {
+                    None => return true,
+                    Some((name, rest)) => match holder.branch(name) {
+                        Some((_, next)) => (branch, names) = (next, rest),
+                        None => return tree::has(root, field),
                     },
-                    Branch::Cut(index) => {
-                        let part = frontier.cuts.get(*index).map(|cut| cut.parts.of(self.crossing.to));
-                        return part
-                            .is_some_and(|part| is_there(part, pieces.rest(*index), pieces, (names, *nullable)));
-                    }
+                },
+                Branch::Cut(index) => {
+                    let part = frontier.cuts.get(*index).map(|cut| cut.parts.of(self.crossing.to));
+                    return part
+                        .is_some_and(|part| is_there(part, pieces.rest(*index), pieces, (names, field.nullable)));
                 }
             }
-        })
+        }
     }
 
-    /// Keeps what the way home would not give by itself. Whether it gives all of it then.
-    fn keep(&mut self, context: &mut Context<'_, '_>, prefix: &str) -> bool {
-        let behind = context.waiting.of(self.crossing.to);
-        if prefix.is_empty() && !behind.is_empty() {
-            let frontier = &self.crossing.level.frontier;
-            let made = between_steps::all_made(frontier, &self.from, &self.crossed.pieces, context.made);
-            self.waiting = between_steps::waiting(frontier, behind, &made);
-        }
-        let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &KeptFields::default());
-        if context.complete_at_home && !context.complete {
-            let sparse = self.home(false).run(&self.crossed.pieces, &KeptFields::default());
-            if !self.is_alike(&back.pieces, &sparse.pieces) {
-                (context.invents, context.complete_at_home) = (true, false);
-                back = sparse;
+    /// Keeps what the way home would not give by itself. Where it does not give all of it then, which holders are not
+    /// what they were.
+    fn keep(&mut self, context: &mut Context<'_, '_>) -> Result<(), Vec<bool>> {
+        self.to_keep = KeptFields::default();
+        for (index, cut) in self.crossing.level.frontier.cuts.iter().enumerate() {
+            if let Some(skeleton) = self.staying.skeleton(index).filter(|_| self.from.rest(index).is_none()) {
+                self.to_keep.keep_rest(&cut.id, skeleton, false);
             }
         }
-        self.to_keep = KeptFields::default();
+        let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         for round in 0..4 {
             *context.stays_for_waiting |= back.by_waiting;
             match self.keep_differences(&back, context, round) {
-                Home::Told => return true,
+                Home::Told => return Ok(()),
                 Home::Unsure => {}
             }
             back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         }
-        false
-    }
-
-    /// Whether two objects of the side that was read are the same.
-    fn is_alike(&self, one: &Pieces<'_>, two: &Pieces<'_>) -> bool {
-        same(&one.slots, &two.slots) && same(&one.rests, &two.rests) && one.holders == two.holders
+        let holders = self.from.holders.iter().zip(&back.pieces.holders);
+        Err(holders.map(|(was, now)| was != now).collect())
     }
 
     /// Keeps what is not on the way home as it was.
@@ -222,7 +209,10 @@ impl<'a> Conversion<'_, 'a> {
             adds = false;
             match was {
                 Some(rest) => {
-                    let seen = cut.parts.of(side).any(&mut |slot| self.from.has(slot));
+                    // Where this version has something else in its place, that is what is left of it here.
+                    let instead = !matches!(cut.parts.of(side.other()), Part::Unknown);
+                    let waits = self.staying.skeleton(index).is_some();
+                    let seen = instead && !waits && cut.parts.of(side).any(&mut |slot| self.from.has(slot));
                     self.to_keep.keep_rest(&cut.id, rest.clone(), seen);
                 }
                 None => self.to_keep.keep(&cut.id, &[None], &[None]),
@@ -336,6 +326,11 @@ impl<'a> Conversion<'_, 'a> {
         }
         Ok(())
     }
+}
+
+fn either(one: &[bool], two: &[bool]) -> Vec<bool> {
+    let count = one.len().max(two.len());
+    (0..count).map(|at| one.get(at) == Some(&true) || two.get(at) == Some(&true)).collect()
 }
 
 /// What is known of the way home, with what is kept.

@@ -7,8 +7,8 @@ use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::kept::Kept;
-use super::step;
-use crate::definition::{Kind, Rollout, Side, Step, VersionIndex};
+use super::{step, waiting};
+use crate::definition::{Kind, Path, Rollout, Side, Step, VersionIndex};
 use crate::json::{Json, Members, unescape};
 use crate::webhook::rollout::{self, Preimage};
 
@@ -104,14 +104,17 @@ impl<'a> Object<'a> {
         trace: &mut Trace<'_>,
     ) -> Result<bool, ConvertError> {
         let from = self.version(kind)?;
-        let mut used_up = kind.steps_between(from, to).skip(1).map(|(side, step)| step.kept.of(side));
-        let before = used_up.any(|name| self.annotations.text(name).is_some()).then(|| self.clone());
+        let next = kind.steps_between(from, to).next().map(|(side, step)| step.kept.of(side));
+        let others = kind.versions.indices().filter(|_| kind.steps.len() > 1);
+        let mut others = others.filter_map(|version| kind.kept_annotation(version));
+        let waits = others.any(|name| next.is_none_or(|next| next != name) && self.annotations.text(name).is_some());
+        let before = waits.then(|| self.clone());
         let between = self.walk(kind, (from, to), Vec::new(), trace)?;
-        // What waits for a version on the way is used up there, and comes back with the way home only if it was given
-        // back: its guard may be broken. Nothing stays for it then.
+        // What waits for a version is used up there, and waits again on the way home only if it was given back: its
+        // guard may be broken. Nothing stays for it then.
         if between.stays_for_waiting
             && let Some(before) = before
-            && let Ok(at_home) = self.clone().waiting_at_home(kind, (to, from))
+            && let Ok(at_home) = self.clone().needed_at_home(kind, (to, from))
         {
             *self = before;
             trace.clear();
@@ -120,22 +123,23 @@ impl<'a> Object<'a> {
         Ok(between.staged)
     }
 
-    /// Does one step after the other. `waiting_at_home` is what waits on the way home behind the version that each of
-    /// them writes; where nothing is said, what waits there now.
+    /// Does one step after the other. `needed_at_home` is what is needed, on the way home, by that which waits behind
+    /// the version that each of them writes; where nothing is said, what that which waits there now needs.
     fn walk(
         &mut self,
         kind: &'a Kind,
         (from, to): (VersionIndex, VersionIndex),
-        waiting_at_home: Vec<Vec<String>>,
+        needed_at_home: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps, ConvertError> {
         let sparse_behind = self.sparse_behind(kind, from, to);
-        let mut between = BetweenSteps { sparse: sparse_behind > 0, ..BetweenSteps::default() };
+        let is_named = self.metadata.get("uid").is_some();
+        let mut between = BetweenSteps { sparse: sparse_behind > 0, is_named, ..BetweenSteps::default() };
         let count = kind.steps_between(from, to).count();
-        let mut waiting_at_home = waiting_at_home.into_iter();
+        let mut needed_at_home = needed_at_home.into_iter();
         for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
-            (between.sparse_behind, between.goes_on) = (at < sparse_behind, at + 1 < count);
-            between.waiting_at_home = waiting_at_home.next();
+            (between.sparse_behind, between.is_last) = (at < sparse_behind, at + 1 == count);
+            between.needed_at_home = needed_at_home.next();
             between.hash = None;
             step::convert(kind, step, (side, &mut between), &mut self.root, &mut self.annotations, trace)?;
             self.hash = between.hash.take();
@@ -144,17 +148,29 @@ impl<'a> Object<'a> {
         Ok(between)
     }
 
-    /// What waits behind each version that a way home leaves, the last one first.
-    fn waiting_at_home(
+    /// What is needed by that which waits behind each version that a way home leaves, the last one first. What waits
+    /// behind the version where it starts has been there.
+    fn needed_at_home(
         mut self,
         kind: &'a Kind,
         (from, home): (VersionIndex, VersionIndex),
-    ) -> Result<Vec<Vec<String>>, ConvertError> {
+    ) -> Result<Vec<Vec<Path>>, ConvertError> {
+        let has = |version: &VersionIndex| {
+            kind.kept_annotation(*version).is_some_and(|name| self.annotations.text(name).is_some())
+        };
+        let mut behind = kind.versions.indices().filter(has);
+        let far = if from > home { behind.filter(|at| *at > from).last() } else { behind.find(|at| *at < from) };
+        if let Some(far) = far {
+            self.walk(kind, (from, far), Vec::new(), &mut Trace::off())?;
+            self.walk(kind, (far, from), Vec::new(), &mut Trace::off())?;
+        }
         let mut found = Vec::new();
+        let mut at = from;
         for (side, step) in kind.steps_between(from, home) {
-            found.push(std::mem::take(step::waiting(kind, step, &self.annotations).of_mut(side.other())));
-            let next = kind.versions.named(step.versions.of(side));
-            self.convert(kind, next.unwrap_or(home))?;
+            found.push(std::mem::take(waiting::needed(kind, step, &self.annotations).of_mut(side.other())));
+            let next = kind.versions.named(step.versions.of(side)).unwrap_or(home);
+            self.walk(kind, (at, next), Vec::new(), &mut Trace::off())?;
+            at = next;
         }
         found.reverse();
         Ok(found)

@@ -103,9 +103,8 @@ pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &[Option<J
     let members = rest.members();
     let expected =
         parts.iter().filter(|(_, part)| matches!(part, Part::Object(_)) && part.any(&mut |slot| is_some(slots, slot)));
-    members.len() == expected.clone().count()
-        && expected.into_iter().all(|(name, part)| {
-            let inner = members.iter().find(|(other, _)| **other == **name);
-            inner.is_some_and(|(_, inner)| is_natural(part, Some(inner), slots))
-        })
+    members.iter().all(|(name, inner)| {
+        let mut expected = expected.clone();
+        expected.any(|(other, part)| **other == **name && is_natural(part, Some(inner), slots))
+    })
 }

@@ -9,8 +9,8 @@ use super::context::Context;
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{RolloutRequests, StatusConversion, Traced};
-use super::{level, status, tree};
-use crate::definition::{Kind, RolloutStatus, Side, Sides, Step};
+use super::{level, status, tree, waiting};
+use crate::definition::{Kind, RolloutStatus, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout;
 
@@ -30,6 +30,7 @@ pub(super) fn convert<'a>(
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
+    waiting::forget(kind, step, to.other(), root, annotations);
     let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
     annotations.settle(step, to, &kept, to_keep);
     Ok(())
@@ -46,36 +47,34 @@ fn convert_with<'a>(
     trace: &mut Trace<'_>,
 ) -> Result<Kept<'a>, ConvertError> {
     // The API server sends objects that lack what is required too, during server-side apply.
-    let complete = !between.sparse && !kept.sparse && tree::has_all(root, step.complete.of(to.other()));
-    let turns_sparse = !between.sparse && !complete && between.goes_on;
+    let required = step.complete.of(to.other());
+    let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
+    let complete = !between.sparse && !kept.sparse && is_complete(root);
     between.sparse = !complete;
     let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
     };
-    let mut texts = waiting(kind, step, annotations);
-    if let Some(at_home) = between.waiting_at_home.take() {
-        *texts.of_mut(to) = at_home;
+    let mut needed = waiting::needed(kind, step, annotations);
+    if let Some(at_home) = between.needed_at_home.take() {
+        *needed.of_mut(to) = at_home;
     }
-    let read = |side| texts.of(side).iter().filter_map(|text| Kept::parse(text)).collect();
-    let waiting = Sides { older: read(Side::Older), newer: read(Side::Newer) };
     let mut context = Context {
         to,
         complete,
         complete_at_home: complete && !between.sparse_behind,
-        invents: false,
-        turns_sparse,
-        waiting: &waiting,
-        made: &mut between.made,
+        seems_complete: false,
+        is_last: between.is_last,
+        is_named: between.is_named,
+        needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
-        goes_on: between.goes_on,
         trace,
     };
-    let required = (!between.sparse_behind).then_some(step.complete.of(to).as_slice());
+    let required = (!between.sparse_behind).then_some(step.complete.of(to));
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
         to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
-        to_keep.sparse = context.invents;
+        to_keep.sparse = context.seems_complete;
         Ok::<(), ConvertError>(())
     };
     match (&step.status, to) {
@@ -105,24 +104,6 @@ fn is_apart(kind: &Kind, status: &RolloutStatus) -> bool {
     let Some(hashed) = &kind.rollout else { return false };
     let hashes = [&status.hashes.requested, &status.hashes.completed];
     hashes.into_iter().all(|hash| hash.path.names().first().is_none_or(|top| **top != *hashed.of))
-}
-
-/// The annotations for versions that are further away than that of a side.
-pub(super) fn waiting(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<String>> {
-    let mut texts = Sides::<Vec<String>>::default();
-    if kind.steps.len() < 2 {
-        return texts;
-    }
-    for side in [Side::Older, Side::Newer] {
-        let Some(near) = kind.versions.named(step.versions.of(side)) else { continue };
-        let versions = kind.versions.indices().filter(|version| match side {
-            Side::Older => *version < near,
-            Side::Newer => *version > near,
-        });
-        let text = |version| annotations.text(kind.kept_annotation(version)?).map(Cow::into_owned);
-        *texts.of_mut(side) = versions.filter_map(text).collect();
-    }
-    texts
 }
 
 fn top_level_objects(root: &Json<'_>, step: &Step) -> Result<(), ConvertError> {

@@ -104,12 +104,10 @@ pub(super) fn put<'a>(root: &mut Json<'a>, path: &Path, value: Json<'a>) -> Resu
     Ok(())
 }
 
-/// Whether all these fields are there, and null only where that will do.
-pub(super) fn has_all(root: &mut Json<'_>, required: &[Required]) -> bool {
-    required.iter().all(|Required { path, nullable }| {
-        let value = get(root, "", path).ok().flatten();
-        value.is_some_and(|value| *nullable || !value.is_null())
-    })
+/// Whether a field is there, and null only where that will do.
+pub(super) fn has(root: &mut Json<'_>, Required { path, nullable }: &Required) -> bool {
+    let value = get(root, "", path).ok().flatten();
+    value.is_some_and(|value| *nullable || !value.is_null())
 }
 
 /// Whether the object that holds a field is there.

@@ -111,3 +111,31 @@ fn cases_are_refused_or_keep_the_laws() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(accepted > 20 * LAWS.len(), "{accepted} judgements");
 }
+
+/// What no law of conversion can hold is refused with the reason, and with a way out.
+#[test]
+fn what_an_answer_could_not_be_written_with_is_refused() {
+    for (case, said) in [
+        ("two-values-of-a-set-become-one", "spec.l is a set, and `values` may make one item of two"),
+        ("two-spellings-in-a-set", "spec.l is a set, and `type` may make one item of two"),
+        ("a-map-with-room-for-one", "`accept: {path: spec.m, difference: maxProperties, reason: …}`"),
+        ("an-object-that-may-not-be-empty", "`accept: {path: spec.h, difference: minProperties, reason: …}`"),
+        ("entries-that-cannot-be-said", "`type` changes how much is in it, and minProperties bounds that"),
+        ("parts-with-bounds", "spec.a: maxLength differs and no operation explains it (older: none; newer: 3)"),
+        ("parts-with-options", "spec.a: enum differs and no operation explains it"),
+        (
+            "parts-with-a-pattern",
+            "split: spec.port has `pattern`, and nothing here tells whether a part is of that form",
+        ),
+        (
+            "a-bounded-string-of-parts",
+            "spec.a: maxLength differs and no operation explains it (older: 12; newer: none)",
+        ),
+        ("a-value-against-a-pattern", "make it the `default` of the field, which the API server looks at"),
+        ("values-of-another-type", "name all, and give both versions an `enum` of them"),
+        ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
+    ] {
+        let bad = load(case).map(drop).unwrap_err().to_string();
+        assert!(bad.contains(said), "{case}: {bad}");
+    }
+}

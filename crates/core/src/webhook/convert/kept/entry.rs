@@ -32,9 +32,10 @@ impl<'a> Entry<'a> {
         )
     }
 
-    /// Whether this is about an object that both versions have.
-    pub(super) fn is_holder(&self) -> bool {
-        matches!(self, Self::Holder(_))
+    /// Whether this comes back into what is at its own place, and not into the object that holds that: it is about an
+    /// object that both versions have, or about items.
+    pub(super) fn is_about_what_is_there(&self) -> bool {
+        matches!(self, Self::Holder(_) | Self::Each(_))
     }
 
     /// Reads an entry. `None` if it is none of ours.

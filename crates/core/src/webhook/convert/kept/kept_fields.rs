@@ -50,10 +50,17 @@ impl<'a> KeptFields<'a> {
         self.0.contains_key(id)
     }
 
-    /// Whether there is something to give back at one of these places. What is asked of a place is told whether that of
-    /// an object which both versions have is meant.
-    pub(crate) fn wait_at(&self, is_meant: &dyn Fn(&str, bool) -> bool) -> bool {
-        self.0.iter().any(|(id, entry)| entry.holds() && is_meant(id, entry.is_holder()))
+    /// The places where there is something to give back, each with whether that needs what is there itself, and not
+    /// the object which holds it.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.0.iter().filter(|(_, entry)| entry.holds()).map(|(id, entry)| (&**id, entry.is_about_what_is_there()))
+    }
+
+    /// Drops what there is to give back at some of these places. Whether there was any.
+    pub(crate) fn forget(&mut self, is_gone: &mut dyn FnMut((&str, bool)) -> bool) -> bool {
+        let before = self.0.len();
+        self.0.retain(|id, entry| !entry.holds() || !is_gone((id, entry.is_about_what_is_there())));
+        self.0.len() < before
     }
 
     /// Takes what other entries hold of a place in the place of what these do.

@@ -1,0 +1,89 @@
+//! Objects, maps and lists whose size is bounded, and that operations put something into or take something out of.
+//!
+//! A map with `maxProperties: 1` that is full gets another entry moved into it, an object with `minProperties: 1` has
+//! its only field moved out: what is answered could be read and not be written.
+
+use crate::definition::operation::Operation;
+use crate::definition::path::Path;
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
+use crate::definition::side::{Side, Sides};
+
+/// A bound that an operation may break.
+pub(super) struct Count {
+    /// The line of the operation, 0 if nobody wrote it.
+    pub(super) line: u64,
+    /// The object or map.
+    pub(super) path: Path,
+    /// The keyword.
+    pub(super) bound: &'static str,
+    /// The operation.
+    pub(super) operation: &'static str,
+    /// What it says in both versions.
+    pub(super) says: [String; 2],
+}
+
+/// The bounds that operations between two schemas may break.
+pub(super) fn counts(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<Count> {
+    let mut found: Vec<Count> = Vec::new();
+    for operation in operations {
+        found.extend(items(operation));
+        for side in [Side::Older, Side::Newer] {
+            for place in operation.places.of(side).iter().filter(|place| !stays(operation, side, place)) {
+                let mut path = place.path.clone();
+                while let Some(holder) = path.parent() {
+                    for bound in ["minProperties", "maxProperties"] {
+                        let bounded =
+                            schemas.of(side).at(&holder).is_some_and(|schema| schema.bounds.contains_key(bound));
+                        if bounded && !found.iter().any(|other| other.path == holder && other.bound == bound) {
+                            let (line, operation, path) = (operation.line, operation.name, holder.clone());
+                            let says = [said(schemas.older, &holder, bound), said(schemas.newer, &holder, bound)];
+                            found.push(Count { line, path, bound, operation, says });
+                        }
+                    }
+                    path = holder;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Those of a list or map of which some items cannot be said.
+fn items(operation: &Operation) -> Vec<Count> {
+    let Some((older, newer)) = operation.places.older.first().zip(operation.places.newer.first()) else {
+        return Vec::new();
+    };
+    let is_whole = |inner: &&Operation| inner.all_places().any(|place| place.path.is_empty());
+    let Some(inner) = operation.items().and_then(|items| items.level.operations.iter().find(is_whole)) else {
+        return Vec::new();
+    };
+    let total = |side: Side| inner.may_lack(side, 0).is_none();
+    if inner.all_places().all(|place| place.path.is_empty()) && total(Side::Older) && total(Side::Newer) {
+        return Vec::new();
+    }
+    let bounds = ["minItems", "maxItems", "minProperties", "maxProperties"].into_iter();
+    let bounds = bounds.filter(|bound| [older, newer].iter().any(|place| place.schema.bounds.contains_key(*bound)));
+    let said = |place: &Place, bound: &str| said(&place.schema, &Path::default(), bound);
+    let count = |bound| Count {
+        line: inner.line,
+        path: older.path.clone(),
+        bound,
+        operation: inner.name,
+        says: [said(older, bound), said(newer, bound)],
+    };
+    bounds.map(count).collect()
+}
+
+/// Whether there is something at a place of one side wherever there is something beside it in the other.
+fn stays(operation: &Operation, side: Side, place: &Place) -> bool {
+    let total = |to: Side| operation.may_lack(to, 0).is_none();
+    let is_beside = |other: &Place| other.path.parent() == place.path.parent();
+    let others = operation.places.of(side.other());
+    matches!(others.as_slice(), [other] if is_beside(other)) && total(side) && total(side.other())
+}
+
+fn said(schema: &Schema, path: &Path, bound: &str) -> String {
+    let value = schema.at(path).and_then(|schema| schema.bounds.get(bound));
+    value.map_or_else(|| "none".to_owned(), ToString::to_string)
+}

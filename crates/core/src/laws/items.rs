@@ -1,0 +1,162 @@
+//! The laws of items: each keeps what is its own, wherever it stands and whatever becomes of those beside it.
+
+use std::collections::BTreeSet;
+
+use super::apiserver::{decode, fill, invalid};
+use super::coverage::Coverage;
+use super::deletions::{is_in_place, length, slashed};
+use super::generate::{Fullness, valid};
+use super::objects::is_contents;
+use super::random::Random;
+use super::schema::{clashes, least_items, schema_at};
+use super::trip::{Breach, Trip, identical, without_ours};
+use super::value::{Segment, Value, shown};
+
+/// Objects with lists whose items stand for one another at both ends of a way.
+struct Lists {
+    object: Value,
+    there: Value,
+    /// Where they are, at both ends.
+    lists: Vec<Vec<Segment>>,
+}
+
+/// `least`: how many items a list needs to be of use.
+fn lists(trip: &Trip<'_>, object: &Value, least: usize) -> Option<Lists> {
+    let object = trip.settled(object)?;
+    let mut changes = Vec::new();
+    trip.explained(&object, &mut changes).ok()?;
+    let there = trip.stored(&object).ok()?;
+    let home = trip.back().seen(&there).ok()?;
+    // Where an operation makes another list of it, an item here is no item there.
+    changes.retain(|change| !is_in_place(change));
+    let is_made = |list: &[Segment]| {
+        let list = format!("{}/", shown(list));
+        let mut paths = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
+        paths.any(|(path, _)| list.starts_with(&slashed(path)))
+    };
+    let mut lists = there.ways();
+    lists.retain(|way| {
+        let count = length(there.at(way));
+        is_contents(way)
+            && count >= least
+            && length(object.at(way)) == count
+            && home.at(outermost(way)) == object.at(outermost(way))
+            && there.at(way).is_some_and(are_distinct)
+            && !is_made(way)
+    });
+    Some(Lists { object, there, lists })
+}
+
+/// Somebody removes items, or brings them into another order.
+pub(super) fn items_keep_what_is_theirs(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(Lists { object, there, lists }) = lists(trip, object, 2) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0x17E5);
+    let Some(list) = random.pick(&lists) else { return Ok(false) };
+    let mut order: Vec<usize> = (0..length(there.at(list))).collect();
+    if random.percent(60) && least_items(trip.to.schema, list) < order.len() {
+        order.remove(random.below(order.len()));
+    } else {
+        random.shuffle(&mut order);
+    }
+    let (written, expected) = (rearranged(&there, list, &order), rearranged(&object, list, &order));
+    if invalid(trip.to.schema, &written, "").is_some() {
+        return Ok(false);
+    }
+    let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
+    let found = trip.back().seen(&written).map_err(told)?;
+    same_items(list, &expected, &found).map_err(told)?;
+    Ok(true)
+}
+
+/// Somebody removes an item and adds another one elsewhere in the list, in one write.
+pub(super) fn a_new_item_is_a_new_one(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(Lists { object, there, lists }) = lists(trip, object, 2) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0x2E91);
+    let Some(list) = random.pick(&lists) else { return Ok(false) };
+    let (Some(schema), Some(Value::List(items))) = (schema_at(trip.to.schema, list), there.at(list)) else {
+        return Ok(false);
+    };
+    let fullness = Fullness { optional: 60, unknown: 0 };
+    let Some(items_schema) = schema.get("items") else { return Ok(false) };
+    let added = valid(&mut random, items_schema, "", fullness, trip.to.words);
+    let (gone, place) = (random.below(items.len()), random.below(items.len()));
+    // Where it stands where the other one stood, or resembles it, that one was edited.
+    let resembles = items.get(gone).is_none_or(|gone| have_something_in_common(gone, &added));
+    if gone == place || resembles || items.contains(&added) || clashes(schema, items, &added) {
+        return Ok(false);
+    }
+    let order: Vec<usize> = (0..items.len()).filter(|index| *index != gone).collect();
+    let inserted = |mut object: Value, item: Value| {
+        if let Some(Value::List(items)) = object.at_mut(list) {
+            items.insert(place, item);
+        }
+        object
+    };
+    let mut written = inserted(rearranged(&there, list, &order), added);
+    fill(trip.to.schema, &mut written);
+    // What cannot be decoded reaches nobody.
+    if invalid(trip.to.schema, &written, "").is_some() || decode(&mut written.clone()).is_err() {
+        return Ok(false);
+    }
+    let told = |breach: Breach| breach.after("written", &written).after("read there", &there);
+    let back = trip.back();
+    let fresh = back.seen(&without_ours(&written)).map_err(told)?;
+    let Some(Value::List(fresh)) = fresh.at(list).filter(|list| length(Some(*list)) == items.len()) else {
+        return Ok(false);
+    };
+    let Some(fresh) = fresh.get(place) else { return Ok(false) };
+    let expected = inserted(rearranged(&object, list, &order), fresh.clone());
+    let found = back.seen(&written).map_err(told)?;
+    same_items(list, &expected, &found).map_err(told)?;
+    Ok(true)
+}
+
+/// Whether two items say the same in one of their fields, so that the one may be the other, edited.
+fn have_something_in_common(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Object(one), Value::Object(two)) => {
+            one.is_empty() || two.is_empty() || one.iter().any(|(name, value)| two.get(name) == Some(value))
+        }
+        _ => one == two,
+    }
+}
+
+/// A list inside an item is judged with all of the outermost list: the other fields of the item are its own, too.
+fn same_items(list: &[Segment], expected: &Value, found: &Value) -> Result<(), Breach> {
+    let outer = outermost(list);
+    let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
+    identical("the items at home", &at(expected), &at(found)).map_err(|mut breach| {
+        let inside = breach.at.take().unwrap_or_default();
+        breach.at([outer, &inside].concat())
+    })
+}
+
+/// The outermost list that a place is in.
+fn outermost(way: &[Segment]) -> &[Segment] {
+    way.split(|segment| matches!(segment, Segment::Index(_))).next().unwrap_or(way)
+}
+
+fn are_distinct(list: &Value) -> bool {
+    let Value::List(elements) = list else { return false };
+    let texts: BTreeSet<String> = elements.iter().map(Value::to_text).collect();
+    texts.len() == elements.len()
+}
+
+/// The object with those items of a list, in that order.
+fn rearranged(object: &Value, list: &[Segment], order: &[usize]) -> Value {
+    let mut object = object.clone();
+    if let Some(Value::List(elements)) = object.at_mut(list) {
+        *elements = order.iter().filter_map(|index| elements.get(*index).cloned()).collect();
+    }
+    object
+}

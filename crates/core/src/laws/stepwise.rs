@@ -1,0 +1,80 @@
+//! The law of a way of several steps that is taken one by one: each version is stored by the API server before the next
+//! is made of it, and nobody who sees the writes prunes what is kept.
+
+use super::coverage::Coverage;
+use super::edits::edited;
+use super::objects::ObjectSource;
+use super::random::Random;
+use super::trip::{Breach, Trip};
+use super::value::Value;
+
+/// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what
+/// was written.
+pub(super) fn each_version_is_stored_on_the_way(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object).filter(|_| !trip.step) else { return Ok(false) };
+    let Some(hops) = hops(trip) else { return Ok(false) };
+    let mut random = Random::new(seed ^ 0x57E9);
+    let Ok(Some(all)) = walk(&hops, &object) else { return Ok(false) };
+    if let (Some(end), Ok(direct)) = (all.last(), trip.stored(&object)) {
+        trip.same("one step after the other", &direct, end)?;
+    }
+    let at = random.below(all.len());
+    let Some(read) = all.get(at) else { return Ok(false) };
+    let here = if at == 0 { Some(trip.clone()) } else { hops.get(at - 1).map(Trip::back) };
+    let Some(here) = here else { return Ok(false) };
+    let edit = if random.percent(70) { edited(&here.from, &mut random, read) } else { None };
+    let Some(there) = here.settled(edit.as_ref().unwrap_or(read)) else { return Ok(false) };
+    let there = &there;
+    let (before, behind) = hops.split_at(at);
+    let home: Vec<Trip<'_>> = before.iter().rev().map(Trip::back).collect();
+    for way in [home.as_slice(), behind] {
+        let back: Vec<Trip<'_>> = way.iter().rev().map(Trip::back).collect();
+        let told = |mut breach: Breach, far: &[Value]| {
+            for (hop, version) in way.iter().zip(far).rev() {
+                breach = breach.after(&format!("at {}", hop.to.version), version);
+            }
+            breach.after("written", there)
+        };
+        let Some(far) = walk(way, there).map_err(|breach| told(breach, &[]))? else { continue };
+        let Some(last) = far.last() else { continue };
+        let Some(again) = walk(&back, last).map_err(|breach| told(breach, &far))? else { continue };
+        let Some(again) = again.last() else { continue };
+        trip.same("back again, step by step", there, again).map_err(|breach| told(breach, &far))?;
+    }
+    Ok(true)
+}
+
+/// The steps of a trip, each as a trip.
+fn hops<'k>(trip: &Trip<'k>) -> Option<Vec<Trip<'k>>> {
+    let mut names: Vec<&'k str> = trip.from.kind.versions().collect();
+    if trip.down {
+        names.reverse();
+    }
+    let from = names.iter().position(|name| *name == trip.from.version)?;
+    let to = names.iter().position(|name| *name == trip.to.version)?;
+    let sources = names.get(from..=to)?.iter().map(|name| ObjectSource::new(trip.from.kind, name, trip.from.words));
+    let sources: Vec<ObjectSource<'k>> = sources.collect::<Option<_>>()?;
+    let distance = if trip.down { -1 } else { 1 };
+    let pairs = sources.iter().zip(sources.iter().skip(1));
+    Some(pairs.map(|pair| Trip::new(trip.webhook, pair, distance, trip.converted)).collect())
+}
+
+/// An object at each version of a way, as it is stored there, the first included. Nothing where the API server would
+/// not take one of them.
+fn walk(hops: &[Trip<'_>], object: &Value) -> Result<Option<Vec<Value>>, Breach> {
+    let mut all = vec![object.clone()];
+    for hop in hops {
+        let Some(last) = all.last() else { return Ok(None) };
+        let next = hop.stored(last)?;
+        if !hop.to.is_complete(&next) {
+            return Ok(None);
+        }
+        all.push(next);
+    }
+    Ok(Some(all))
+}

@@ -1,0 +1,202 @@
+//! What waits in annotations for versions further away than the next step, and which objects it needs.
+//!
+//! Each of v1 and v2 has an object that v3 keeps something in; v1 calls it by another name.
+//!
+//! ```text
+//! v3  spec: {store: {days: 3, legacy: y}}
+//! v2  spec: {store: {days: 3}}                kept-v3: spec.store.legacy
+//! v1  spec: {backup: {}, days: 3}             kept-v3: spec.store.legacy
+//! ```
+//!
+//! At v1 the object stays, although nothing is left in it, because something waits for it. Who removes it there removes
+//! `legacy`, too: where an object is missing that something needs, that is forgotten at the next step, so that it does
+//! not come back into another object which somebody makes later.
+
+use super::annotations::Annotations;
+use super::kept::Kept;
+use super::tree;
+use crate::definition::frontier::{Branch, Frontier, Part};
+use crate::definition::{Kind, Level, Path, Side, Sides, Step, VersionIndex};
+use crate::json::Json;
+
+/// The objects of each side of a step that must stay, for what waits for versions behind it.
+pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<Path>> {
+    let mut found = Sides::<Vec<Path>>::default();
+    if kind.steps.len() < 2 {
+        return found;
+    }
+    for side in [Side::Older, Side::Newer] {
+        let Some(near) = kind.versions.named(step.versions.of(side)) else { continue };
+        let behind = kind.versions.indices().filter(|version| match side {
+            Side::Older => *version < near,
+            Side::Newer => *version > near,
+        });
+        for version in behind {
+            let text = kind.kept_annotation(version).and_then(|name| annotations.text(name));
+            let kept = text.as_deref().and_then(Kept::parse);
+            let entries = kept.iter().flat_map(|kept| kept.fields.waiting());
+            found.of_mut(side).extend(entries.filter_map(|id| object_for(kind, id, (version, near))));
+        }
+    }
+    found
+}
+
+/// Forgets what waits for versions other than the two of a step, in objects that are not there. `from` is the side that
+/// the object is read at.
+pub(super) fn forget<'a>(
+    kind: &'a Kind,
+    step: &Step,
+    from: Side,
+    root: &mut Json<'_>,
+    annotations: &mut Annotations<'a>,
+) {
+    let versions = [Side::Older, Side::Newer].map(|side| kind.versions.named(step.versions.of(side)));
+    let Some(here) = kind.versions.named(step.versions.of(from)).filter(|_| kind.steps.len() > 1) else { return };
+    for version in kind.versions.indices().filter(|version| !versions.contains(&Some(*version))) {
+        let Some(name) = kind.kept_annotation(version) else { continue };
+        let Some(text) = annotations.text(name).map(|text| text.into_owned()) else { continue };
+        let Some(mut kept) = Kept::parse(&text) else { continue };
+        let mut is_there = |id: (&str, bool)| {
+            let object = object_for(kind, id, (version, here));
+            object.is_none_or(|path| {
+                path.is_empty() || tree::get(root, "", &path).ok().flatten().is_some_and(|value| !value.is_null())
+            })
+        };
+        if kept.fields.forget(&mut |id| !is_there(id)) {
+            annotations.rewrite(name, kept);
+        }
+    }
+}
+
+/// What has to be there at a version so that what is kept for another one comes back: what is at its place itself, or
+/// the object which holds that.
+fn object_for(kind: &Kind, (id, itself): (&str, bool), (of, at): (VersionIndex, VersionIndex)) -> Option<Path> {
+    let mut path = Path::parse(id).ok()?;
+    for (index, (to, step)) in kind.steps_between(of, at).enumerate() {
+        path = match itself || index > 0 {
+            true => across(&step.level, to, &path),
+            false => way_to(&step.level.frontier, &path).holder,
+        };
+    }
+    Some(path)
+}
+
+/// How far the objects of both versions lead to a place.
+struct WayTo {
+    /// The last one.
+    holder: Path,
+    /// All of them.
+    holders: Vec<usize>,
+    /// Where the versions part on the way, and how many names lead there.
+    cut: Option<(usize, usize)>,
+}
+
+fn way_to(frontier: &Frontier, path: &Path) -> WayTo {
+    let mut found = WayTo { holder: Path::default(), holders: Vec::new(), cut: None };
+    let mut branch = &frontier.root;
+    let mut names = path.names().iter();
+    loop {
+        match branch {
+            Branch::Cut(cut) => {
+                found.cut = Some((*cut, path.len() - names.len()));
+                return found;
+            }
+            Branch::Holder(holder) => {
+                found.holder = holder.path.clone();
+                found.holders.push(holder.index);
+                match names.next().and_then(|name| holder.branch(name)) {
+                    Some((_, next)) => branch = next,
+                    None => return found,
+                }
+            }
+        }
+    }
+}
+
+/// Where an object is at the other side of a step; where it is none there, the object that it is kept for.
+fn across(level: &Level, to: Side, object: &Path) -> Path {
+    let way = way_to(&level.frontier, object);
+    let Some((cut, depth)) = way.cut else { return object.clone() };
+    let Some(cut) = level.frontier.cuts.get(cut) else { return way.holder };
+    let (mut part, mut depth) = (cut.parts.of(to.other()), depth);
+    while let Part::Object(parts) = part {
+        let inner = object.names().get(depth).and_then(|name| parts.iter().find(|(other, _)| other == name));
+        let Some((_, inner)) = inner else { return way.holder };
+        (part, depth) = (inner, depth + 1);
+    }
+    let Part::Slot(slot) = part else { return way.holder };
+    let slots = level.frontier.slots.of(to.other());
+    let operation = slots.partition_point(|first| first <= slot).checked_sub(1);
+    let Some(operation) = operation.and_then(|at| level.operations.get(at)) else { return way.holder };
+    let Some(place) = operation.places.of(to).first() else { return way.holder };
+    // Of other operations something may be kept when there is nothing to see of it.
+    match operation.is_same() || operation.items().is_some() {
+        true => object.moved(&object.split_at(depth).0, &place.path),
+        false => way.holder,
+    }
+}
+
+/// What objects of one side of a step have to stay.
+#[derive(Default)]
+pub(super) struct Staying {
+    /// Which of those that both versions have.
+    pub(super) holders: Vec<bool>,
+    /// Of those that one version alone has: the cut, and the way from there.
+    pub(super) inside: Vec<(usize, Path)>,
+    /// Of those that operations are about: the place.
+    pub(super) slots: Vec<usize>,
+}
+
+impl Staying {
+    pub(super) fn new(frontier: &Frontier, side: Side, needed: &[Path]) -> Self {
+        let mut staying = Self::default();
+        if needed.is_empty() {
+            return staying;
+        }
+        staying.holders.resize(frontier.holders.len(), false);
+        for path in needed {
+            let way = way_to(frontier, path);
+            for holder in way.holders {
+                if let Some(place) = staying.holders.get_mut(holder) {
+                    *place = true;
+                }
+            }
+            let Some((cut, depth)) = way.cut else { continue };
+            let part = frontier.cuts.get(cut).map(|cut| cut.parts.of(side));
+            let rest = path.split_at(depth).1;
+            match part.and_then(|part| slot_on_the_way(part, rest.names())) {
+                Some(slot) => staying.slots.push(slot),
+                None if staying.inside.contains(&(cut, rest.clone())) => {}
+                None => staying.inside.push((cut, rest)),
+            }
+        }
+        staying
+    }
+
+    /// The objects that have to stay at a cut, empty; nothing where there is none.
+    pub(super) fn skeleton<'a>(&self, cut: usize) -> Option<Json<'a>> {
+        let mut skeleton = None;
+        for (_, path) in self.inside.iter().filter(|(other, _)| *other == cut) {
+            let object = skeleton.get_or_insert_with(|| Json::Object(Default::default()));
+            for end in 1..=path.len() {
+                let (way, _) = path.split_at(end);
+                if !matches!(tree::get(object, "", &way), Ok(Some(_))) {
+                    tree::put(object, &way, Json::Object(Default::default())).ok()?;
+                }
+            }
+        }
+        skeleton
+    }
+}
+
+/// The place of an operation that leads to an object; nothing where that is one that a version alone has.
+fn slot_on_the_way(part: &Part, names: &[Box<str>]) -> Option<usize> {
+    match (part, names.split_first()) {
+        (Part::Slot(slot), _) => Some(*slot),
+        (Part::Object(parts), Some((name, rest))) => {
+            let (_, part) = parts.iter().find(|(other, _)| other == name)?;
+            slot_on_the_way(part, rest)
+        }
+        (Part::Object(_), None) | (Part::Unknown, _) => None,
+    }
+}
