@@ -24,6 +24,7 @@ mod admission_matrix;
 mod admission_modes;
 mod admission_registered;
 mod admission_rules;
+mod arm;
 mod certificates;
 mod chart;
 mod controllers;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         chart::SCENARIOS,
         migration::SCENARIOS,
         migrate::SCENARIOS,
+        arm::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::Process;
+use crate::support::process::{Process, eventually};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
 
@@ -51,6 +52,12 @@ fn killed(scene: &Scene<'_>) {
     // Nobody is asked again, not even for the objects.
     let (code, text, _) = migrate(scene, &[]);
     assert_eq!((code, text.ends_with("there was nothing to do\n")), (0, true), "{text}");
+    // A fleet takes its time to go.
+    let path = format!("{CRDS}/{}", scene.crd_name());
+    scene.call(Method::DELETE, &path, None).ok();
+    eventually("the fleet is gone", Duration::from_secs(600), || {
+        (scene.call(Method::GET, &path, None).code == 404).then_some(())
+    });
 }
 
 /// Nothing of an object changes but how it is stored, and afterwards nobody needs the old version, or us.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, completion, convert, crd, hash, kinds, migrate, mutate, serve, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, migrate, mutate, serve, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -22,6 +22,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Point a CRD's conversion to a server in a cluster, after asking every endpoint of it.
+    Arm(arm::ArmArgs),
     /// Print the completion script of a shell.
     Completion(completion::CompletionArgs),
     /// Convert objects to another version, offline, as the webhook does.
@@ -68,6 +70,7 @@ pub fn run(remarks: AuthorityRemarks) -> Asked {
 impl Command {
     fn run(self, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Arm(args) => arm::run(&args, remarks),
             Self::Completion(args) => completion::run(&args, Cli::command()),
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),

@@ -84,7 +84,7 @@ impl CallError {
         match self {
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
-            Self::Refused { code: 403, .. } => Some("docs/cluster.md lists the rights that each command needs"),
+            Self::Refused { code: 403, .. } => Some("docs/running.md lists the rights that it needs"),
             _ => None,
         }
     }

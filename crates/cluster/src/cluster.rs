@@ -87,9 +87,10 @@ impl Cluster {
     }
 
     /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.
-    pub(crate) async fn apply(&self, document: &Value) -> Result<Value, CallError> {
+    /// `force` takes them over.
+    pub(crate) async fn apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {
         let path = document_path(document).unwrap_or_default();
-        let path = format!("{path}?fieldManager={MANAGER}");
+        let path = format!("{path}?fieldManager={MANAGER}&force={force}");
         self.patch(&path, PatchForm::Apply, document, Extent::Objects).await
     }
 

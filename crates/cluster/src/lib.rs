@@ -4,12 +4,14 @@
 //!
 //! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
 
+mod arm;
 mod call_error;
 mod cluster;
 mod connect;
 mod crd_state;
 mod migrate;
 
+pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
 pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions};

@@ -1,6 +1,7 @@
 //! One file or folder per subcommand, flags in and calls out; and what several of them share.
 
 mod admission;
+pub(crate) mod arm;
 mod ca_file;
 pub(crate) mod completion;
 mod connected;

@@ -143,7 +143,7 @@ async fn flip(
     say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<CrdState, MigrateError> {
     for document in &options.before {
-        cluster.apply(document).await?;
+        cluster.apply(document, false).await?;
     }
     let mut patch = vec![json!({"op": "test", "path": "/metadata/resourceVersion", "value": crd.resource_version()})];
     for (version, stored) in [(crd.storage(), false), (to, true)] {
