@@ -52,21 +52,19 @@ pub enum ConnectError {
     },
 }
 
-impl Cluster {
-    /// Finds the cluster. Nothing is asked of it yet.
-    ///
-    /// # Errors
-    /// There is no kubeconfig, or it cannot be used.
-    pub async fn connect(options: &ConnectOptions) -> Result<Self, ConnectError> {
-        let mut config = config(options).await?;
-        config.connect_timeout = Some(CONNECT_TIMEOUT);
-        // We know better which call may be repeated, and say so meanwhile.
-        config.default_retry = false;
-        config.headers.push(agent());
-        let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { source: Box::new(error) })?;
-        Ok(Self::new(client, address.trim_end_matches('/').to_owned()))
-    }
+/// Finds the cluster. Nothing is asked of it yet.
+///
+/// # Errors
+/// There is no kubeconfig, or it cannot be used.
+pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> {
+    let mut config = config(options).await?;
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    // We know better which call may be repeated, and say so meanwhile.
+    config.default_retry = false;
+    config.headers.push(agent());
+    let address = config.cluster_url.to_string();
+    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { source: Box::new(error) })?;
+    Ok(Cluster::new(client, address.trim_end_matches('/').to_owned()))
 }
 
 async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {

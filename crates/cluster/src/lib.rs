@@ -14,6 +14,6 @@ mod migrate;
 pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
 pub use call_error::CallError;
 pub use cluster::Cluster;
-pub use connect::{ConnectError, ConnectOptions};
+pub use connect::{ConnectError, ConnectOptions, connect};
 pub use crd_state::{BadCrd, CrdState};
 pub use migrate::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten, migrate};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{Cluster, ConnectOptions};
+use pointsman_cluster::{Cluster, ConnectOptions, connect};
 
 /// A cluster, named as kubectl names it.
 #[derive(Args, Debug)]
@@ -29,6 +29,6 @@ impl ClusterArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to start the client")?;
         let options = ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
-        runtime.block_on(async { work(Cluster::connect(&options).await?).await })
+        runtime.block_on(async { work(connect(&options).await?).await })
     }
 }

@@ -15,8 +15,9 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::{CrdState, crd_path};
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
-/// only what the API server will trust. Then the CRD is applied as a whole (a version that is served before its conversion is
-/// there would be relabelled, and lose fields), and every version is read. If one cannot be, the CRD is put back.
+/// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
+/// its conversion is there would be relabelled, and lose fields), and every version is read. If one cannot be, the CRD
+/// is put back.
 ///
 /// Run again, it tests again and changes nothing.
 ///

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::client_stanza::Place;
+use super::client_stanza::WebhookPlace;
 use super::options::ArmError;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
 /// `host:port` of everybody who is ready.
-pub(super) async fn endpoints(cluster: &Cluster, place: &Place) -> Result<Vec<String>, ArmError> {
+pub(super) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, ArmError> {
     let (namespace, name, port) = match place {
-        Place::Url { host, port } => return Ok(vec![joined(host, *port)]),
-        Place::Service { namespace, name, port } => (namespace, name, *port),
+        WebhookPlace::Url { host, port } => return Ok(vec![joined(host, *port)]),
+        WebhookPlace::Service { namespace, name, port } => (namespace, name, *port),
     };
     let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
         Ok(service) => service,

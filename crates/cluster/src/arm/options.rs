@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{BadCrd, CallError, CrdState};
+use crate::call_error::CallError;
+use crate::crd_state::{BadCrd, CrdState};
 
 /// What the cluster is to hold.
 pub struct Wanted {

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pace::Pace;
-use super::pass::{Ended, Run};
+use super::pass::{Ended, MigrationRun};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::{CrdState, crd_path};
@@ -57,7 +57,7 @@ pub async fn migrate(
         crd = flip(cluster, &crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
-    let mut run = Run {
+    let mut run = MigrationRun {
         cluster,
         crd,
         mark,
@@ -84,7 +84,7 @@ pub async fn migrate(
 }
 
 /// Until a look at everything shows nothing old.
-async fn rounds(run: &mut Run<'_>) -> Result<Ended, MigrateError> {
+async fn rounds(run: &mut MigrationRun<'_>) -> Result<Ended, MigrateError> {
     for _ in 0..ROUNDS {
         match run.pass().await? {
             Ended::Wrote if run.failures.is_empty() => (run.say)(MigrateEvent::Looking),

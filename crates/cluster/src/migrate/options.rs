@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{BadCrd, CallError};
+use crate::call_error::CallError;
+use crate::crd_state::BadCrd;
 
 /// How a kind is migrated.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 
 /// What all passes of a run share.
-pub(super) struct Run<'r> {
+pub(super) struct MigrationRun<'r> {
     pub(super) cluster: &'r Cluster,
     pub(super) crd: CrdState,
     pub(super) mark: Option<Mark>,
@@ -60,7 +60,7 @@ enum Written {
     Failed(CallError),
 }
 
-impl Run<'_> {
+impl MigrationRun<'_> {
     /// Looks at everything once.
     pub(super) async fn pass(&mut self) -> Result<Ended, MigrateError> {
         let mut next: Option<String> = None;
@@ -172,10 +172,10 @@ impl Run<'_> {
     }
 }
 
-/// Writes an object as it is. An empty merge patch: the API server takes the object from etcd, so that nobody's write is
-/// overwritten, finds that what it would store differs from what is stored where that is of another version, and
-/// writes it (`apiserver/pkg/storage/etcd3/store.go`, `GuaranteedUpdate`; Kubernetes' own conversion tests do so). Where
-/// it is of the storage version already, nothing is written at all.
+/// Writes an object as it is. An empty merge patch: the API server takes the object from etcd, so that nobody's write
+/// is overwritten, finds that what it would store differs from what is stored where that is of another version, and
+/// writes it (`apiserver/pkg/storage/etcd3/store.go`, `GuaranteedUpdate`; Kubernetes' own conversion tests do so).
+/// Where it is of the storage version already, nothing is written at all.
 ///
 /// Returns how long the last try took, and what was said before it where it had to be tried again.
 async fn rewrite(cluster: &Cluster, path: &str) -> (Written, Duration, Option<(CallError, Duration)>) {

@@ -8,7 +8,7 @@ use pointsman_cluster::{CallError, MigrateError, MigrateOptions, migrate};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
 
-use super::told::{Told, outcome, summary};
+use super::told::{MigrateTold, outcome, summary};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::crd::find;
 use crate::commands::kinds_dir::KindsArgs;
@@ -58,7 +58,7 @@ pub(super) enum MigrateFormat {
 pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     let (name, options) = asked(args)?;
     let stop = Stop::on_interrupt()?;
-    let mut told = Told::new(args.output);
+    let mut told = MigrateTold::new(args.output);
     let migrated = args.cluster.with(async |cluster| {
         let result = migrate(&cluster, &name, &options, &mut |event| told.hear(&event), &|| stop.is_wanted()).await;
         result.map_err(advise)

@@ -12,14 +12,14 @@ use crate::commands::table::table;
 use crate::terminal::escaped;
 
 /// Whoever listens to a migration.
-pub(super) struct Told {
+pub(super) struct MigrateTold {
     format: MigrateFormat,
     on_terminal: bool,
     began: Instant,
     shown: bool,
 }
 
-impl Told {
+impl MigrateTold {
     pub(super) fn new(format: MigrateFormat) -> Self {
         Self { format, on_terminal: io::stderr().is_terminal(), began: Instant::now(), shown: false }
     }
