@@ -99,3 +99,19 @@ fn stale_stamps_are_listed() {
     let answer = with_stdin(&["hash", "--stale", "-o", "json"], all.as_bytes());
     assert_eq!(json(&answer.stdout)["items"][0]["stamped"], "0123abcd");
 }
+
+/// An annotation may be 256 KiB long, and anybody may have written it.
+#[test]
+fn a_stamp_as_long_as_an_annotation_may_be_is_stale_and_cut_short() {
+    let stamp = "a".repeat(200_000);
+    let plain = read("manifests/examples/v1alpha2.yaml");
+    let stamped = plain.replacen(
+        "metadata:\n",
+        &format!("metadata:\n  annotations: {{materialize.cloud/rollout-hash: {stamp}}}\n"),
+        1,
+    );
+    let answer = with_stdin(&["hash", "--stale"], stamped.as_bytes());
+    assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));
+    assert!(answer.stdout.contains(&format!("{}…   ", "a".repeat(64))), "{}", answer.stdout);
+    assert!(answer.stdout.lines().all(|line| line.chars().count() < 200));
+}

@@ -280,3 +280,22 @@ fn the_doctor_is_told_something_before_it_says_that_all_fits() {
     assert!(doctor(&warns, &[]).stdout.contains("it does Warn only"));
     assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "everything fits\n");
 }
+
+/// Operators count their versions each for itself, and a cluster has several of them.
+#[test]
+fn a_server_is_compared_with_what_is_registered_for_its_own_operator() {
+    let more = ["webhooks", "--kind", "elasticsearch", "--side-by-side", "8.1.0,9.0.0", "--default", "8.1.0"];
+    let others = pointsman(&[&more[..], &SERVER[..]].concat()).data();
+    let both = format!("{}---\n{others}", webhooks(&["--side-by-side", "2.16.0,2.17.0"]).data());
+    let doctor = |version: &str, served: &str, more: &[&str]| {
+        let args = ["webhooks", "doctor", "--controller-version", version, "--served-versions", served];
+        with_stdin(&[&args, more].concat(), both.as_bytes())
+    };
+    assert_eq!(doctor("2.17.0", "2.16.0,2.17.0", &[]).data(), "everything fits\n");
+    assert_eq!(doctor("8.1.0", "8.1.0,9.0.0", &["--default-version"]).data(), "everything fits\n");
+    // One that is nobody's, or has a version in common with both, is compared with all.
+    let nobody = doctor("2.18.0", "2.16.0,2.17.0", &[]);
+    assert_eq!((nobody.code, nobody.stdout.matches("nobody asks it").count()), (1, 2), "{}", nobody.stdout);
+    let common = doctor("2.17.0", "2.16.0,2.17.0,9.0.0", &[]);
+    assert_eq!((common.code, common.stdout.matches("nobody asks it").count()), (1, 1), "{}", common.stdout);
+}

@@ -17,7 +17,9 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
     for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{cell:<width$}   "));
+            line.push_str(cell);
+            // What pads for us has a widest column, and a cell may be wider.
+            line.extend(iter::repeat_n(' ', width + 3 - cell.chars().count()));
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -27,8 +29,14 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
 
 /// A value for a cell: on one line, and not the width of a screen.
 pub(crate) fn cell(text: &str) -> String {
-    let mut short: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL).collect();
-    if text.chars().count() > CELL {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shortened(&text, CELL)
+}
+
+/// No more than some characters of a text.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let mut short: String = text.chars().take(most).collect();
+    if short.len() < text.len() {
         short.push('…');
     }
     short

@@ -1,21 +1,37 @@
 //! Which server is called for which controller version: each has one, and no two have the same.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::finding::Finding;
 use super::names::dashed;
 use super::registered::{Registered, Selects};
 use crate::webhook::ControllerVersion;
 
+/// A webhook with a say, and what the others are compared with.
+struct Asking<'r> {
+    one: &'r Registered<'r>,
+    server: String,
+    version: Option<&'r str>,
+}
+
 /// Looks for webhooks that call a server which is not that of their objects.
 pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
-    let asked: Vec<&Registered<'_>> = all.iter().filter(|one| one.has_a_say()).collect();
-    let mut findings: Vec<Finding> = asked.iter().filter_map(|one| of_another(one, &asked)).collect();
+    let asked: Vec<Asking<'_>> = all.iter().filter(|one| one.has_a_say()).map(Asking::new).collect();
+    let mut calling = HashMap::<&str, Vec<&Asking<'_>>>::new();
+    for one in &asked {
+        calling.entry(&one.server).or_default().push(one);
+    }
+    let owners: HashMap<&str, _> =
+        calling.iter().filter_map(|(server, here)| Some((*server, owner(server, here)?))).collect();
+    let owner = |one: &Asking<'_>| owners.get(one.server.as_str()).copied();
+    let mut findings: Vec<Finding> = asked.iter().filter_map(|one| of_another(one, owner(one))).collect();
     // Where a version's own are wrong, its server may only seem to be nobody's.
     if findings.is_empty() {
-        findings.extend(asked.iter().filter_map(|one| of_nobody(one, &asked)));
+        findings.extend(asked.iter().filter_map(|one| of_nobody(one, owner(one).is_some(), &asked)));
     }
-    for one in asked.iter().filter(|one| one.call == "/validate") {
-        let is_pair = |other: &&&Registered<'_>| other.call == "/mutate" && other.is_for == one.is_for;
-        let Some(other) = asked.iter().find(is_pair).filter(|other| other.server() != one.server()) else {
+    for Asking { one, server, .. } in asked.iter().filter(|asked| asked.one.call == "/validate") {
+        let is_pair = |other: &&Asking<'_>| other.one.call == "/mutate" && other.one.is_for == one.is_for;
+        let Some(Asking { one: other, .. }) = asked.iter().find(is_pair).filter(|other| other.server != *server) else {
             continue;
         };
         let known = findings.iter().any(|found| [&one.document, &other.document].contains(&&found.document));
@@ -25,38 +41,51 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
         }
     }
     for one in all.iter().filter(|one| one.is_scale) {
-        let is_pair = |other: &&&Registered<'_>| other.call == one.call && other.is_for == one.is_for;
-        if let Some(other) = asked.iter().find(is_pair).filter(|other| other.server() != one.server()) {
+        let is_pair = |other: &&Asking<'_>| other.one.call == one.call && other.one.is_for == one.is_for;
+        if let Some(Asking { one: other, .. }) = asked.iter().find(is_pair).filter(|other| other.server != one.server())
+        {
             let problem = format!("it calls another server than {} of {}", other.place, other.document);
             findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.place)));
         }
     }
     if findings.is_empty() {
-        findings.extend(asked.iter().filter_map(|one| named_after_another(one, &asked)));
+        findings.extend(named_after_others(&asked));
     }
     findings
 }
 
 /// Where the servers of two versions have changed places, each is called for one version only; their names tell.
-fn named_after_another(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding> {
-    let (own, server) = (version(one)?, one.server());
-    let others = asked.iter().filter_map(|other| version(other));
-    let (named, other) = others.map(|other| (in_name(other, &server), other)).max_by_key(|(named, _)| *named)?;
-    (named > in_name(own, &server)).then(|| {
-        let problem = format!("it calls a server that is named after {other}, for the objects of {own}");
-        one.finding(problem, format!("{}: the Service of {own}", address(one)))
-    })
+fn named_after_others(asked: &[Asking<'_>]) -> Vec<Finding> {
+    let names: BTreeMap<&str, String> =
+        asked.iter().filter_map(|one| one.version).map(|version| (version, in_names(version))).collect();
+    let found = asked.iter().filter_map(|Asking { one, server, version }| {
+        let (own, server) = ((*version)?, without_the_place(server));
+        let others = names.iter().map(|(version, name)| (in_name(name, server), *version));
+        let (named, other) = others.max_by_key(|(named, _)| *named)?;
+        (named > names.get(own).map_or(0, |name| in_name(name, server))).then(|| {
+            let problem = format!("it calls a server that is named after {other}, for the objects of {own}");
+            one.finding(problem, format!("{}: the Service of {own}", address(one)))
+        })
+    });
+    found.collect()
 }
 
-/// A server that is another version's: of the version that calls it most, or whose name it has, or that comes first.
-fn of_another(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding> {
-    let version = version(one)?;
-    let server = one.server();
-    let here =
-        || asked.iter().filter(|other| other.server() == server).filter_map(|one| Some((one, self::version(one)?)));
-    let calls = |version: &str| here().filter(|(_, other)| *other == version).count();
+/// Whose a server is, and by which webhook: of the version that calls it most, or whose name it has, or that comes
+/// first.
+fn owner<'r>(server: &str, here: &[&Asking<'r>]) -> Option<(&'r Registered<'r>, &'r str)> {
+    let server = without_the_place(server);
+    let mut ranks = HashMap::<&str, (usize, usize)>::new();
+    for version in here.iter().filter_map(|other| other.version) {
+        ranks.entry(version).or_insert_with(|| (0, in_name(&in_names(version), server))).0 += 1;
+    }
     // The last of those that are equal is taken.
-    let (first, owner) = here().rev().max_by_key(|(_, version)| (calls(version), in_name(version, &server)))?;
+    let all = here.iter().rev().filter_map(|other| Some((other.one, other.version?)));
+    all.max_by_key(|(_, version)| ranks.get(version).copied())
+}
+
+/// A server that is another version's.
+fn of_another(Asking { one, version, .. }: &Asking<'_>, owner: Option<(&Registered<'_>, &str)>) -> Option<Finding> {
+    let (version, (first, owner)) = ((*version)?, owner?);
     (owner != version).then(|| {
         let problem =
             format!("it calls the server that {} calls for {owner}: one server has one version", first.document);
@@ -65,32 +94,39 @@ fn of_another(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding
 }
 
 /// Objects without a label are for one of the versions.
-fn of_nobody(one: &Registered<'_>, asked: &[&Registered<'_>]) -> Option<Finding> {
-    let mut versions: Vec<&str> = asked.iter().filter_map(|one| version(one)).collect();
+fn of_nobody(Asking { one, .. }: &Asking<'_>, is_known: bool, asked: &[Asking<'_>]) -> Option<Finding> {
+    let mut versions: Vec<&str> = asked.iter().filter_map(|one| one.version).collect();
     versions.dedup();
-    let is_known = || asked.iter().any(|other| version(other).is_some() && other.server() == one.server());
-    (one.is_for == Selects::Unlabelled && !versions.is_empty() && !is_known()).then(|| {
+    (one.is_for == Selects::Unlabelled && !versions.is_empty() && !is_known).then(|| {
         let problem = "objects without a label are sent to a server that is no version's: new ones are refused there, or get \
                        a label that nobody serves";
         one.finding(problem.to_owned(), format!("{}: the Service of one of {}", address(one), versions.join(", ")))
     })
 }
 
-fn version<'r>(one: &'r Registered<'_>) -> Option<&'r str> {
-    match &one.is_for {
-        Selects::Version(version) => Some(version),
-        Selects::Odd | Selects::Unlabelled => None,
+impl<'r> Asking<'r> {
+    fn new(one: &'r Registered<'r>) -> Self {
+        let version = match &one.is_for {
+            Selects::Version(version) => Some(version.as_str()),
+            Selects::Odd | Selects::Unlabelled => None,
+        };
+        Self { one, server: one.server(), version }
     }
 }
 
-/// How much of a server's name is the version. A part of a number is none of it: 2.1 is not in `p-12-1`.
-fn in_name(version: &str, server: &str) -> usize {
-    let Ok(name) = version.parse().map(|version: ControllerVersion| dashed(&version)) else {
-        return 0;
-    };
-    // Without the namespace and the port of a Service.
+/// A version as it stands in names of servers. What is none stands in none.
+fn in_names(version: &str) -> String {
+    version.parse().map(|version: ControllerVersion| dashed(&version)).unwrap_or_default()
+}
+
+/// A server without the namespace and the port of a Service.
+fn without_the_place(server: &str) -> &str {
     let server = server.rsplit_once('/').map_or(server, |(_, name)| name);
-    let server = server.rsplit_once(':').map_or(server, |(name, _)| name);
+    server.rsplit_once(':').map_or(server, |(name, _)| name)
+}
+
+/// How much of a server's name is that of a version. A part of a number is none of it: 2.1 is not in `p-12-1`.
+fn in_name(name: &str, server: &str) -> usize {
     let is_whole = |(at, _): (usize, &str)| {
         let (before, after) = (server.get(..at), server.get(at + name.len()..));
         let ends = |text: Option<&str>, last: fn(&str) -> Option<char>| {
@@ -98,7 +134,7 @@ fn in_name(version: &str, server: &str) -> usize {
         };
         ends(before, |text| text.chars().next_back()) && ends(after, |text| text.chars().next())
     };
-    if server.match_indices(&name).any(is_whole) { name.len() } else { 0 }
+    if server.match_indices(name).any(is_whole) { name.len() } else { 0 }
 }
 
 /// The line that says where a webhook is.

@@ -9,7 +9,8 @@ use super::diff;
 use super::hashed::{Hashed, hash};
 use super::stale::{Stamped, stamped};
 use crate::commands::input::{FileArgs, InputObject};
-use crate::commands::{format::TextFormat, json_tree::JsonTree, kinds_dir::KindsArgs, output, table::table};
+use crate::commands::table::{shortened, table};
+use crate::commands::{format::TextFormat, json_tree::JsonTree, kinds_dir::KindsArgs, output};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -66,8 +67,10 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
     let all = decided.iter().flat_map(|decided| decided.document.objects().iter().zip(&decided.results));
     let stale: Vec<(&InputObject, &Stamped)> = all.filter(|(_, stamped)| stamped.is_stale()).collect();
     let row = |(object, stamped): &(&InputObject, &Stamped)| {
-        let stamp = stamped.stamp.clone().unwrap_or_else(|| "none".to_owned());
-        [object.name(), stamp, stamped.hashed.preimage.hash()]
+        let hash = stamped.hashed.preimage.hash();
+        // Anybody may have written a stamp, and of what is longer than a hash no more need be seen.
+        let stamp = stamped.stamp.as_ref().map_or_else(|| "none".to_owned(), |stamp| shortened(stamp, hash.len()));
+        [object.name(), stamp, hash]
     };
     let is_fine = stale.is_empty();
     match args.output {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use pointsman_core::registration::{Finding, inspect, registered_versions};
-use pointsman_core::webhook::Settings;
+use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::Value;
 
 use crate::commands::admission::AdmissionArgs;
@@ -39,8 +39,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
     }
     let documents = registered(&sources)?;
-    let findings: Vec<Finding> =
-        all.iter().flat_map(|known| inspect(&known.kind, &documents, Some(&settings))).collect();
+    let findings = inspect_all(&all, &documents, &settings);
     let fits = findings.is_empty();
     let is_registered = all.iter().any(|known| registered_versions(&known.kind, &documents).is_some());
     let values = findings.iter().map(|finding| (told(finding), json(finding)));
@@ -59,8 +58,26 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 
 /// What does not fit in files with what is registered.
 pub(crate) fn findings(all: &[Known], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
-    let documents = registered(sources)?;
-    Ok(all.iter().flat_map(|known| inspect(&known.kind, &documents, Some(server))).collect())
+    Ok(inspect_all(all, &registered(sources)?, server))
+}
+
+/// What does not fit for any kind. Operators count their versions each for itself: where the server's version is one of
+/// another kind's, it is not asked about a kind with which it has no version in common.
+fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Finding> {
+    let own = server.controller.as_ref().map(ControllerVersion::as_str);
+    let told = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);
+    let served: Vec<_> = all
+        .iter()
+        .map(|known| registered_versions(&known.kind, documents).map_or_else(Vec::new, |it| it.served))
+        .collect();
+    let is_somebodys = served.iter().flatten().any(|version| Some(version.as_str()) == own);
+    let nobodys = Settings { controller: None, ..server.clone() };
+    let findings = all.iter().zip(&served).flat_map(|(known, served)| {
+        let is_anothers =
+            is_somebodys && !served.is_empty() && !told().any(|version| served.iter().any(|it| it == version));
+        inspect(&known.kind, documents, Some(if is_anothers { &nobodys } else { server }))
+    });
+    findings.collect()
 }
 
 /// The documents of files, out of lists.
