@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pointsman_cluster::{CallError, MigrateError, MigrateOptions, migrate};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
 
-use super::told::{MigrateTold, outcome, summary};
+use super::told::{MigrateFormat, MigrateTold, outcome, summary};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::crd::find;
 use crate::commands::kinds_dir::KindsArgs;
@@ -43,15 +43,6 @@ pub(crate) struct MigrateArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     kinds: KindsArgs,
-}
-
-/// The form of the result of a migration.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(super) enum MigrateFormat {
-    /// JSON, one document a line.
-    Json,
-    /// Lines for people.
-    Text,
 }
 
 /// Rewrites what is stored.

@@ -3,13 +3,22 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use pointsman_cluster::{MigrateEvent, Migrated};
 use serde_json::{Value, json};
 
-use super::command::MigrateFormat;
 use crate::commands::output::{data, talk};
 use crate::commands::table::table;
 use crate::terminal::escaped;
+
+/// The form of the result of a migration.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum MigrateFormat {
+    /// JSON, one document a line.
+    Json,
+    /// Lines for people.
+    Text,
+}
 
 /// Whoever listens to a migration.
 pub(super) struct MigrateTold {
