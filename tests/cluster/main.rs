@@ -24,6 +24,7 @@ mod admission_matrix;
 mod admission_modes;
 mod admission_registered;
 mod admission_rules;
+mod arm;
 mod certificates;
 mod chart;
 mod controllers;
@@ -37,6 +38,7 @@ mod lifecycle;
 mod load;
 mod losses;
 mod measure;
+mod migrate;
 mod migration;
 mod model;
 mod outage;
@@ -62,6 +64,8 @@ fn main() -> ExitCode {
         certificates::SCENARIOS,
         chart::SCENARIOS,
         migration::SCENARIOS,
+        migrate::SCENARIOS,
+        arm::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{AuthorityRemarks, completion, convert, crd, hash, kinds, mutate, serve, validate, webhooks};
+use crate::commands::{
+    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, migrate, mutate, serve, validate, webhooks,
+};
 use crate::{ended::ended, logging::LogArgs};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
@@ -20,6 +22,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Point a CRD's conversion to a server in a cluster, after asking every endpoint of it.
+    Arm(arm::ArmArgs),
     /// Print the completion script of a shell.
     Completion(completion::CompletionArgs),
     /// Convert objects to another version, offline, as the webhook does.
@@ -30,6 +34,8 @@ enum Command {
     Hash(hash::HashArgs),
     /// List, check and show the definitions of kinds.
     Kinds(kinds::KindsCommandArgs),
+    /// Rewrite what a cluster has stored in another version than the one that is stored now.
+    Migrate(migrate::MigrateArgs),
     /// Print what /mutate would change in objects, offline.
     Mutate(mutate::MutateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
@@ -64,11 +70,13 @@ pub fn run(remarks: AuthorityRemarks) -> Asked {
 impl Command {
     fn run(self, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Arm(args) => arm::run(&args, remarks),
             Self::Completion(args) => completion::run(&args, Cli::command()),
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),
+            Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),

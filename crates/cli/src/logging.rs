@@ -44,7 +44,7 @@ impl LogArgs {
     pub fn start(&self, make_writer: MakeLogWriter) -> anyhow::Result<()> {
         let filter = match &self.log_level {
             Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
-            None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
+            None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("info,{OTHERS}"))),
         };
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(BoxMakeWriter::new(make_writer));
         match self.log_format {
@@ -69,8 +69,11 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     let mut words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']));
     match words.find(|word| word.parse::<LevelFilter>().is_err()) {
         Some(word) => Err(format!("{word:?} is no level: use {LEVELS}, or MODULE=LEVEL")),
-        None => EnvFilter::try_new(text).map_err(|error| format!("{error}: levels are {LEVELS}")),
+        None => EnvFilter::try_new(format!("{OTHERS},{text}")).map_err(|error| format!("{error}: levels are {LEVELS}")),
     }
 }
+
+/// What the client of Kubernetes logs of an answer, its caller says in words.
+const OTHERS: &str = "kube_client=off";
 
 const LEVELS: &str = "off, error, warn, info, debug or trace";

@@ -53,6 +53,12 @@ impl Etcd {
         decode(&answer["kvs"][0]["value"])
     }
 
+    /// How often something was written under a key since it was created.
+    pub(crate) fn writes(&self, key: &str) -> u64 {
+        let answer = self.call("/v3/kv/range", &json!({ "key": encode(key) }));
+        answer["kvs"][0]["version"].as_str().expect("stored").parse().unwrap()
+    }
+
     /// All keys below one, such as `/registry/example.com/`, with what is stored there.
     pub(crate) fn below(&self, key: &str) -> Vec<(String, String)> {
         // The end of a range is its first key that is not in it: `0` comes after `/`.

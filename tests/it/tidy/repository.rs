@@ -61,9 +61,22 @@ fn dependencies_say_what_they_are_for() {
     }
     nothing(&wrong);
     let lock = read("Cargo.lock");
-    for name in ["axum", "tower", "openssl", "serde_yaml"] {
+    for name in ["axum", "openssl", "serde_yaml"] {
         let found = lock.contains(&format!("\nname = \"{name}\"\n"));
         assert!(!found, "{name} came in: see ARCHITECTURE.md, Decisions");
+    }
+}
+
+/// What serves has no rights in a cluster, and no framework between a socket and the door.
+#[test]
+fn the_server_knows_no_cluster() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let args = ["tree", "-p", "pointsman-server", "-e", "normal", "--prefix", "none", "--offline"];
+    let tree = said(&cargo, &args).expect("cargo tree");
+    assert!(tree.contains("hyper "), "{tree}");
+    for name in ["k8s-openapi", "kube", "pointsman-cluster", "tower"] {
+        let found = tree.lines().any(|line| line.split(' ').next() == Some(name));
+        assert!(!found, "{name} came into the server: see ARCHITECTURE.md, Decisions");
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources of the five packages, from the bottom up.
-pub(super) const PACKAGES: [&str; 5] =
-    ["crates/core/src", "crates/transport/src", "crates/server/src", "crates/cli/src", "src"];
+/// The sources of the six packages, from the bottom up.
+pub(super) const PACKAGES: [&str; 6] =
+    ["crates/core/src", "crates/transport/src", "crates/server/src", "crates/cluster/src", "crates/cli/src", "src"];
 
 /// Folders that are no part of the project.
 const OUTSIDE: [&str; 7] = [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];

@@ -1,8 +1,10 @@
 //! One file or folder per subcommand, flags in and calls out; and what several of them share.
 
 mod admission;
+pub(crate) mod arm;
 mod ca_file;
 pub(crate) mod completion;
+mod connected;
 pub(crate) mod convert;
 pub(crate) mod crd;
 mod format;
@@ -11,11 +13,13 @@ mod input;
 mod json_tree;
 pub(crate) mod kinds;
 mod kinds_dir;
+pub(crate) mod migrate;
 pub(crate) mod mutate;
 mod output;
 mod requests;
 mod schema;
 pub(crate) mod serve;
+mod stop;
 mod table;
 mod usage;
 pub(crate) mod validate;

@@ -9,10 +9,11 @@ use pointsman_core::definition;
 
 use super::checked::{Checked, ReportedProblem, Understood};
 use super::samples::{self, Sample};
-use super::trial::{self, INTERRUPTED, Stop, TrialArgs};
+use super::trial::{self, TrialArgs};
 use super::{junit, summary};
 use crate::commands::kinds_dir;
 use crate::commands::output::{self, complain, talk};
+use crate::commands::stop::{INTERRUPTED, Stop};
 use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
 
 #[derive(Args, Debug)]

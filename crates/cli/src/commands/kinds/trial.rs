@@ -2,10 +2,6 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
-use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -15,6 +11,7 @@ use pointsman_core::laws::{CheckOptions, Survey, Value, Words, survey};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Metadata, Webhook};
 
+use crate::commands::stop::Stop;
 use crate::terminal::escaped;
 
 /// How a definition is tried.
@@ -73,40 +70,6 @@ pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], s
     progress.clear();
     Ok(Trial { survey, interrupted: stop.is_wanted() })
 }
-
-/// Whether somebody has pressed Ctrl-C.
-#[derive(Clone)]
-pub(super) struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// From now on Ctrl-C ends trials; the second time it ends the program.
-    pub(super) fn on_interrupt() -> anyhow::Result<Self> {
-        let wanted = Arc::new(AtomicBool::new(false));
-        let noted = wanted.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.context("failed to wait for signals")?;
-        thread::Builder::new()
-            .name("interrupt".to_owned())
-            .spawn(move || {
-                runtime.block_on(async {
-                    while tokio::signal::ctrl_c().await.is_ok() {
-                        if noted.swap(true, Ordering::Relaxed) {
-                            process::exit(i32::from(INTERRUPTED));
-                        }
-                    }
-                });
-            })
-            .context("failed to wait for signals")?;
-        Ok(Self(wanted))
-    }
-
-    pub(super) fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// How shells call a program that SIGINT ended: 128 + 2.
-pub(super) const INTERRUPTED: u8 = 130;
 
 /// One line on a terminal that says how far it is.
 struct Progress<'p> {

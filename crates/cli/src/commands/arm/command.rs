@@ -1,0 +1,173 @@
+//! Flags in, an armed CRD, an exit code out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use pointsman_cluster::{ArmError, ArmEvent, ArmOptions, Armed, Wanted, arm};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{
+    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Url, crd, incomplete,
+};
+use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::json;
+
+use super::probes::probes;
+use crate::commands::ca_file::{AuthorityRemarks, trust};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::crd::find;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, talk};
+use crate::commands::usage::Usage;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ArmArgs {
+    /// Kind by any of its names.
+    #[arg(value_name = "KIND")]
+    kind: String,
+    /// Service of the webhook. The port is 443 if none is given.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url")]
+    service: Option<Service>,
+    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
+    #[arg(long, value_name = "URL", conflicts_with = "service")]
+    url: Option<Url>,
+    /// Authorities that the API server is to trust, PEM. The server is tested with the same.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Certificate whose authority cert-manager writes into the CRD. The server is tested with what it has written
+    /// there already.
+    #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file")]
+    cert_manager: Option<NamespacedName>,
+    /// Leave the admission rules out that a schema can say.
+    #[arg(long)]
+    no_rules: bool,
+    /// Ask these, instead of the endpoints of the Service. May be given several times.
+    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    endpoints: Vec<String>,
+    /// Take fields of the CRD over that somebody else applied.
+    #[arg(long)]
+    force_conflicts: bool,
+    /// Take the conversion over from another webhook.
+    #[arg(long)]
+    repoint: bool,
+    /// Ask and test, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Form of the result; without it, lines for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Arms a CRD.
+pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let name = find(&all, &args.kind)?.kind.name().to_owned();
+    let chosen = all.into_iter().filter(|known| known.kind.name() == name).map(|known| known.kind);
+    let webhook = Webhook::new(chosen.collect(), Metadata::Identity)?;
+    let kind = webhook.kinds().first().context("a kind that was just found is not known")?;
+    if kind.versions().count() < 2 {
+        return Err(Usage(format!("{} has one version: there is nothing to convert", kind.kind())).into());
+    }
+    let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
+    let address = args.service.clone().map(Address::Service).or_else(|| args.url.clone().map(Address::Url));
+    let client = address.map(|address| ClientConfig { address, trust });
+    let rules = if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included };
+    let wanted = |storage: Option<&str>| wanted(kind, client.as_ref(), rules, storage);
+    let options = ArmOptions {
+        name: format!("{}.{}", kind.plural(), kind.group()),
+        wanted: &|found| wanted(found.map(pointsman_cluster::CrdState::storage)),
+        probes: probes(&webhook, kind)?,
+        endpoints: args.endpoints.clone(),
+        force: args.force_conflicts,
+        repoint: args.repoint,
+        dry_run: args.dry_run,
+    };
+    let armed = args.cluster.with(async |cluster| arm(&cluster, &options, &mut tell).await.map_err(advise))?;
+    match args.output {
+        None => output::text(&sentence(&armed, args.dry_run))?,
+        Some(format) => output::data(&format.write(&document(&armed, args.dry_run)?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be there. A storage version that the definition does not know is left as the definition has it, and then
+/// refused by its name.
+fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules, storage: Option<&str>) -> Wanted {
+    let known = storage.filter(|storage| kind.versions().any(|version| version == *storage));
+    let storage = known.unwrap_or_else(|| kind.storage());
+    let options = CrdOptions { conversion: client.cloned(), rules, storage: Some(storage.to_owned()) };
+    // The version is the kind's.
+    let crd = crd(kind, &options).unwrap_or_else(|_| kind.crd().clone());
+    Wanted { before: incomplete(kind, storage).to_vec(), crd }
+}
+
+fn tell(event: ArmEvent) {
+    match event {
+        ArmEvent::Answers { endpoint, probes } => {
+            talk(&format!("{endpoint} gives all {probes} answers that it should"))
+        }
+        ArmEvent::Applied { document } => talk(&format!("applied {document}")),
+        ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
+        ArmEvent::PutBack => talk("the CRD was put back"),
+        _ => {}
+    }
+}
+
+fn advise(error: ArmError) -> anyhow::Error {
+    let hint = match &error {
+        ArmError::Call(call) => call.hint(),
+        _ => None,
+    };
+    match hint {
+        Some(hint) => anyhow::Error::msg(format!("{error}: {hint}")),
+        None => error.into(),
+    }
+}
+
+fn sentence(armed: &Armed, dry_run: bool) -> String {
+    let Armed { crd, endpoints, versions, unchanged } = armed;
+    let tested = format!("{} endpoint{} tested", endpoints.len(), if endpoints.len() == 1 { "" } else { "s" });
+    match (dry_run, unchanged) {
+        (true, true) => format!("{crd} is armed already; {tested}\n"),
+        (true, false) => format!("{crd} can be armed; {tested}, nothing was changed\n"),
+        (false, _) => format!("{crd} is armed; {tested}, {} can be read\n", versions.join(" and ")),
+    }
+}
+
+fn document(armed: &Armed, dry_run: bool) -> anyhow::Result<JsonTree> {
+    let Armed { crd, endpoints, versions, unchanged } = armed;
+    let value = json!({
+        "crd": crd, "endpoints": endpoints, "versions": versions, "armedBefore": unchanged, "dryRun": dry_run,
+    });
+    JsonTree::from_json(&value.to_string())
+}
+
+const EXAMPLES: &str = "\
+Every endpoint of the Service is asked first what an API server would ask, over TLS, trusting only what the API server
+is told to trust, and must answer as the definition here does. Then the CRD is applied, by server-side apply as
+\"pointsman\", and every version is read; if one cannot be, the CRD is put back. The storage version stays: see
+pointsman migrate. It can be run again at any time.
+
+Examples:
+  What would happen, in a Job of the cluster, where Pods can be reached:
+    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --dry-run
+
+  From a laptop, over kubectl -n pointsman-system port-forward deployment/pointsman 8443:
+    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt \\
+      --endpoint localhost:8443
+
+  A CRD that a chart has applied before:
+    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --force-conflicts
+
+Exit codes:
+  0  armed, or, in a dry run, it could be
+  1  something stood in the way: the message says what, and whether anything was changed
+  2  the flags are wrong";

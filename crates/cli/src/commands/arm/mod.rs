@@ -1,0 +1,6 @@
+//! `pointsman arm`: its flags, and the reviews that every endpoint is tested with.
+
+mod command;
+mod probes;
+
+pub(crate) use command::{ArmArgs, run};

@@ -1,0 +1,65 @@
+//! What every endpoint is asked before anything is changed.
+
+use anyhow::Context;
+use pointsman_cluster::Probe;
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{Make, ObjectSource, Words};
+use pointsman_core::webhook::{Endpoint, Webhook};
+use serde_json::{Value, json};
+
+/// A review for each pair of versions in each direction, with objects that are made from the schemas, and with what
+/// this definition makes of them: a server with another definition is found out.
+pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe>> {
+    let versions: Vec<&str> = kind.versions().collect();
+    let words = Words::default();
+    let mut probes = Vec::new();
+    for from in &versions {
+        let source = ObjectSource::new(kind, from, &words).context("a version has no schema")?;
+        let objects: Vec<Value> = (0..OBJECTS).filter_map(|seed| object(&source, webhook, seed)).collect();
+        for to in versions.iter().filter(|to| *to != from) {
+            let review = review(&format!("{}/{to}", kind.group()), &objects);
+            let reply = webhook.handle(Endpoint::Convert, review.to_string().as_bytes())?;
+            let answer: Value = serde_json::from_slice(&reply.body)?;
+            let converted = answer.pointer("/response/convertedObjects").cloned().unwrap_or_default();
+            probes.push(Probe { to: (*to).to_owned(), review, converted });
+        }
+    }
+    Ok(probes)
+}
+
+/// Enough that most operations are in one of them.
+const OBJECTS: u64 = 4;
+
+/// A valid object under a name of our own, with no more metadata than everybody answers.
+fn object(source: &ObjectSource<'_>, webhook: &Webhook, seed: u64) -> Option<Value> {
+    let made = source.make(Make::Pruned, webhook, seed).to_text();
+    let mut object: Value = serde_json::from_str(&made).ok()?;
+    let name = format!("pointsman-self-test-{seed}");
+    object.as_object_mut()?.insert("metadata".to_owned(), json!({"name": name, "namespace": "default", "uid": name}));
+    Some(object)
+}
+
+fn review(to: &str, objects: &[Value]) -> Value {
+    let request = json!({"uid": "pointsman-self-test", "desiredAPIVersion": to, "objects": objects});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
+}
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::webhook::Metadata;
+
+    use super::*;
+
+    #[test]
+    fn every_pair_of_versions_is_tested_with_objects_that_convert() {
+        let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
+        for kind in webhook.kinds() {
+            let versions = kind.versions().count();
+            let probes = probes(&webhook, kind).unwrap();
+            assert_eq!(probes.len(), versions * (versions - 1));
+            for probe in probes {
+                assert_eq!(probe.converted.as_array().map(Vec::len), Some(4));
+            }
+        }
+    }
+}

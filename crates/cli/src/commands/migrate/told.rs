@@ -1,0 +1,219 @@
+//! What a migration says: on a terminal one line that changes, elsewhere a line for each page.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use pointsman_cluster::{MigrateEvent, Migrated};
+use serde_json::{Value, json};
+
+use crate::commands::output::{data, talk};
+use crate::commands::table::table;
+use crate::terminal::escaped;
+
+/// The form of the result of a migration.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum MigrateFormat {
+    /// JSON, one document a line.
+    Json,
+    /// Lines for people.
+    Text,
+}
+
+/// Whoever listens to a migration.
+pub(super) struct MigrateTold {
+    format: MigrateFormat,
+    on_terminal: bool,
+    began: Instant,
+    shown: bool,
+}
+
+impl MigrateTold {
+    pub(super) fn new(format: MigrateFormat) -> Self {
+        Self { format, on_terminal: io::stderr().is_terminal(), began: Instant::now(), shown: false }
+    }
+
+    pub(super) fn hear(&mut self, event: &MigrateEvent) {
+        match self.format {
+            // Whoever reads JSON and goes away is told at the end.
+            MigrateFormat::Json => drop(json(event).map(|line| data(&format!("{line}\n")))),
+            MigrateFormat::Text => self.say(event),
+        }
+    }
+
+    fn say(&mut self, event: &MigrateEvent) {
+        let line = match event {
+            MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
+            MigrateEvent::Settling(time) => format!("waiting {} s until every API server knows", time.as_secs()),
+            MigrateEvent::GoesOn => "going on where an earlier run ended".to_owned(),
+            MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
+            MigrateEvent::Trying { error, pause } => format!("{error}; trying again in {} s", pause.as_secs()),
+            MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => {
+                let seconds = self.began.elapsed().as_secs_f64().max(0.001);
+                let rate = *written as f64 / seconds;
+                let left = match remaining {
+                    Some(left) if rate > 0.0 => {
+                        format!(", {left} to look at, {:.0} s at most", *left as f64 / rate)
+                    }
+                    Some(left) => format!(", {left} to look at"),
+                    None => String::new(),
+                };
+                let failures = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
+                let line = format!(
+                    "{written} written, {passed_over} new already{failures}{left} ({rate:.0} a second, {at_once} at once)"
+                );
+                return self.progress(&line);
+            }
+            _ => return,
+        };
+        self.clear();
+        talk(&line);
+    }
+
+    fn progress(&mut self, line: &str) {
+        if !self.on_terminal {
+            return talk(line);
+        }
+        self.shown = true;
+        let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", escaped(line));
+    }
+
+    /// Makes room for what comes next.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+        }
+    }
+}
+
+fn json(event: &MigrateEvent) -> Option<Value> {
+    let value = match event {
+        MigrateEvent::Flipped { from, to } => json!({"event": "flipped", "from": from, "to": to}),
+        MigrateEvent::Settling(time) => json!({"event": "settling", "seconds": time.as_secs_f64()}),
+        MigrateEvent::GoesOn => json!({"event": "goesOn"}),
+        MigrateEvent::Looking => json!({"event": "looking"}),
+        MigrateEvent::Trying { error, pause } => {
+            json!({"event": "trying", "error": error.to_string(), "seconds": pause.as_secs_f64()})
+        }
+        MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => json!({
+            "event": "page", "written": written, "new": passed_over, "failed": failed, "remaining": remaining,
+            "atOnce": at_once,
+        }),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// The result, for programs.
+pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
+    let failures = migrated
+        .failures
+        .iter()
+        .map(|failure| json!({"namespace": failure.namespace, "name": failure.name, "reason": failure.reason}));
+    json!({
+        "event": "result",
+        "crd": migrated.crd,
+        "storage": migrated.storage,
+        "storedBefore": migrated.stored_before,
+        "stored": migrated.stored,
+        "written": migrated.written,
+        "new": migrated.passed_over,
+        "left": migrated.left,
+        "failures": failures.collect::<Vec<_>>(),
+        "complete": migrated.is_complete(),
+        "interrupted": migrated.interrupted,
+        "dryRun": dry_run,
+    })
+}
+
+/// The result, for people.
+pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
+    let Migrated { crd, storage, .. } = migrated;
+    let (before, stored) = (migrated.stored_before.join(", "), migrated.stored.join(", "));
+    if dry_run {
+        let objects = count(migrated.left.unwrap_or_default());
+        return match migrated.is_complete() && migrated.left.is_none() {
+            true => format!("{crd}: everything is stored as {storage}; there is nothing to do\n"),
+            false => format!(
+                "{crd}: stored as {before}; would look at {objects}, write those that are not {storage} yet, and set \
+                 storedVersions to {storage}\n"
+            ),
+        };
+    }
+    let done = format!("{} written, {} new already", count(migrated.written), migrated.passed_over);
+    let mut text = match (migrated.is_complete(), before == stored) {
+        (true, true) => format!("{crd}: everything is stored as {storage}; there was nothing to do\n"),
+        (true, false) => format!("{crd}: everything is stored as {storage} ({done}); storedVersions was {before}\n"),
+        (false, _) => {
+            format!("{crd}: not everything is stored as {storage} ({done}); storedVersions is still {stored}\n")
+        }
+    };
+    if !migrated.failures.is_empty() {
+        let rows: Vec<[String; 3]> = migrated.failures.iter().take(SHOWN).map(row).collect();
+        text.push_str(&table(["NAMESPACE", "NAME", "REASON"], &rows));
+        let more = migrated.failures.len().saturating_sub(SHOWN);
+        if more > 0 {
+            text.push_str(&format!("and {more} more: -o json names all of them\n"));
+        }
+        text.push_str("Mend these objects, and run the same command again: only they are written.\n");
+    }
+    text
+}
+
+fn row(failure: &pointsman_cluster::Unwritten) -> [String; 3] {
+    [failure.namespace.clone().unwrap_or_default(), failure.name.clone(), failure.reason.clone()]
+}
+
+fn count(objects: u64) -> String {
+    if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
+}
+
+/// Failures in the table: a screen of them.
+const SHOWN: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use pointsman_cluster::Unwritten;
+
+    use super::*;
+
+    fn migrated() -> Migrated {
+        Migrated {
+            crd: "widgets.example.com".to_owned(),
+            storage: "v2".to_owned(),
+            stored_before: vec!["v1".to_owned(), "v2".to_owned()],
+            stored: vec!["v2".to_owned()],
+            written: 1,
+            passed_over: 2,
+            left: None,
+            failures: Vec::new(),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn what_came_of_it_is_one_sentence() {
+        let done = migrated();
+        let text = "widgets.example.com: everything is stored as v2 (1 object written, 2 new already); storedVersions was \
+                    v1, v2\n";
+        assert_eq!(summary(&done, false), text);
+        let nothing = Migrated { stored_before: vec!["v2".to_owned()], ..migrated() };
+        assert!(summary(&nothing, false).ends_with("there was nothing to do\n"));
+        assert!(summary(&nothing, true).ends_with("there is nothing to do\n"));
+    }
+
+    #[test]
+    fn objects_that_could_not_be_written_are_named() {
+        let failure = |at: usize| Unwritten {
+            namespace: Some("n".to_owned()),
+            name: format!("w-{at}"),
+            reason: "spec.size: Invalid value".to_owned(),
+        };
+        let stored = vec!["v1".to_owned(), "v2".to_owned()];
+        let failed = Migrated { stored, failures: (0..22).map(failure).collect(), ..migrated() };
+        let text = summary(&failed, false);
+        assert!(text.contains("not everything is stored as v2"), "{text}");
+        assert!(text.contains("\nn           w-19   spec.size: Invalid value\nand 2 more: -o json"), "{text}");
+        assert_eq!(outcome(&failed, false)["failures"].as_array().map(Vec::len), Some(22));
+    }
+}

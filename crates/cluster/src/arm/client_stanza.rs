@@ -1,0 +1,61 @@
+//! Where a CRD says that its webhook is.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+/// `spec.conversion.webhook.clientConfig`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct ClientStanza {
+    pub(super) place: WebhookPlace,
+    pub(super) path: String,
+    /// PEM; what cert-manager has yet to write is not there.
+    pub(super) authorities: Option<Vec<u8>>,
+}
+
+/// Whom the API server calls.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum WebhookPlace {
+    Service { namespace: String, name: String, port: u16 },
+    Url { host: String, port: u16 },
+}
+
+impl ClientStanza {
+    /// The stanza of a CRD that is converted by a webhook.
+    pub(super) fn of(crd: &Value) -> Option<Self> {
+        let config = crd.pointer("/spec/conversion/webhook/clientConfig")?;
+        let bundle = config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty());
+        let authorities = bundle.and_then(|text| STANDARD.decode(text).ok());
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        if let Some(service) = config.get("service") {
+            let port = service.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+            let (namespace, name) = (text(service, "namespace")?, text(service, "name")?);
+            let place = WebhookPlace::Service { namespace, name, port: port.unwrap_or(HTTPS) };
+            return Some(Self { place, path: text(service, "path").unwrap_or_default(), authorities });
+        }
+        let uri: http::Uri = text(config, "url")?.parse().ok()?;
+        let host = uri.host()?.trim_matches(['[', ']']).to_owned();
+        let place = WebhookPlace::Url { host, port: uri.port_u16().unwrap_or(HTTPS) };
+        Some(Self { place, path: uri.path().to_owned(), authorities })
+    }
+
+    /// The name that its certificate must have.
+    pub(super) fn server_name(&self) -> String {
+        match &self.place {
+            WebhookPlace::Service { namespace, name, .. } => format!("{name}.{namespace}.svc"),
+            WebhookPlace::Url { host, .. } => host.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for WebhookPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Service { namespace, name, port } => write!(f, "Service {namespace}/{name}:{port}"),
+            Self::Url { host, port } => write!(f, "https://{host}:{port}"),
+        }
+    }
+}
+
+/// The port, where none is said.
+const HTTPS: u16 = 443;

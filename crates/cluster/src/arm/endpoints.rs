@@ -1,0 +1,86 @@
+//! Who is behind an address: every Pod that the API server may be led to.
+
+use serde_json::Value;
+
+use super::client_stanza::WebhookPlace;
+use super::options::ArmError;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
+/// `host:port` of everybody who is ready.
+pub(super) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, ArmError> {
+    let (namespace, name, port) = match place {
+        WebhookPlace::Url { host, port } => return Ok(vec![joined(host, *port)]),
+        WebhookPlace::Service { namespace, name, port } => (namespace, name, *port),
+    };
+    let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
+        Ok(service) => service,
+        Err(CallError::Refused { code: 404, .. }) => {
+            return Err(ArmError::Untested(format!("there is no Service {namespace}/{name}: install pointsman first")));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let text = |path: &str| service.pointer(path).and_then(Value::as_str);
+    if text("/spec/type") == Some("ExternalName") {
+        return Ok(vec![joined(text("/spec/externalName").unwrap_or_default(), port)]);
+    }
+    let ports = service.pointer("/spec/ports").and_then(Value::as_array);
+    let is_it = |entry: &&Value| entry.get("port").and_then(Value::as_u64) == Some(u64::from(port));
+    let Some(entry) = ports.into_iter().flatten().find(is_it) else {
+        return Err(ArmError::Untested(format!("Service {namespace}/{name} has no port {port}")));
+    };
+    let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
+    let slices = cluster.get(&format!("{path}?labelSelector=kubernetes.io%2Fservice-name%3D{name}")).await?;
+    let found = ready(&slices, entry.get("name").and_then(Value::as_str).unwrap_or_default());
+    if found.is_empty() {
+        return Err(ArmError::Untested(format!("Service {namespace}/{name} has no endpoint that is ready")));
+    }
+    Ok(found)
+}
+
+/// The addresses in `EndpointSlice`s that are ready, at the port of this name.
+fn ready(slices: &Value, port: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    for slice in list(slices, "items") {
+        let named = |entry: &&Value| entry.get("name").and_then(Value::as_str).unwrap_or_default() == port;
+        let number = list(&slice, "ports").iter().find(named).and_then(|entry| entry.get("port")?.as_u64());
+        let Some(number) = number.and_then(|number| u16::try_from(number).ok()) else { continue };
+        for endpoint in list(&slice, "endpoints") {
+            let is_ready = endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
+            let addresses = list(&endpoint, "addresses");
+            let first = addresses.first().and_then(Value::as_str).filter(|_| is_ready);
+            found.extend(first.map(|address| joined(address, number)));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// As sockets are written.
+fn joined(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn endpoints_that_are_ready_are_found_at_their_own_port() {
+        let slices = json!({"items": [
+            {"ports": [{"name": "metrics", "port": 8080}, {"name": "https", "port": 8443}], "endpoints": [
+                {"addresses": ["10.0.0.2"], "conditions": {"ready": true}},
+                {"addresses": ["10.0.0.3"], "conditions": {"ready": false}},
+                {"addresses": ["10.0.0.4"], "conditions": {}},
+            ]},
+            {"ports": [{"name": "https", "port": 9443}], "endpoints": [{"addresses": ["fd00::1"]}]},
+            {"ports": null, "endpoints": null},
+        ]});
+        assert_eq!(ready(&slices, "https"), ["10.0.0.2:8443", "10.0.0.4:8443", "[fd00::1]:9443"]);
+        assert_eq!(ready(&slices, "other"), [""; 0]);
+    }
+}

@@ -1,0 +1,116 @@
+//! What arming is asked, what it says on the way, and why it does not come to its end.
+
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::crd_state::{BadCrd, CrdState};
+
+/// What the cluster is to hold.
+pub struct Wanted {
+    /// What must be there before: policies.
+    pub before: Vec<Value>,
+    /// The CRD, with its conversion.
+    pub crd: Value,
+}
+
+/// A review that every endpoint is sent before anything is changed.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The version that is asked for.
+    pub to: String,
+    /// A `ConversionReview`.
+    pub review: Value,
+    /// What has to be in `response.convertedObjects`: what the same definition makes of it here.
+    pub converted: Value,
+}
+
+/// How a CRD is armed.
+pub struct ArmOptions<'o> {
+    /// The CRD's name: `plural.group`.
+    pub name: String,
+    /// What is to be there, for the CRD that is. The storage version is not arming's to change: `migrate` does that.
+    pub wanted: &'o dyn Fn(Option<&CrdState>) -> Wanted,
+    /// What is asked before.
+    pub probes: Vec<Probe>,
+    /// `host:port` to ask, instead of those that the Service leads to.
+    pub endpoints: Vec<String>,
+    /// Take fields over that somebody else applied.
+    pub force: bool,
+    /// Take the conversion over from another webhook.
+    pub repoint: bool,
+    /// Ask and test, and change nothing.
+    pub dry_run: bool,
+}
+
+/// What arming says on the way.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ArmEvent {
+    /// An endpoint gave every answer that it should.
+    Answers {
+        /// `host:port`.
+        endpoint: String,
+        /// How many reviews.
+        probes: usize,
+    },
+    /// A document was applied.
+    Applied {
+        /// Kind and name.
+        document: String,
+    },
+    /// A version can be read.
+    Reads {
+        /// The version.
+        version: String,
+    },
+    /// Something failed, and the CRD is again what it was.
+    PutBack,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Armed {
+    /// The CRD.
+    pub crd: String,
+    /// The endpoints that were tested.
+    pub endpoints: Vec<String>,
+    /// The versions that were read afterwards.
+    pub versions: Vec<String>,
+    /// Whether the CRD was there, and said this already.
+    pub unchanged: bool,
+}
+
+/// Why a CRD was not armed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArmError {
+    /// A call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The CRD is not to be understood.
+    #[error(transparent)]
+    Crd(#[from] BadCrd),
+    /// It would harm what is there.
+    #[error("{0}")]
+    Refused(String),
+    /// Nobody answers as the API server would be answered.
+    #[error("nothing was changed: {0}")]
+    Untested(String),
+    /// Somebody else applied these fields.
+    #[error(
+        "nothing was changed: {message}. --force-conflicts takes these fields over; whoever applies them again takes them \
+         back"
+    )]
+    Conflict {
+        /// Who, in the API server's words.
+        message: String,
+    },
+    /// It was applied, and does not work.
+    #[error("{reason}; {after}")]
+    Unread {
+        /// What was seen.
+        reason: String,
+        /// What became of the CRD.
+        after: String,
+    },
+}

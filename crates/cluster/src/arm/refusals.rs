@@ -1,0 +1,109 @@
+//! What arming must not do to a CRD that is there.
+
+use serde_json::Value;
+
+use super::client_stanza::ClientStanza;
+use crate::crd_state::CrdState;
+
+/// Why this CRD must not become that one; nothing if it may.
+pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Option<String> {
+    let (name, versions) = (found.name(), wanted.versions());
+    let gone = |those: &[&str]| -> Vec<String> {
+        those.iter().filter(|version| !versions.contains(version)).map(|version| (*version).to_owned()).collect()
+    };
+    let stored = gone(&found.stored_versions());
+    if !stored.is_empty() {
+        return Some(format!(
+            "{name} may have objects stored as {}, which the definition does not know: they could not be read any more. \
+             Add it to the definition, or migrate them first",
+            stored.join(", ")
+        ));
+    }
+    let served = gone(&found.served());
+    if !served.is_empty() {
+        return Some(format!(
+            "{name} serves {}, which the definition does not know: whoever uses it would be cut off. Add it to the \
+             definition, or stop serving it first",
+            served.join(", ")
+        ));
+    }
+    if found.storage() != wanted.storage() {
+        return Some(format!(
+            "{name} stores {}, not {}: arming does not change that; afterwards, pointsman migrate --to does",
+            found.storage(),
+            wanted.storage()
+        ));
+    }
+    let (theirs, ours) = (ClientStanza::of(found.document()), ClientStanza::of(wanted.document()));
+    let (theirs, ours) = (theirs?, ours?);
+    let same = (&theirs.place, &theirs.path) == (&ours.place, &ours.path);
+    if found.is_converted() && !same && !repoint {
+        return Some(format!(
+            "{name} is converted by {}{}: objects that it wrote may hold what only it understands. If that is meant, \
+             --repoint",
+            theirs.place, theirs.path
+        ));
+    }
+    None
+}
+
+/// Whether the CRD says already what it should: members that the API server adds do not count.
+pub(super) fn says(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Object(found), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| found.get(name).is_some_and(|found| says(found, wanted)))
+        }
+        (Value::Array(found), Value::Array(wanted)) => {
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| says(found, wanted))
+        }
+        _ => found == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn crd(versions: &[&str], storage: &str, service: Option<&str>) -> CrdState {
+        let version = |name: &&str| json!({"name": name, "served": true, "storage": *name == storage});
+        let conversion = service.map(|name| {
+            let service = json!({"namespace": "n", "name": name, "path": "/convert"});
+            json!({"strategy": "Webhook", "webhook": {"clientConfig": {"service": service}}})
+        });
+        let mut document = json!({
+            "metadata": {"name": "ws.e.com"},
+            "spec": {
+                "group": "e.com", "names": {"plural": "ws"}, "versions": versions.iter().map(version).collect::<Vec<_>>(),
+            },
+            "status": {"storedVersions": [storage]},
+        });
+        if let Some(conversion) = conversion {
+            document["spec"]["conversion"] = conversion;
+        }
+        CrdState::new(document).unwrap()
+    }
+
+    #[test]
+    fn what_would_harm_is_refused() {
+        let wanted = crd(&["v1", "v2"], "v1", Some("us"));
+        let said = |found: &CrdState, repoint| refusal(found, &wanted, repoint).unwrap_or_default();
+        assert_eq!(said(&crd(&["v1"], "v1", None), false), "");
+        assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("us")), false), "");
+        assert!(said(&crd(&["v0"], "v0", None), true).contains("may have objects stored as v0"));
+        assert!(said(&crd(&["v1", "v0"], "v1", None), true).contains("serves v0"));
+        assert!(said(&crd(&["v1", "v2"], "v2", None), true).contains("stores v2, not v1"));
+        assert!(said(&crd(&["v1", "v2"], "v1", Some("them")), false).contains("Service n/them:443/convert"));
+        assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("them")), true), "");
+    }
+
+    #[test]
+    fn what_the_api_server_adds_is_no_difference() {
+        let wanted = json!({"spec": {"a": [{"b": 1}]}});
+        assert!(says(&json!({"spec": {"a": [{"b": 1, "c": 2}], "d": 3}, "status": {}}), &wanted));
+        assert!(!says(&json!({"spec": {"a": [{"b": 2}]}}), &wanted));
+        assert!(!says(&json!({"spec": {"a": [{"b": 1}, {}]}}), &wanted));
+        assert!(!says(&json!({}), &wanted));
+    }
+}

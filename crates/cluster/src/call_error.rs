@@ -1,0 +1,91 @@
+//! What came of a call that did not succeed.
+
+use std::time::Duration;
+
+/// A call that did not succeed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// There was no answer.
+    #[error("{asked}: no answer from {address}: {reason}")]
+    NoAnswer {
+        /// Verb and path.
+        asked: String,
+        /// Of the API server.
+        address: String,
+        /// What the connection said.
+        reason: String,
+    },
+    /// The API server said no.
+    #[error("{asked}: {message} (HTTP {code})")]
+    Refused {
+        /// Verb and path.
+        asked: String,
+        /// The HTTP status.
+        code: u16,
+        /// In the API server's words.
+        message: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+        /// Where a list whose continue token is too old goes on.
+        next: Option<String>,
+    },
+    /// Whatever answered is no API server.
+    #[error("{asked}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
+    NotJson {
+        /// Verb and path.
+        asked: String,
+        /// Of the API server.
+        address: String,
+    },
+}
+
+impl CallError {
+    /// The HTTP status, where there was an answer.
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::NoAnswer { .. } | Self::NotJson { .. } => None,
+        }
+    }
+
+    /// Whether the same call may succeed in a moment: nobody answered, or the API server is busy, starting or stopping.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::NoAnswer { .. } => true,
+            Self::Refused { code, .. } => matches!(code, 429 | 502 | 503 | 504),
+            Self::NotJson { .. } => false,
+        }
+    }
+
+    /// How long the API server wants to be left alone.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, .. } => *retry_after,
+            Self::NoAnswer { .. } | Self::NotJson { .. } => None,
+        }
+    }
+
+    /// What the API server said, without what was asked.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Refused { message, .. } => message.clone(),
+            Self::NoAnswer { .. } | Self::NotJson { .. } => self.to_string(),
+        }
+    }
+
+    /// What somebody can do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
+            Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
+            Self::Refused { code: 403, .. } => Some("docs/running.md lists the rights that it needs"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the cluster says of a CustomResourceDefinition.
+
+use serde_json::Value;
+
+/// A CRD as it is in the cluster.
+#[derive(Clone, Debug)]
+pub struct CrdState {
+    document: Value,
+    group: String,
+    plural: String,
+    storage: String,
+}
+
+/// A document that is no CRD of `apiextensions.k8s.io/v1`.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("what the API server calls the CRD {name} has no {field}")]
+pub struct BadCrd {
+    name: String,
+    field: &'static str,
+}
+
+impl CrdState {
+    /// Reads what the API server answered.
+    ///
+    /// # Errors
+    /// Something that every CRD has is not there.
+    pub fn new(document: Value) -> Result<Self, BadCrd> {
+        let name = text(&document, "/metadata/name").unwrap_or_default().to_owned();
+        let lacks = |field: &'static str| BadCrd { name: name.clone(), field };
+        let field =
+            |path: &str, field: &'static str| text(&document, path).map(str::to_owned).ok_or_else(|| lacks(field));
+        let group = field("/spec/group", "spec.group")?;
+        let plural = field("/spec/names/plural", "spec.names.plural")?;
+        let stored = versions(&document).find(|version| flag(version, "storage"));
+        let storage = stored.and_then(|version| text(version, "/name"));
+        let storage = storage.ok_or_else(|| lacks("version that is stored"))?.to_owned();
+        Ok(Self { document, group, plural, storage })
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// `plural.group`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.plural, self.group)
+    }
+
+    /// The version that is stored from now on.
+    #[must_use]
+    pub fn storage(&self) -> &str {
+        &self.storage
+    }
+
+    /// The versions that objects may be stored in, as far as the API server knows.
+    #[must_use]
+    pub fn stored_versions(&self) -> Vec<&str> {
+        let stored = self.document.pointer("/status/storedVersions").and_then(Value::as_array);
+        stored.into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// Every version, in the CRD's order.
+    #[must_use]
+    pub fn versions(&self) -> Vec<&str> {
+        versions(&self.document).filter_map(|version| text(version, "/name")).collect()
+    }
+
+    /// The versions that are offered to clients.
+    #[must_use]
+    pub fn served(&self) -> Vec<&str> {
+        let served = versions(&self.document).filter(|version| flag(version, "served"));
+        served.filter_map(|version| text(version, "/name")).collect()
+    }
+
+    /// Whether a webhook converts.
+    #[must_use]
+    pub fn is_converted(&self) -> bool {
+        text(&self.document, "/spec/conversion/strategy") == Some("Webhook")
+    }
+
+    /// Changes with each change of the spec.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.document.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    pub(crate) fn resource_version(&self) -> &str {
+        text(&self.document, "/metadata/resourceVersion").unwrap_or_default()
+    }
+
+    pub(crate) fn annotation(&self, name: &str) -> Option<&str> {
+        let annotations = self.document.pointer("/metadata/annotations");
+        annotations.and_then(|annotations| annotations.get(name)).and_then(Value::as_str)
+    }
+
+    /// Where a version stands in the list.
+    pub(crate) fn position(&self, version: &str) -> Option<usize> {
+        self.versions().iter().position(|name| *name == version)
+    }
+
+    /// Where its own document is.
+    pub(crate) fn path(&self) -> String {
+        crd_path(&self.name())
+    }
+
+    /// Where its objects are at a version, of all namespaces.
+    pub(crate) fn collection(&self, version: &str) -> String {
+        format!("/apis/{}/{version}/{}", self.group, self.plural)
+    }
+
+    /// Where one of its objects is.
+    pub(crate) fn object(&self, version: &str, namespace: Option<&str>, name: &str) -> String {
+        let (group, plural) = (&self.group, &self.plural);
+        match namespace {
+            Some(namespace) => format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}"),
+            None => format!("/apis/{group}/{version}/{plural}/{name}"),
+        }
+    }
+}
+
+/// Where the document of a CRD is.
+pub(crate) fn crd_path(name: &str) -> String {
+    format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+}
+
+fn versions(document: &Value) -> impl Iterator<Item = &Value> {
+    document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
+    value.pointer(path).and_then(Value::as_str)
+}
+
+fn flag(value: &Value, name: &str) -> bool {
+    value.get(name).and_then(Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_crd_is_read_as_the_api_server_sends_it() {
+        let version = |name: &str, storage: bool| json!({"name": name, "served": storage, "storage": storage});
+        let document = json!({
+            "metadata": {"name": "widgets.example.com", "generation": 3, "resourceVersion": "17"},
+            "spec": {
+                "group": "example.com", "names": {"plural": "widgets"},
+                "conversion": {"strategy": "Webhook"},
+                "versions": [version("v1", false), version("v2", true)],
+            },
+            "status": {"storedVersions": ["v1", "v2"]},
+        });
+        let crd = CrdState::new(document.clone()).unwrap();
+        assert_eq!((crd.name().as_str(), crd.storage(), crd.generation()), ("widgets.example.com", "v2", 3));
+        assert_eq!(
+            (crd.versions(), crd.served(), crd.stored_versions()),
+            (vec!["v1", "v2"], vec!["v2"], vec!["v1", "v2"])
+        );
+        assert!(crd.is_converted());
+        assert_eq!(crd.object("v1", Some("n"), "a"), "/apis/example.com/v1/namespaces/n/widgets/a");
+        assert_eq!(crd.object("v1", None, "a"), "/apis/example.com/v1/widgets/a");
+        let mut nothing_stored = document;
+        nothing_stored["spec"]["versions"] = json!([]);
+        let message = CrdState::new(nothing_stored).unwrap_err().to_string();
+        assert_eq!(message, "what the API server calls the CRD widgets.example.com has no version that is stored");
+    }
+}

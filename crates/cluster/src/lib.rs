@@ -1,0 +1,19 @@
+//! What pointsman does on a Kubernetes cluster: it looks, arms, migrates and leaves. Whoever acts (a person, CI, a Job)
+//! calls one function; it can be called again at any time, goes on where an earlier run was killed, and says first what
+//! it will do. What a cluster should look like is decided by `pointsman-core`; here it is fetched and written.
+//!
+//! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
+
+mod arm;
+mod call_error;
+mod cluster;
+mod connect;
+mod crd_state;
+mod migrate;
+
+pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
+pub use call_error::CallError;
+pub use cluster::Cluster;
+pub use connect::{ConnectError, ConnectOptions, connect};
+pub use crd_state::{BadCrd, CrdState};
+pub use migrate::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten, migrate};

@@ -1,0 +1,93 @@
+//! What a migration leaves on the CRD, so that the next run knows what is done already.
+
+use serde_json::{Value, json};
+
+use crate::crd_state::CrdState;
+
+/// From when on everybody has written the storage version.
+///
+/// An object whose resourceVersion is not older needs no rewriting, whoever wrote it and however often a run was
+/// killed. So nothing else has to be remembered: no continue token, no list of what is done.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Mark {
+    /// The generation of the CRD: after any change of its spec nobody knows in which version others have written.
+    generation: u64,
+    storage: String,
+    /// A resourceVersion of the collection. They are comparable within a resource (KEP-5504; etcd's revision before).
+    since: u64,
+}
+
+impl Mark {
+    pub(super) fn new(crd: &CrdState, since: &str) -> Option<Self> {
+        let storage = crd.storage().to_owned();
+        Some(Self { generation: crd.generation(), storage, since: since.parse().ok()? })
+    }
+
+    /// The one that an earlier run left, where it still says something.
+    pub(super) fn of(crd: &CrdState) -> Option<Self> {
+        let value: Value = serde_json::from_str(crd.annotation(ANNOTATION)?).ok()?;
+        let number = |name: &str| value.get(name).and_then(Value::as_u64);
+        let storage = value.get("storage").and_then(Value::as_str)?.to_owned();
+        let mark = Self { generation: number("generation")?, storage, since: number("since")? };
+        let holds = mark.generation == crd.generation() && mark.storage == crd.storage();
+        holds.then_some(mark)
+    }
+
+    /// Whether an object with this resourceVersion was written since.
+    pub(super) fn covers(&self, resource_version: &str) -> bool {
+        resource_version.parse::<u64>().is_ok_and(|version| version > self.since)
+    }
+
+    /// A merge patch of the CRD that leaves it.
+    pub(super) fn patch(&self) -> Value {
+        let Self { generation, storage, since } = self;
+        annotate(json!(json!({"generation": generation, "storage": storage, "since": since}).to_string()))
+    }
+}
+
+/// A merge patch of the CRD that takes it away.
+pub(super) fn unmark() -> Value {
+    annotate(Value::Null)
+}
+
+fn annotate(value: Value) -> Value {
+    json!({"metadata": {"annotations": {ANNOTATION: value}}})
+}
+
+/// Of the CRD.
+pub(super) const ANNOTATION: &str = "pointsman.dev/rewriting";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crd(generation: u64, storage: &str, annotation: Option<&str>) -> CrdState {
+        let version = |name: &str| json!({"name": name, "served": true, "storage": name == storage});
+        CrdState::new(json!({
+            "metadata": {"name": "ws.e.com", "generation": generation, "annotations": {ANNOTATION: annotation}},
+            "spec": {"group": "e.com", "names": {"plural": "ws"}, "versions": [version("v1"), version("v2")]},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_mark_holds_while_the_spec_is_what_it_was() {
+        let mark = Mark::new(&crd(4, "v2", None), "100").unwrap();
+        let patch = mark.patch();
+        let text = patch["metadata"]["annotations"][ANNOTATION].as_str().unwrap();
+        assert_eq!(Mark::of(&crd(4, "v2", Some(text))), Some(mark.clone()));
+        assert_eq!(Mark::of(&crd(5, "v2", Some(text))), None, "another spec in between");
+        assert_eq!(Mark::of(&crd(4, "v1", Some(text))), None, "another version");
+        assert_eq!(Mark::of(&crd(4, "v2", None)), None);
+        for strange in ["", "{}", "[]", "{\"generation\":4,\"storage\":\"v2\",\"since\":\"100\"}"] {
+            assert_eq!(Mark::of(&crd(4, "v2", Some(strange))), None, "{strange}");
+        }
+        assert!(mark.covers("101") && mark.covers("20000000000"));
+        assert!(!mark.covers("100") && !mark.covers("99") && !mark.covers("") && !mark.covers("x9"));
+    }
+
+    #[test]
+    fn resource_versions_that_are_no_numbers_mark_nothing() {
+        assert_eq!(Mark::new(&crd(4, "v2", None), "abc"), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! A migration from its first look at the CRD to `storedVersions`.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::mark::{ANNOTATION, Mark, unmark};
+use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
+use super::pace::Pace;
+use super::pass::{Ended, MigrationRun};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::crd_state::{CrdState, crd_path};
+
+/// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
+/// `status.storedVersions`, so that the other versions need not be served, or known, any longer. `name` is
+/// `plural.group`; `stop` is asked whether to end early.
+///
+/// It can be killed at any point and run again: what an earlier run has written is not written again. Where nothing is
+/// to be done, that costs one GET. `storedVersions` is changed only after everything was listed once more and nothing
+/// old was seen, and only if the CRD's spec did not change meanwhile.
+///
+/// # Errors
+/// [`MigrateError`]. Objects that could not be written are no error: they are in [`Migrated::failures`], and
+/// `storedVersions` stays as it is.
+pub async fn migrate(
+    cluster: &Cluster,
+    name: &str,
+    options: &MigrateOptions,
+    say: &mut dyn FnMut(MigrateEvent),
+    stop: &dyn Fn() -> bool,
+) -> Result<Migrated, MigrateError> {
+    let mut crd = read(cluster, name).await?;
+    let stored_before: Vec<String> = crd.stored_versions().into_iter().map(str::to_owned).collect();
+    let to = options.to.clone().unwrap_or_else(|| crd.storage().to_owned());
+    check(&crd, &to)?;
+    let mut result = Migrated {
+        crd: crd.name(),
+        storage: to.clone(),
+        stored: stored_before.clone(),
+        stored_before,
+        written: 0,
+        passed_over: 0,
+        left: None,
+        failures: Vec::new(),
+        interrupted: false,
+    };
+    if crd.storage() == to && result.is_complete() {
+        return Ok(result);
+    }
+    if options.dry_run {
+        result.left = Some(count(cluster, &crd).await?);
+        return Ok(result);
+    }
+    if crd.storage() != to {
+        crd = flip(cluster, &crd, &to, options, say).await?;
+    }
+    let (crd, mark) = marked(cluster, crd, options, say).await?;
+    let mut run = MigrationRun {
+        cluster,
+        crd,
+        mark,
+        page: options.page,
+        pace: Pace::new(options.at_once),
+        touched: HashSet::new(),
+        written: 0,
+        passed_over: 0,
+        failures: Vec::new(),
+        in_a_row: 0,
+        say,
+        stop,
+    };
+    let ended = rounds(&mut run).await?;
+    (result.written, result.passed_over, result.failures) = (run.written, run.passed_over, run.failures);
+    match ended {
+        Ended::Interrupted(left) => (result.interrupted, result.left) = (true, left),
+        Ended::Clean | Ended::Wrote if result.failures.is_empty() => {
+            result.stored = trim(cluster, &run.crd).await?;
+        }
+        Ended::Clean | Ended::Wrote => result.stored = stored_now(cluster, name).await?,
+    }
+    Ok(result)
+}
+
+/// Until a look at everything shows nothing old.
+async fn rounds(run: &mut MigrationRun<'_>) -> Result<Ended, MigrateError> {
+    for _ in 0..ROUNDS {
+        match run.pass().await? {
+            Ended::Wrote if run.failures.is_empty() => (run.say)(MigrateEvent::Looking),
+            ended => return Ok(ended),
+        }
+    }
+    Err(MigrateError::NeverEnds { crd: run.crd.name(), rounds: ROUNDS })
+}
+
+/// The first writes, the second looks; more are needed where an API server has not heard of the storage version.
+const ROUNDS: u16 = 10;
+
+async fn read(cluster: &Cluster, name: &str) -> Result<CrdState, MigrateError> {
+    match cluster.get(&crd_path(name)).await {
+        Ok(document) => Ok(CrdState::new(document)?),
+        Err(error) if error.code() == Some(404) => Err(MigrateError::NoCrd(name.to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn stored_now(cluster: &Cluster, name: &str) -> Result<Vec<String>, MigrateError> {
+    Ok(read(cluster, name).await?.stored_versions().into_iter().map(str::to_owned).collect())
+}
+
+/// Whether objects can be read and written at this version, and become what they should.
+fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
+    let (name, known) = (crd.name(), crd.versions());
+    if !known.contains(&to) {
+        return Err(MigrateError::NoVersion { crd: name, version: to.to_owned(), known: known.join(", ") });
+    }
+    if !crd.served().contains(&to) {
+        return Err(MigrateError::NotServed { crd: name, version: to.to_owned() });
+    }
+    let others = crd.stored_versions().iter().any(|stored| *stored != to);
+    if others && !crd.is_converted() {
+        return Err(MigrateError::NotConverted { crd: name, stored: crd.stored_versions().join(", ") });
+    }
+    Ok(())
+}
+
+async fn count(cluster: &Cluster, crd: &CrdState) -> Result<u64, MigrateError> {
+    let path = format!("{}?limit=1", crd.collection(crd.storage()));
+    let list = cluster.read(&path, Extent::Metadata).await?;
+    let first = list.get("items").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+    let more = list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64).unwrap_or_default();
+    Ok(first + more)
+}
+
+/// Stores another version from now on. What guards it comes first. Somebody else's change in between is an error, not
+/// overwritten.
+async fn flip(
+    cluster: &Cluster,
+    crd: &CrdState,
+    to: &str,
+    options: &MigrateOptions,
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<CrdState, MigrateError> {
+    for document in &options.before {
+        cluster.apply(document, false).await?;
+    }
+    let mut patch = vec![json!({"op": "test", "path": "/metadata/resourceVersion", "value": crd.resource_version()})];
+    for (version, stored) in [(crd.storage(), false), (to, true)] {
+        if let Some(at) = crd.position(version) {
+            let path = format!("/spec/versions/{at}");
+            patch.push(json!({"op": "test", "path": format!("{path}/name"), "value": version}));
+            patch.push(json!({"op": "replace", "path": format!("{path}/storage"), "value": stored}));
+        }
+    }
+    let changed = cluster.patch(&crd.path(), PatchForm::Json, &Value::Array(patch), Extent::Objects).await?;
+    say(MigrateEvent::Flipped { from: crd.storage().to_owned(), to: to.to_owned() });
+    Ok(CrdState::new(changed)?)
+}
+
+/// Since when everybody writes the storage version: as an earlier run has found out, or from now on.
+async fn marked(
+    cluster: &Cluster,
+    crd: CrdState,
+    options: &MigrateOptions,
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<(CrdState, Option<Mark>), MigrateError> {
+    if let Some(mark) = Mark::of(&crd) {
+        say(MigrateEvent::GoesOn);
+        return Ok((crd, Some(mark)));
+    }
+    if !options.settle.is_zero() {
+        say(MigrateEvent::Settling(options.settle));
+        sleep(options.settle).await;
+    }
+    let list = cluster.read(&format!("{}?limit=1", crd.collection(crd.storage())), Extent::Metadata).await?;
+    let since = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    let Some(mark) = Mark::new(&crd, since) else {
+        return Ok((crd, None));
+    };
+    let changed = cluster.patch(&crd.path(), PatchForm::Merge, &mark.patch(), Extent::Objects).await?;
+    let crd = CrdState::new(changed)?;
+    // Its spec may have changed while we waited: then the mark says nothing, and everything is written.
+    let mark = Mark::of(&crd);
+    Ok((crd, mark))
+}
+
+/// Takes the other versions off the list, if the CRD is still the one that was begun with.
+async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, MigrateError> {
+    let name = began.name();
+    for _ in 0..TRIES {
+        let crd = read(cluster, &name).await?;
+        if crd.generation() != began.generation() || crd.storage() != began.storage() {
+            return Err(MigrateError::Changed { crd: name });
+        }
+        let storage = crd.storage().to_owned();
+        let metadata = json!({"resourceVersion": crd.resource_version()});
+        let patch = json!({"metadata": metadata, "status": {"storedVersions": [storage]}});
+        let path = format!("{}/status", crd.path());
+        match cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await {
+            Ok(_) => {
+                if crd.annotation(ANNOTATION).is_some() {
+                    cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await?;
+                }
+                return Ok(vec![storage]);
+            }
+            // A condition was written in between.
+            Err(CallError::Refused { code: 409, .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(MigrateError::Changed { crd: name })
+}
+
+/// Controllers of the API server write the CRD's conditions, a few at most.
+const TRIES: u16 = 10;

@@ -1,0 +1,10 @@
+//! Rewriting what is stored, so that all of it is in the storage version.
+
+mod mark;
+mod migration;
+mod options;
+mod pace;
+mod pass;
+
+pub use migration::migrate;
+pub use options::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten};

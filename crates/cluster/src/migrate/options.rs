@@ -1,0 +1,195 @@
+//! What a migration is asked, what it says on the way, and what came of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::crd_state::BadCrd;
+
+/// How a kind is migrated.
+#[derive(Clone, Debug)]
+pub struct MigrateOptions {
+    /// The version to store; without one, the version that is the storage version already.
+    pub to: Option<String>,
+    /// What must be in the cluster before another version is stored: it is applied where [`Self::to`] changes it.
+    pub before: Vec<Value>,
+    /// Objects that are listed at a time.
+    pub page: u32,
+    /// Writes under way at a time, at most; fewer while the API server is slow.
+    pub at_once: u16,
+    /// How long API servers may take to hear of another storage version.
+    pub settle: Duration,
+    /// Change nothing, and say what would be done.
+    pub dry_run: bool,
+}
+
+impl Default for MigrateOptions {
+    fn default() -> Self {
+        Self { to: None, before: Vec::new(), page: PAGE, at_once: AT_ONCE, settle: SETTLE, dry_run: false }
+    }
+}
+
+/// What kubectl lists at a time (`--chunk-size`), and what the API server's own migrator does.
+const PAGE: u32 = 500;
+
+/// An API server allows a client of low priority about this many without queueing.
+const AT_ONCE: u16 = 8;
+
+/// An API server hears of a CRD by a watch, and replaces its handlers within the second; five is what it allows its
+/// own replicas before a new CRD is called established (`apiextensions-apiserver`, `establishing_controller.go`).
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// What a migration says on the way.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum MigrateEvent {
+    /// Another version is stored from now on.
+    Flipped {
+        /// The version that was stored.
+        from: String,
+        /// The version that is.
+        to: String,
+    },
+    /// Waits until every API server has heard of it.
+    Settling(Duration),
+    /// Goes on where an earlier run ended.
+    GoesOn,
+    /// A page was dealt with.
+    Page {
+        /// Objects that were written so far.
+        written: u64,
+        /// Objects that need not be written.
+        passed_over: u64,
+        /// Objects that could not be written.
+        failed: u64,
+        /// Objects behind this page, where the API server says so.
+        remaining: Option<u64>,
+        /// Writes under way at a time.
+        at_once: u16,
+    },
+    /// The API server is busy or away; the same call is tried again.
+    Trying {
+        /// What it said.
+        error: CallError,
+        /// After this long.
+        pause: Duration,
+    },
+    /// Everything was listed; now it is listed once more, to see whether something old is left.
+    Looking,
+}
+
+/// What came of a migration.
+#[derive(Clone, Debug)]
+pub struct Migrated {
+    /// The CRD's name.
+    pub crd: String,
+    /// The version that is stored.
+    pub storage: String,
+    /// `status.storedVersions` at the beginning.
+    pub stored_before: Vec<String>,
+    /// The same at the end.
+    pub stored: Vec<String>,
+    /// Objects that this run wrote, each counted once.
+    pub written: u64,
+    /// Objects that were written since the version is stored, by anybody.
+    pub passed_over: u64,
+    /// Objects that are left: those that would be written, in a dry run; where it was interrupted, those not reached.
+    pub left: Option<u64>,
+    /// Objects that could not be written.
+    pub failures: Vec<Unwritten>,
+    /// Whether somebody asked it to stop.
+    pub interrupted: bool,
+}
+
+impl Migrated {
+    /// Whether everything that is stored is in the storage version.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.stored.iter().eq([&self.storage])
+    }
+}
+
+/// An object that could not be written.
+#[derive(Clone, Debug)]
+pub struct Unwritten {
+    /// Its namespace, where it has one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What the API server said.
+    pub reason: String,
+}
+
+/// Why a migration did not come to its end.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MigrateError {
+    /// A call failed, and would fail again.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The CRD is not to be understood.
+    #[error(transparent)]
+    Crd(#[from] BadCrd),
+    /// There is no such CRD.
+    #[error("there is no CRD {0} in this cluster")]
+    NoCrd(String),
+    /// There is no such version.
+    #[error("{crd} has no version {version}; it has {known}")]
+    NoVersion {
+        /// The CRD.
+        crd: String,
+        /// What was asked for.
+        version: String,
+        /// What there is.
+        known: String,
+    },
+    /// A version that nobody is offered cannot be read, and so not be rewritten.
+    #[error("{crd} does not serve {version}: serve it while objects are rewritten")]
+    NotServed {
+        /// The CRD.
+        crd: String,
+        /// The version.
+        version: String,
+    },
+    /// Nothing converts.
+    #[error(
+        "{crd} has {stored} stored and no webhook that converts: rewriting would only put another version on objects, \
+         and fields would be lost. Arm the conversion first: pointsman crd --service …"
+    )]
+    NotConverted {
+        /// The CRD.
+        crd: String,
+        /// The versions.
+        stored: String,
+    },
+    /// The CRD was changed while objects were rewritten.
+    #[error(
+        "{crd} was changed while objects were rewritten, so that nobody knows what is stored: storedVersions was left \
+         as it is; run this again"
+    )]
+    Changed {
+        /// The CRD.
+        crd: String,
+    },
+    /// One write after the other fails.
+    #[error(
+        "the last {count} writes failed, the last one with: {last}. Nothing is lost; mend that, and run this again"
+    )]
+    AllFail {
+        /// How many in a row.
+        count: u16,
+        /// What the API server said.
+        last: String,
+    },
+    /// Others write faster than we do.
+    #[error(
+        "objects of {crd} were still old after they were rewritten {rounds} times: who writes them, and through which API server?"
+    )]
+    NeverEnds {
+        /// The CRD.
+        crd: String,
+        /// How often.
+        rounds: u16,
+    },
+}

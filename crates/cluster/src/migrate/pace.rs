@@ -1,0 +1,88 @@
+//! How many writes are under way at a time: as many as the API server takes without becoming slower.
+
+use std::time::Duration;
+
+/// Additive increase, multiplicative decrease (Chiu and Jain, 1989), by what a write takes.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    at_once: f64,
+    most: f64,
+    /// What a write took when it was quick, in seconds. Goes up slowly, since a quiet minute says little of the next.
+    quick: f64,
+}
+
+impl Pace {
+    /// Begins with one.
+    pub(super) fn new(most: u16) -> Self {
+        Self { at_once: 1.0, most: f64::from(most.max(1)), quick: f64::INFINITY }
+    }
+
+    /// How many may be under way.
+    pub(super) fn at_once(&self) -> usize {
+        // Between 1 and 65535.
+        self.at_once as usize
+    }
+
+    /// A write took so long.
+    pub(super) fn took(&mut self, time: Duration) {
+        let time = time.as_secs_f64();
+        self.quick = if time < self.quick { time } else { self.quick + (time - self.quick) * RISE };
+        if time > self.quick.max(UNFELT) * SLOWER {
+            self.at_once = (self.at_once - 1.0 / self.at_once).max(1.0);
+        } else {
+            self.at_once = (self.at_once + 1.0 / self.at_once).min(self.most);
+        }
+    }
+
+    /// The API server wants to be left alone.
+    pub(super) fn refused(&mut self) {
+        self.at_once = (self.at_once / 2.0).max(1.0);
+    }
+}
+
+/// The share of a difference that moves what is called quick: a slow minute is forgotten after some thousand writes.
+const RISE: f64 = 0.001;
+
+/// How many times as long as a quick write is slow.
+const SLOWER: f64 = 3.0;
+
+/// Differences below this are noise of the network.
+const UNFELT: f64 = 0.005;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(most: u16, latency: impl Fn(usize) -> u64) -> usize {
+        let mut pace = Pace::new(most);
+        for _ in 0..5_000 {
+            pace.took(Duration::from_millis(latency(pace.at_once())));
+        }
+        pace.at_once()
+    }
+
+    #[test]
+    fn a_server_that_does_not_become_slower_gets_all() {
+        assert_eq!(settled(8, |_| 20), 8);
+        assert_eq!(settled(1, |_| 20), 1);
+        assert_eq!(settled(0, |_| 20), 1);
+    }
+
+    #[test]
+    fn a_server_that_becomes_slower_is_left_room() {
+        let at_once = settled(32, |at_once| 20 * at_once as u64);
+        assert!((2..=5).contains(&at_once), "{at_once}");
+    }
+
+    #[test]
+    fn whoever_is_refused_halves() {
+        let mut pace = Pace::new(8);
+        (0..200).for_each(|_| pace.took(Duration::from_millis(10)));
+        let seen = [0; 5].map(|_| {
+            let at_once = pace.at_once();
+            pace.refused();
+            at_once
+        });
+        assert_eq!(seen, [8, 4, 2, 1, 1]);
+    }
+}

@@ -1,0 +1,154 @@
+//! `pointsman arm`: a CRD is pointed to us only after everybody has answered, and is put back where it cannot be read.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::bed::Route;
+use crate::support::pki::Authority;
+use crate::support::pointsman::Pointsman;
+use crate::support::process::free_port;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("nothing_is_armed_before_everybody_answers", armed).failing(),
+    Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
+    Scenario::new("nobody_elses_conversion_is_taken", others).of(&WIDGETS).newest().failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// The classic outage: the CRD is applied before its webhook is up.
+fn armed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    with_one_version(scene);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let before = crd(scene);
+    let untouched = |said: &str, more: &[&str]| {
+        let (code, _, errors) = arm(scene, more);
+        assert_eq!(code, 1, "{errors}");
+        assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
+        assert_eq!(crd(scene)["spec"], before["spec"]);
+        assert!(scene.list(old).is_ok());
+    };
+    // Nobody is there.
+    scene.stop_pointsman();
+    untouched("cannot be reached from here", &[]);
+    // Somebody else is.
+    let mut setup = scene.setup.clone();
+    setup.kinds = scene.dir.join("others");
+    scene.sample.install("others.example.com", &setup.kinds);
+    let mut stranger = Pointsman::start(&setup);
+    untouched("is not served here", &[]);
+    stranger.kill();
+    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+    // Under an authority that the API server would not be told of.
+    let other = scene.dir.join("other.crt");
+    fs::write(&other, &Authority::new().pem).unwrap();
+    untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
+    // All is well: tested, and with that in a dry run nothing else.
+    let (code, text, errors) = arm(scene, &["--dry-run"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(text.contains("can be armed"), "{text}");
+    assert_eq!(crd(scene)["spec"], before["spec"]);
+    let (code, text, errors) = arm(scene, &["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(text.contains("is armed; 1 endpoint tested"), "{text}");
+    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
+    assert_eq!(scene.get(new, "a").ok()["apiVersion"], format!("{}/{new}", scene.group));
+    // Again, and nothing changes.
+    let generation = crd(scene)["metadata"]["generation"].clone();
+    let (code, _, errors) = arm(scene, &[]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(crd(scene)["metadata"]["generation"], generation);
+}
+
+/// The endpoint answers us, and not the API server, which is led elsewhere.
+fn put_back(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    with_one_version(scene);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let before = crd(scene);
+    let (host, port) = (&scene.setup.host, scene.setup.port);
+    let endpoint = format!("--endpoint={host}:{port}");
+    let wrong = match scene.route {
+        Route::Service => format!("--service={}/pointsman:{}", scene.ns, free_port()),
+        Route::Url => format!("--url=https://127.0.0.1:{}", free_port()),
+    };
+    let (code, _, errors) = arm_at(scene, &wrong, &[&endpoint, "--force-conflicts"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
+    assert_eq!(crd(scene)["spec"], before["spec"]);
+    scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+}
+
+fn others(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    scene.arm(old);
+    let elsewhere = format!("--service={}/other:{}", scene.ns, scene.setup.port);
+    let (code, _, errors) = arm_at(scene, &elsewhere, &[]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("is converted by Service") && errors.contains("--repoint"), "{errors}");
+    // Fields that somebody else applied are theirs.
+    let (code, _, errors) = arm(scene, &["--no-rules"]);
+    let conflict = errors.contains("--force-conflicts");
+    assert!(code == 0 || conflict, "{errors}");
+    // A version that we do not know has objects, perhaps.
+    let path = format!("{CRDS}/{}/status", scene.crd_name());
+    scene.change_crd(|crd| {
+        let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+        let mut strange = versions[0].clone();
+        (strange["name"], strange["storage"], strange["served"]) = (json!("v0strange"), json!(false), json!(false));
+        versions.push(strange);
+    });
+    let stored = json!({"status": {"storedVersions": [old, "v0strange"]}});
+    scene.call(Method::PATCH, &path, Some(("application/merge-patch+json", stored.to_string()))).ok();
+    let (code, _, errors) = arm(scene, &["--force-conflicts"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("may have objects stored as v0strange"), "{errors}");
+}
+
+/// The CRD as it was before there was anything to convert.
+fn with_one_version(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    // The Service, too.
+    let mut crd = scene.armed(old);
+    drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
+    crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
+    scene.install(&crd);
+}
+
+fn crd(scene: &Scene<'_>) -> Value {
+    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+}
+
+fn arm(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
+    let port = scene.setup.port;
+    let client = match scene.route {
+        Route::Service => format!("--service={}/pointsman:{port}", scene.ns),
+        Route::Url => format!("--url=https://127.0.0.1:{port}"),
+    };
+    arm_at(scene, &client, more)
+}
+
+/// Exit code, stdout and stderr.
+fn arm_at(scene: &Scene<'_>, client: &str, more: &[&str]) -> (i32, String, String) {
+    let ca = scene.dir.join("ca.crt");
+    fs::write(&ca, &scene.bed.authority.pem).unwrap();
+    let own = (!more.iter().any(|flag| flag.starts_with("--ca-file"))).then(|| format!("--ca-file={}", ca.display()));
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["arm", &scene.crd_name(), client])
+        .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
+        .arg(format!("--kinds={}", scene.setup.kinds.display()))
+        .args(own)
+        .args(more)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}

@@ -1,0 +1,227 @@
+//! `pointsman migrate`: what is stored, rewritten by a process that may be killed at any time.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::process::{Process, eventually};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&WIDGETS).newest(),
+    Scenario::new("what_is_stored_is_rewritten_and_back", there_and_back).failing(),
+    Scenario::new("an_object_that_cannot_be_written_is_named", refused).of(&WIDGETS).failing(),
+    Scenario::new("what_stands_in_the_way_of_a_migration_is_said", in_the_way).of(&WIDGETS).newest(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// SIGKILL five times: it completes all the same, and no object is written more often than once.
+fn killed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let count = std::env::var("POINTSMAN_OBJECTS").map_or(300, |count| count.parse().unwrap());
+    let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
+    for name in &names {
+        scene.create(old, &scene.object(old, name)).ok();
+    }
+    let first = migrate_args(scene, &["--to", new, "--settle=1s", "--page=40", "--at-once=2"]);
+    let log = scene.dir.join("migrate.log");
+    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
+    for killed in 0..5 {
+        let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &first, &log);
+        // In the middle of its second page.
+        scene.eventually(|| (pages() > killed).then_some(()));
+        process.kill();
+        assert_eq!(stored_versions(scene), json!([old, new]), "it was not through");
+    }
+    let (code, text, errors) = migrate(scene, &["--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains(&format!("everything is stored as {new}")), "{text}");
+    for name in &names {
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
+        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), 2, "{name}: created, and rewritten once");
+    }
+    assert_eq!(stored_versions(scene), json!([new]));
+    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
+    // Nobody is asked again, not even for the objects.
+    let (code, text, _) = migrate(scene, &[]);
+    assert_eq!((code, text.ends_with("there was nothing to do\n")), (0, true), "{text}");
+    // A fleet takes its time to go.
+    let path = format!("{CRDS}/{}", scene.crd_name());
+    scene.call(Method::DELETE, &path, None).ok();
+    eventually("the fleet is gone", Duration::from_secs(600), || {
+        (scene.call(Method::GET, &path, None).code == 404).then_some(())
+    });
+}
+
+/// Nothing of an object changes but how it is stored, and afterwards nobody needs the old version, or us.
+fn there_and_back(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let before: Vec<Value> = ["a", "b"]
+        .map(|name| {
+            scene.create(old, &scene.object(old, name)).ok();
+            scene.get(old, name).ok()
+        })
+        .into();
+    let (code, text, _) = migrate(scene, &["--to", new, "--dry-run"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("would look at 2 objects"), "{text}");
+    assert_eq!(stored_versions(scene), json!([old]));
+    for (to, stored) in [(new, [old]), (old, [new])] {
+        let (code, text, errors) = migrate(scene, &["--to", to, "--settle=2s", "-o", "json"]);
+        assert_eq!(code, 0, "{text}{errors}");
+        let result: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!((&result["written"], &result["stored"]), (&json!(2), &json!([to])));
+        assert_eq!(result["storedBefore"], json!(stored));
+        assert_eq!(stored_versions(scene), json!([to]));
+        for name in ["a", "b"] {
+            assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{to}", scene.group));
+        }
+    }
+    for object in before {
+        let now = scene.get(old, object["metadata"]["name"].as_str().unwrap()).ok();
+        assert_eq!(
+            (&now["spec"], &now["metadata"]["generation"]),
+            (&object["spec"], &object["metadata"]["generation"])
+        );
+        let annotations = |object: &Value| object["metadata"]["annotations"].clone();
+        assert_eq!(annotations(&now), annotations(&object));
+    }
+    // The policies of both versions are there, and go with the CRD's scenario.
+    let (code, _, errors) = migrate(scene, &["--to", new, "--settle=2s"]);
+    assert_eq!(code, 0, "{errors}");
+    scene.change_crd(|crd| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["served"] = json!(version["name"] == new);
+        }
+    });
+    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+    scene.stop_pointsman();
+    scene.eventually(|| scene.list(new).is_ok().then_some(()));
+    assert_eq!(scene.names(new), ["a", "b"]);
+}
+
+/// The rest is written, storedVersions stays, and afterwards only that object is.
+fn refused(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    for name in ["a", "bad", "c"] {
+        scene.create(old, &scene.object(old, name)).ok();
+    }
+    let policy = policy(scene);
+    scene.kubectl(&["apply"], &policy);
+    scene.eventually(|| {
+        let patch = json!({"metadata": {"labels": {"x": "y"}}});
+        let answer = scene.call(
+            Method::PATCH,
+            &format!("{}?dryRun=All", scene.one(old, "bad")),
+            Some(("application/merge-patch+json", patch.to_string())),
+        );
+        (!answer.is_ok()).then_some(())
+    });
+    let (code, text, _) = migrate(scene, &["--to", new, "--settle=2s"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
+    assert_eq!(stored_versions(scene), json!([old, new]));
+    assert_eq!(scene.etcd("c")["apiVersion"], format!("{}/{new}", scene.group));
+    scene.kubectl(&["delete"], &policy);
+    scene.eventually(|| {
+        let (code, text, _) = migrate(scene, &["--settle=0s"]);
+        (code == 0 && text.contains("1 object written")).then_some(())
+    });
+    assert_eq!(stored_versions(scene), json!([new]));
+    assert_eq!(scene.bed.etcd.writes(&scene.key("a")), 2);
+}
+
+fn in_the_way(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let (code, _, errors) = migrate(scene, &[]);
+    assert_eq!(code, 1);
+    assert!(errors.contains(&format!("there is no CRD {}", scene.crd_name())), "{errors}");
+    scene.arm(old);
+    let (_, _, errors) = migrate(scene, &["--to", "v9"]);
+    assert!(errors.contains("has no version v9; it has"), "{errors}");
+    // Relabelled only, fields would be lost.
+    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+    let (code, _, errors) = migrate(scene, &["--to", new]);
+    assert_eq!(code, 1);
+    assert!(errors.contains("no webhook that converts"), "{errors}");
+    assert_eq!(stored_versions(scene), json!([old]));
+    // Nobody there.
+    let nowhere = scene.dir.join("nowhere");
+    let text = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let (before, after) = text.split_once("https://127.0.0.1:").unwrap();
+    let (_, after) = after.split_once('\'').unwrap();
+    fs::write(&nowhere, format!("{before}https://127.0.0.1:1'{after}")).unwrap();
+    for (file, said) in [(nowhere, "no answer from https://127.0.0.1:1"), (scene.dir.join("no"), "check --kubeconfig")]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(["migrate", &scene.crd_name(), &format!("--kubeconfig={}", file.display())])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(said), "{errors}");
+    }
+}
+
+/// Refuses every write of one object.
+fn policy(scene: &Scene<'_>) -> Value {
+    let name = format!("{}-frozen", scene.ns);
+    let rule = json!({
+        "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule]},
+                "validations": [{"expression": "object.metadata.name != 'bad'", "message": "frozen"}],
+            },
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        },
+    ]})
+}
+
+fn crd(scene: &Scene<'_>) -> Value {
+    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+}
+
+fn stored_versions(scene: &Scene<'_>) -> Value {
+    crd(scene)["status"]["storedVersions"].clone()
+}
+
+fn migrate_args(scene: &Scene<'_>, more: &[&str]) -> Vec<String> {
+    let mut args = vec![
+        "migrate".to_owned(),
+        scene.crd_name(),
+        format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
+        format!("--kinds={}", scene.setup.kinds.display()),
+    ];
+    args.extend(more.iter().map(|arg| (*arg).to_owned()));
+    args
+}
+
+/// Exit code, stdout and stderr.
+fn migrate(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(migrate_args(scene, more))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
