@@ -11,6 +11,7 @@ mod chain;
 mod compare;
 mod completeness;
 mod crd;
+mod default_check;
 mod definition_spec;
 mod embedded;
 pub(crate) mod frontier;

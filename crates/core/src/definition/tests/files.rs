@@ -96,6 +96,39 @@ fn files_with_more_than_one_document() {
 }
 
 #[test]
+fn defaults_that_their_own_schema_does_not_take() {
+    let told = |spec: &str| {
+        let spec = format!("properties: {{{spec}}}");
+        problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n"), &crd(&spec, &spec))
+    };
+    let both = |why: &str| {
+        let line = |version: &str| {
+            format!("thing.yaml:3: crd: version {version}: spec.{why}. The API server refuses such a CRD")
+        };
+        format!("{}\n{}", line("v1"), line("v2"))
+    };
+    let lacks = "say it in the default, give it a `default`, or require it no more";
+    let days = "type: object, required: [days], properties: {days: {type: integer";
+    check(
+        told(&format!("a: {{default: {{}}, {days}}}}}}}")),
+        &both(&format!("a cannot be {{}} by `default`: days is required there: {lacks}")),
+    );
+    check(told(&format!("a: {{default: {{days: 3}}, {days}}}}}}}")), "fine");
+    check(told(&format!("a: {{default: {{}}, {days}, default: 3}}}}}}")), "fine");
+    check(
+        told(&format!("a: {{type: array, default: [{{}}], items: {{{days}}}}}}}}}")),
+        &both(&format!("a cannot be [{{}}] by `default`: [*].days is required there: {lacks}")),
+    );
+    check(
+        told("a: {type: array, items: {type: object, properties: {n: {type: integer, default: x}}}}"),
+        &both(
+            "a[*].n cannot be \"x\" by `default`: the schema does not take that: change the default, or what the \
+             schema says of it",
+        ),
+    );
+}
+
+#[test]
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout =

@@ -170,6 +170,9 @@ pub(super) fn fill_in(step: &mut DraftStep, random: &mut Random, older: &Schema)
         return None;
     };
     put(&mut step.newer, &field, schema, true);
+    if !is_required(&step.newer, &field) {
+        return None;
+    }
     let operation = json!({"fill": {"field": written(&field), "value": value}});
     step.done(operation, std::slice::from_ref(&field), std::slice::from_ref(&field))
 }

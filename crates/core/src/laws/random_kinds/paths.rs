@@ -51,14 +51,16 @@ pub(super) fn take(schema: &mut Schema, names: &[String]) -> Option<Schema> {
     taken
 }
 
-/// Puts a property, or the whole schema where there are no names. Objects on the way are made.
+/// Puts a property, or the whole schema where there are no names. Objects on the way are made. The default of an object
+/// has to have what is required in it: where there is one, nothing more is required.
 pub(super) fn put(schema: &mut Schema, names: &[String], property: Schema, required: bool) {
     let Some((first, rest)) = names.split_first() else {
         *schema = property;
         return;
     };
     let Some(object) = schema.as_object_mut() else { return };
-    if rest.is_empty() && required {
+    let lacks = object.contains_key("default") && property.get("default").is_none();
+    if rest.is_empty() && required && !lacks {
         let names = object.entry("required").or_insert_with(|| json!([]));
         if let Some(names) = names.as_array_mut() {
             names.push(json!(first));

@@ -133,6 +133,10 @@ fn what_an_answer_could_not_be_written_with_is_refused() {
         ),
         ("a-value-against-a-pattern", "make it the `default` of the field, which the API server looks at"),
         ("values-of-another-type", "name all, and give both versions an `enum` of them"),
+        (
+            "a-default-without-what-it-requires",
+            "v2: spec.backup cannot be {} by `default`: days is required there: say it",
+        ),
         ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
     ] {
         let bad = load(case).map(drop).unwrap_err().to_string();

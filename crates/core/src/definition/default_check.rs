@@ -1,0 +1,53 @@
+//! Defaults that their own schema does not take. The API server refuses such a CRD. All of conversion builds on it: an
+//! object that is filled in could not be written back, and what another step then puts into it would be taken for the
+//! user's.
+//!
+//! Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go`.
+
+use super::schema::Schema;
+use crate::json::Json;
+
+/// What is wrong with the defaults of a schema, each with the place of the field.
+pub(super) fn wrong_defaults(schema: &Schema) -> Vec<String> {
+    let mut found = Vec::new();
+    look("", schema, &mut found);
+    found
+}
+
+fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
+    if let Some(default) = schema.default_value().filter(|default| !schema.takes(default)) {
+        let reason = match lacking(schema, &default, "") {
+            Some(field) => {
+                format!("{field} is required there: say it in the default, give it a `default`, or require it no more")
+            }
+            None => "the schema does not take that: change the default, or what the schema says of it".to_owned(),
+        };
+        found.push(format!("{path} cannot be {} by `default`: {reason}", default.to_text()));
+    }
+    let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    for (name, property) in &schema.properties {
+        look(&inside(name), property, found);
+    }
+    if let Some(each) = &schema.each {
+        look(&format!("{path}[*]"), each, found);
+    }
+}
+
+/// The first field that a value lacks, of those that are required in it.
+fn lacking(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {
+    let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    if value.is_array() {
+        let each = schema.each.as_deref()?;
+        return value.elements().iter().find_map(|item| lacking(each, item, &format!("{path}[*]")));
+    }
+    if !value.is_object() {
+        return None;
+    }
+    let members = value.members();
+    let missing = schema.required.iter().find(|name| !members.iter().any(|(member, _)| member == name.as_str()));
+    let deeper = || {
+        let mut inner = members.iter().filter_map(|(name, member)| Some((name, member, schema.member(name)?)));
+        inner.find_map(|(name, member, schema)| lacking(schema, member, &inside(name)))
+    };
+    missing.map(|name| inside(name)).or_else(deeper)
+}
