@@ -60,8 +60,8 @@ pub(super) fn an_edit_touches_nothing_else(
         let holder = way.split_last().and_then(|(_, holder)| home.at(holder));
         holder.is_none() && (is_default || fill.is_some_and(|(place, value)| object.at(place) == Some(value)))
     };
-    // An object that was null, was made for something, and has by now but what the definition filled in there is empty at
-    // home: null could not come back as that object, since what is kept comes back into objects alone.
+    // An object that was null, was made for something, and by now has only what the definition filled in there, is
+    // empty at home: null could not come back as that object, since what is kept comes back into objects alone.
     let is_emptied =
         |way: &[Segment]| object.at(way) == Some(&Value::Null) && home.at(way).is_some_and(Value::is_object);
     let mut leaves = object.ways().into_iter().filter(|way| is_contents(way) && object.at(way).is_some_and(is_leaf));
