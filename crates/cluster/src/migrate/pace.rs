@@ -40,8 +40,9 @@ impl Pace {
     }
 }
 
-/// The share of a difference that moves what is called quick: a slow minute is forgotten after some thousand writes.
-const RISE: f64 = 0.001;
+/// The share of a difference that moves what is called quick: some ten thousand writes, so that our own load does not
+/// pass for the server's usual pace.
+const RISE: f64 = 0.00002;
 
 /// How many times as long as a quick write is slow.
 const SLOWER: f64 = 3.0;
