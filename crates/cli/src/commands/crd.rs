@@ -10,6 +10,7 @@ use pointsman_core::registration::{
 };
 
 use super::ca_file::{AuthorityRemarks, trust};
+use super::kind_names::{find, version};
 use super::kinds_dir::{KindsArgs, Known};
 use super::output::{self, warn};
 use super::{format::Format, json_tree::JsonTree, usage::Usage};
@@ -105,37 +106,6 @@ fn converts(kind: &Kind) -> bool {
     kind.versions().count() > 1
 }
 
-/// A kind by any of its names.
-pub(super) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
-    let lower = name.to_lowercase();
-    let found = all.iter().find(|known| names(&known.kind).contains(&lower));
-    found.ok_or_else(|| {
-        let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
-        let every = all.iter().flat_map(|known| names(&known.kind));
-        let near = every.map(|other| (strsim::osa_distance(&lower, &other), other)).min();
-        let meant = near.filter(|(distance, _)| *distance <= 2 && *distance < lower.len());
-        let hint = meant.map(|(_, name)| format!(", did you mean {name:?}?")).unwrap_or_default();
-        Usage(format!("no kind {name:?}{hint}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
-    })
-}
-
-/// What a kind is called: as kubectl takes it, alone, with the group, and with a version and the group.
-fn names(kind: &Kind) -> Vec<String> {
-    let crd = kind.crd().pointer("/spec/names");
-    let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(serde_json::Value::as_array);
-    let short = listed("shortNames").into_iter().flatten().filter_map(serde_json::Value::as_str);
-    let singular = crd.and_then(|names| names.get("singular")).and_then(serde_json::Value::as_str);
-    let mut bare = vec![kind.kind().to_lowercase(), kind.plural().to_owned()];
-    bare.extend(singular.into_iter().chain(short).map(str::to_owned));
-    let mut names = vec![kind.name().to_owned()];
-    for name in bare {
-        names.push(format!("{name}.{}", kind.group()));
-        names.extend(kind.versions().map(|version| format!("{name}.{version}.{}", kind.group())));
-        names.push(name);
-    }
-    names
-}
-
 /// The policy first: it is in force before the CRD stores another version.
 fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<JsonTree>> {
     let mut crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
@@ -160,9 +130,8 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
 
 /// Says of each version whether it is served.
 fn serve_only(crd: &mut serde_json::Value, kind: &Kind, served: &[String]) -> Result<(), Usage> {
-    if let Some(unknown) = served.iter().find(|version| !kind.versions().any(|known| known == *version)) {
-        let versions: Vec<&str> = kind.versions().collect();
-        return Err(Usage(format!("--served {unknown}: {} has {}", kind.kind(), versions.join(", "))));
+    for name in served {
+        version(kind, name).map_err(|message| Usage(format!("--served {name}: {message}")))?;
     }
     let versions = crd.pointer_mut("/spec/versions").and_then(serde_json::Value::as_array_mut);
     for version in versions.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {

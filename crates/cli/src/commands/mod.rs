@@ -11,6 +11,7 @@ mod format;
 pub(crate) mod hash;
 mod input;
 mod json_tree;
+mod kind_names;
 pub(crate) mod kinds;
 mod kinds_dir;
 pub(crate) mod migrate;

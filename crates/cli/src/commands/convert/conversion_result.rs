@@ -2,7 +2,7 @@
 
 use pointsman_core::webhook::{Change, Webhook};
 
-use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of, output::warn};
+use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
 
 /// An object after conversion.
 pub(super) struct ConversionResult {
@@ -19,8 +19,7 @@ impl ConversionResult {
     }
 }
 
-/// Converts an object as the webhook does. As in `kubectl convert --output-version`, the group may stand before the
-/// version.
+/// Converts an object as the webhook does.
 pub(super) fn convert(
     webhook: &Webhook,
     object: &InputObject,
@@ -28,13 +27,8 @@ pub(super) fn convert(
     explain: bool,
 ) -> Result<ConversionResult, String> {
     let kind = kind_of(webhook, object)?;
-    let without_group = version.strip_prefix(kind.group()).and_then(|rest| rest.strip_prefix('/'));
-    let to = without_group.unwrap_or(version);
-    if !kind.versions().any(|version| version == to) {
-        let known: Vec<&str> = kind.versions().collect();
-        let (label, kind, known) = (object.label(), kind.kind(), known.join(", "));
-        return Err(format!("{label}: --to {version}: {kind} has {known}"));
-    }
+    let to = kind_names::version(kind, version)
+        .map_err(|message| format!("{}: --to {version}: {message}", object.label()))?;
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let (converted, changes) = match explain {
         true => webhook.explain(&object.text, to),

@@ -8,7 +8,7 @@ use pointsman_core::definition::{self, Kind};
 use super::check::{CheckArgs, check};
 use super::summary;
 use crate::commands::kinds_dir::{KindsArgs, Known};
-use crate::commands::{crd, format::Format, json_tree::JsonTree, output, table::table};
+use crate::commands::{format::Format, json_tree::JsonTree, kind_names, output, table::table};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
         }
         Some(KindsCommand::Show(args)) => {
             let all = args.kinds.load()?;
-            output::data(&crd::find(&all, &args.name)?.text)?;
+            output::data(&kind_names::find(&all, &args.name)?.text)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -10,7 +10,7 @@ use pointsman_core::registration::incomplete;
 
 use super::told::{MigrateFormat, MigrateTold, outcome, summary};
 use crate::commands::connected::ClusterArgs;
-use crate::commands::crd::find;
+use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};

@@ -8,7 +8,7 @@ use pointsman_core::webhook::ControllerVersion;
 use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, print};
 use super::{doctor, overlay, retire};
 use crate::commands::ca_file::AuthorityRemarks;
-use crate::commands::crd::find;
+use crate::commands::kind_names::find;
 use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]

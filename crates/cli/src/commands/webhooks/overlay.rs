@@ -10,8 +10,8 @@ use pointsman_core::webhook::ControllerVersion;
 
 use super::addressed::fits;
 use super::printed::{once_each, print_plain};
-use crate::commands::crd::find;
 use crate::commands::input;
+use crate::commands::kind_names::find;
 use crate::commands::output::talk;
 use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
 

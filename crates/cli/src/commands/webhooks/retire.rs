@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::comments::commented;
 use super::printed::{PrintedArgs, once_each, print};
 use crate::commands::ca_file::AuthorityRemarks;
-use crate::commands::crd::find;
 use crate::commands::input::{Document, FileArgs, InputObject, documents};
+use crate::commands::kind_names::find;
 use crate::commands::output::{complain, data, talk};
 use crate::commands::{format::Format, json_tree::JsonTree, usage::Usage};
 

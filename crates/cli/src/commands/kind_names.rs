@@ -1,0 +1,76 @@
+//! What kinds and their versions are called on a command line.
+
+use pointsman_core::definition::Kind;
+
+use super::{kinds_dir::Known, usage::Usage};
+
+/// A kind by any of its names.
+pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
+    let lower = name.to_lowercase();
+    let found = all.iter().find(|known| names(&known.kind).contains(&lower));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
+        let every: Vec<String> = all.iter().flat_map(|known| names(&known.kind)).collect();
+        let meant = did_you_mean(&lower, every.iter().map(String::as_str));
+        Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
+    })
+}
+
+/// What a kind is called: as kubectl takes it, alone, with the group, and with a version and the group.
+fn names(kind: &Kind) -> Vec<String> {
+    let crd = kind.crd().pointer("/spec/names");
+    let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(serde_json::Value::as_array);
+    let short = listed("shortNames").into_iter().flatten().filter_map(serde_json::Value::as_str);
+    let singular = crd.and_then(|names| names.get("singular")).and_then(serde_json::Value::as_str);
+    let mut bare = vec![kind.kind().to_lowercase(), kind.plural().to_owned()];
+    bare.extend(singular.into_iter().chain(short).map(str::to_owned));
+    let mut names = vec![kind.name().to_owned()];
+    for name in bare {
+        names.push(format!("{name}.{}", kind.group()));
+        names.extend(kind.versions().map(|version| format!("{name}.{version}.{}", kind.group())));
+        names.push(name);
+    }
+    names
+}
+
+/// A version by its name, or by group and name as `kubectl convert --output-version` has it.
+pub(crate) fn version<'k>(kind: &'k Kind, name: &str) -> Result<&'k str, String> {
+    let without_group = name.strip_prefix(kind.group()).and_then(|rest| rest.strip_prefix('/'));
+    let bare = without_group.unwrap_or(name);
+    kind.versions().find(|version| *version == bare).ok_or_else(|| {
+        let known: Vec<&str> = kind.versions().collect();
+        format!("{} has {}{}", kind.kind(), known.join(", "), did_you_mean(bare, kind.versions()))
+    })
+}
+
+/// `, did you mean "x"?` where one of the names that are known is nearer than the others to the one that was typed.
+fn did_you_mean<'n>(typed: &str, known: impl Iterator<Item = &'n str>) -> String {
+    let mut near: Vec<(usize, &str)> = known.map(|name| (strsim::osa_distance(typed, name), name)).collect();
+    near.sort_unstable();
+    near.dedup();
+    match near.as_slice() {
+        [(distance, name), rest @ ..]
+            if *distance <= FAR && *distance < typed.len() && rest.first().is_none_or(|next| next.0 > *distance) =>
+        {
+            format!(", did you mean {name:?}?")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Two slips of the fingers: beyond that it is another word.
+const FAR: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_is_meant_or_none() {
+        let meant = |typed: &str| did_you_mean(typed, ["v1alpha1", "v1alpha2", "v1"].into_iter());
+        assert_eq!(meant("v1alhpa2"), ", did you mean \"v1alpha2\"?");
+        assert_eq!(meant("v1alpha3"), "", "both are as near");
+        assert_eq!(meant("v2beta1"), "");
+        assert_eq!(meant("x"), "", "any short name is near to it");
+    }
+}
