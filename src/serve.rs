@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{LimitArgs, ServeArgs, Usage};
+use pointsman_cli::{LimitArgs, ServeArgs, Usage, hinted};
 use pointsman_server::{BodyLimits, CertPaths, Decide, DevPair, LogQueue, Memory, Options, ServeError};
 
 /// Serves until a signal asks to stop.
@@ -95,7 +95,7 @@ fn advise(error: ServeError) -> anyhow::Error {
         ServeError::Bind { .. } => "check --listen and --admin-listen",
         _ => return error.into(),
     };
-    anyhow::Error::new(error).context(advice)
+    hinted(error, advice)
 }
 
 fn what_next(dev: &DevPair, addr: SocketAddr, admin: SocketAddr) -> String {

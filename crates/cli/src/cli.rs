@@ -2,23 +2,33 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, migrate, mutate, serve, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, man, migrate, mutate, serve, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
-#[command(name = "pointsman", version, propagate_version = true)]
+#[command(name = "pointsman", version, long_version = LONG_VERSION.as_str(), propagate_version = true)]
 struct Cli {
     #[command(flatten)]
     log: LogArgs,
     #[command(subcommand)]
     command: Command,
 }
+
+/// What `--version` says. A release sets the commit when it is built; a build script that asks git would compile half
+/// of the house again after each commit.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = option_env!("POINTSMAN_COMMIT").unwrap_or("unknown");
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("{}\ncommit: {commit}\nbuild: {build}, {os}/{arch}", env!("CARGO_PKG_VERSION"))
+});
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -34,6 +44,8 @@ enum Command {
     Hash(hash::HashArgs),
     /// List, check and show the definitions of kinds.
     Kinds(kinds::KindsCommandArgs),
+    /// Print the manual page of a command, or write all of them.
+    Man(man::ManArgs),
     /// Rewrite what a cluster has stored in another version than the one that is stored now.
     Migrate(migrate::MigrateArgs),
     /// Print what /mutate would change in objects, offline.
@@ -76,6 +88,7 @@ impl Command {
             Self::Crd(args) => crd::run(&args, remarks),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),
+            Self::Man(args) => man::run(&args, Cli::command()),
             Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             // The binary's.

@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::commands::Usage;
-use crate::terminal::{error_mark, escaped_lines};
+use crate::hint::Hint;
+use crate::terminal::{error_mark, escaped_lines, hint_mark};
 
-/// Says on `stderr` why nothing came of it: exit code 1, or 2 where the flags are wrong.
+/// Says on `stderr` why nothing came of it, and what to do next where that is known: exit code 1, or 2 where the flags
+/// are wrong.
 pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCode {
     let error = match result {
         Ok(code) => return code,
@@ -14,7 +16,13 @@ pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCo
         Err(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
-    let message = format!("{}{}\n", error_mark(), escaped_lines(&format!("{error:#}")));
+    let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
+    let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
+    let causes: Vec<String> = causes.collect();
+    let mut message = format!("{}{}\n", error_mark(), escaped_lines(&causes.join(": ")));
+    if let Some(hint) = hint {
+        message.push_str(&format!("{}{}\n", hint_mark(), escaped_lines(&hint)));
+    }
     // Nobody is left to tell where stderr is closed.
     let _ = stderr.write_all(message.as_bytes());
     if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
@@ -23,4 +31,19 @@ pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCo
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hint::hinted;
+
+    #[test]
+    fn a_hint_has_a_line_of_its_own_and_leaves_the_code_alone() {
+        let error = anyhow::Error::from(Usage("no such flag".to_owned())).context("reading flags");
+        let mut said = Vec::new();
+        let code = ended(Err(hinted(error, "try\u{1b} --help")), &mut said);
+        assert_eq!(String::from_utf8(said).unwrap(), "error: reading flags: no such flag\nhint: try\\u{1b} --help\n");
+        assert_eq!(code, ExitCode::from(2));
+    }
 }

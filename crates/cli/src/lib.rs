@@ -3,10 +3,12 @@
 mod cli;
 mod commands;
 mod ended;
+mod hint;
 mod logging;
 mod terminal;
 
 pub use cli::{Asked, run};
 pub use commands::{AuthorityRemarks, LimitArgs, ServeArgs, Usage};
 pub use ended::ended;
+pub use hint::hinted;
 pub use logging::{LogArgs, LogFormat, MakeLogWriter};

@@ -9,6 +9,11 @@ pub(crate) fn in_colour() -> bool {
     io::stderr().is_terminal() && !refused && !dumb
 }
 
+/// How many columns stderr has, where it is a terminal.
+pub(crate) fn columns() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0))
+}
+
 /// What a line begins with that says what is wrong.
 pub(crate) fn error_mark() -> &'static str {
     if in_colour() { "\u{1b}[31merror:\u{1b}[0m " } else { "error: " }
@@ -17,6 +22,11 @@ pub(crate) fn error_mark() -> &'static str {
 /// What a line begins with that says what may be wrong.
 pub(crate) fn warning_mark() -> &'static str {
     if in_colour() { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " }
+}
+
+/// What a line begins with that says what to do next.
+pub(crate) fn hint_mark() -> &'static str {
+    if in_colour() { "\u{1b}[36mhint:\u{1b}[0m " } else { "hint: " }
 }
 
 /// One line as a person is shown it: what a terminal would obey is escaped (CVE-2021-25743), and so are line ends and

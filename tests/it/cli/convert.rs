@@ -101,6 +101,9 @@ fn explanations_name_the_operation_of_each_field() {
     }
     let back = with_stdin(&["convert", "--to", "v1alpha1", "--explain"], answer.stdout.as_bytes());
     assert!(back.stderr.contains("given back"), "{}", back.stderr);
+    let file = "manifests/examples/v1alpha1.yaml";
+    let both = pointsman(&["convert", "--to", "v1alpha2", "-f", file, "-f", file, "--explain"]).stderr;
+    assert!(both.ends_with("\n2 objects, 6 changes: 4 kept for the way back, 0 given back\n"), "{both}");
     let same = pointsman(&["convert", "--to", "v1alpha1", "-f", "manifests/examples/v1alpha1.yaml", "--explain"]);
     assert!(same.stderr.ends_with("is materialize.cloud/v1alpha1 already\n"), "{}", same.stderr);
     assert_eq!(yaml(&same.stdout), yaml(&read("manifests/examples/v1alpha1.yaml")));

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -14,6 +14,7 @@ const COMMANDS: [&[&str]; 14] = [
     &["kinds"],
     &["kinds", "check"],
     &["kinds", "schema"],
+    &["man"],
     &["mutate"],
     &["validate"],
     &["webhooks"],
@@ -59,7 +60,12 @@ fn every_example_runs() {
         "#!/bin/sh\ncase $1 in get) cat manifests/examples/v1alpha2.yaml;; apply) cat > /dev/null;; esac\n",
     )
     .unwrap();
-    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+    // A machine without manual pages has no `man`, either.
+    let man = here.join("bin/man");
+    fs::write(&man, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
+    for program in [kubectl, man] {
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap());
 
     for command in COMMANDS {
@@ -102,4 +108,30 @@ fn forms_say_what_they_are_for_the_command_at_hand() {
     for command in ["mutate", "validate"] {
         assert!(!pointsman(&[command, "--help"]).data().contains("sha256sum"));
     }
+}
+
+#[test]
+fn the_version_says_which_build_it_is() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(pointsman(&["-V"]).data(), format!("pointsman {version}\n"));
+    let long = pointsman(&["--version"]).data();
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines[0], format!("pointsman {version}"));
+    assert!(lines[1].starts_with("commit: ") && lines[2].starts_with("build: "), "{long}");
+    assert_eq!(lines.len(), 3, "{long}");
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let directory = TempDir::new().unwrap();
+    let pages = directory.path().join("man1");
+    pointsman(&["man", "--directory", pages.to_str().unwrap()]).data();
+    for command in COMMANDS {
+        let name = format!("pointsman-{}.1", command.join("-"));
+        let page = fs::read_to_string(pages.join(&name)).expect(&name);
+        assert!(page.starts_with(".ie") && page.contains(".SH OPTIONS") && page.contains("Examples:"), "{page}");
+        assert_eq!(pointsman(&[&["man"], command].concat()).data(), page, "{name}");
+    }
+    assert!(pages.join("pointsman.1").exists());
+    assert!(pointsman(&["man", "kinds", "chekc"]).refusal(2).contains("no command \"kinds chekc\""));
 }

@@ -7,7 +7,12 @@ use super::*;
 #[test]
 fn kinds_are_listed() {
     let table = pointsman(&["kinds"]).data();
-    assert_eq!(pointsman(&["kinds", "list"]).data(), table);
+    assert_eq!(pointsman(&["kinds", "list", "-o", "table"]).data(), table);
+    assert_eq!(pointsman(&["kinds", "-o", "name"]).data(), "elasticsearch\nmaterialize\n");
+    let short: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(short[0], ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE"]);
+    assert!(table.lines().all(|line| line.len() <= 100), "{table}");
+    let table = pointsman(&["kinds", "-o", "wide"]).data();
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"]);
     assert_eq!(
@@ -94,7 +99,7 @@ fn kinds_check_explains_or_refuses() {
 fn own_definitions_replace_embedded_ones() {
     let own = directory(|text| text.replace("    - spec.consoleReplicas\n", ""));
     let path = own.path().to_str().unwrap();
-    let table = pointsman(&["kinds", "--kinds", path]).data();
+    let table = pointsman(&["kinds", "-o", "wide", "--kinds", path]).data();
     assert_eq!(table.matches("Materialize ").count(), 1);
     assert!(table.contains(&format!("{path}/materialize.yaml")), "{table}");
     let hash = |args: &[&str]| {

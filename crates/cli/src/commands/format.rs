@@ -62,3 +62,18 @@ impl TextFormat {
         format.write_all(values.into_iter().map(|(_, json)| json).collect())
     }
 }
+
+/// The forms of a list, as `kubectl get` has them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// One JSON document.
+    Json,
+    /// A name on each line, as other commands take it.
+    Name,
+    /// The columns that most people need.
+    Table,
+    /// All columns.
+    Wide,
+    /// YAML.
+    Yaml,
+}

@@ -14,6 +14,7 @@ mod json_tree;
 mod kind_names;
 pub(crate) mod kinds;
 mod kinds_dir;
+pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod mutate;
 mod output;

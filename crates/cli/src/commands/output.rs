@@ -31,6 +31,11 @@ pub(crate) fn warn(line: &str) {
     say(warning_mark(), line);
 }
 
+/// `1 object`, `2 objects`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
 fn say(before: &str, line: &str) {
     // Nobody is left to tell where stderr is closed.
     let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));

@@ -2,24 +2,26 @@
 
 use std::iter;
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::terminal::escaped;
 
-/// Columns, as kubectl prints them: padded to the widest cell, three spaces between.
+/// Columns, as kubectl prints them: padded to the widest cell, three spaces between. East Asian characters and most
+/// emoji are two columns wide (Unicode Annex 11).
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let rows = rows.iter().map(|row| row.each_ref().map(|cell| escaped(cell)));
     let rows: Vec<[String; N]> = iter::once(head.map(str::to_owned)).chain(rows).collect();
     let mut out = String::new();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        cells.map(|cell| cell.width()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
     for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             line.push_str(cell);
-            // What pads for us has a widest column, and a cell may be wider.
-            line.extend(iter::repeat_n(' ', width + 3 - cell.chars().count()));
+            line.extend(iter::repeat_n(' ', width + 3 - cell.width()));
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -44,3 +46,14 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 
 /// Characters.
 const CELL: usize = 48;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_do_not_shift_what_follows() {
+        let rows = [["日本".to_owned(), "x".to_owned()], ["four".to_owned(), "y".to_owned()]];
+        assert_eq!(table(["A", "B"], &rows), "A      B\n日本   x\nfour   y\n");
+    }
+}

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
         explain::json(&converted)
     } else {
         if args.explain {
-            converted.iter().for_each(explain::table);
+            explain::tell(&converted);
         }
         result(args.output, converted)
     };

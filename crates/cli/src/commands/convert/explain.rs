@@ -1,9 +1,12 @@
 //! Which operation changed which field.
 
 use pointsman_core::webhook::Change;
+use unicode_width::UnicodeWidthStr;
 
 use super::conversion_result::ConversionResult;
-use crate::commands::{format::Format, input::Decided, json_tree::JsonTree, output::talk, table};
+use crate::commands::output::{counted, talk};
+use crate::commands::{format::Format, input::Decided, json_tree::JsonTree, table};
+use crate::terminal::columns;
 
 /// One JSON document: each object with its changes.
 pub(super) fn json(converted: &[Decided<ConversionResult>]) -> String {
@@ -32,8 +35,17 @@ fn change(change: &Change) -> JsonTree {
     ])
 }
 
-/// A table for people.
-pub(super) fn table(decided: &Decided<ConversionResult>) {
+/// A table of each object for people, and what it comes to.
+pub(super) fn tell(converted: &[Decided<ConversionResult>]) {
+    let width = columns();
+    converted.iter().for_each(|decided| tell_document(decided, width));
+    let all: Vec<&ConversionResult> = converted.iter().flat_map(|decided| &decided.results).collect();
+    if let Some(summary) = summary(&all) {
+        talk(&summary);
+    }
+}
+
+fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
     for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
         let to = converted.object.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
         if to == object.api_version {
@@ -44,12 +56,38 @@ pub(super) fn table(decided: &Decided<ConversionResult>) {
         let rows: Vec<[String; 4]> = converted.changes.iter().map(row).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
-            false => {
-                let table = table::table(["OPERATION", "BEFORE", "AFTER", "NOTE"], &rows);
-                table.lines().for_each(|line| talk(&format!("  {line}")));
-            }
+            false => laid_out(&rows, width).lines().for_each(|line| talk(&format!("  {line}"))),
         }
     }
+}
+
+/// As a table, or where that is wider than the terminal, with a block for each change.
+fn laid_out(rows: &[[String; 4]], width: Option<usize>) -> String {
+    let table = table::table(["OPERATION", "BEFORE", "AFTER", "NOTE"], rows);
+    let fits = |width: usize| table.lines().all(|line| line.width() + INDENT <= width);
+    if width.is_none_or(fits) {
+        return table;
+    }
+    let blocks = rows.iter().map(|[operation, before, after, note]| {
+        let parts = [("before", before), ("after ", after), ("note  ", note)];
+        let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+        let lines: String = parts.map(|(name, text)| format!("  {name}  {text}\n")).collect();
+        format!("{operation}\n{lines}")
+    });
+    blocks.collect()
+}
+
+/// What stands before each line.
+const INDENT: usize = 2;
+
+/// What all of it comes to, where it is more than one table.
+fn summary(all: &[&ConversionResult]) -> Option<String> {
+    let changes: Vec<&Change> = all.iter().flat_map(|converted| &converted.changes).collect();
+    let kept = changes.iter().filter(|change| change.kept).count();
+    let given_back = changes.iter().filter(|change| change.given_back).count();
+    let (objects, sum) = (counted(all.len(), "object"), counted(changes.len(), "change"));
+    let summary = format!("{objects}, {sum}: {kept} kept for the way back, {given_back} given back");
+    (all.len() > 1).then_some(summary)
 }
 
 fn row(change: &Change) -> [String; 4] {
@@ -69,4 +107,19 @@ fn row(change: &Change) -> [String; 4] {
         (false, false) => "",
     };
     [change.operation.clone(), fields(&change.before), fields(&change.after), note.to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wider_than_the_terminal_is_told_in_blocks() {
+        let row = ["drop spec.a", "spec.a: true", "-", "kept for the way back"].map(str::to_owned);
+        let table = laid_out(std::slice::from_ref(&row), Some(80));
+        assert!(table.starts_with("OPERATION     BEFORE         AFTER   NOTE\n"), "{table}");
+        assert_eq!(laid_out(std::slice::from_ref(&row), None), table);
+        let blocks = "drop spec.a\n  before  spec.a: true\n  after   -\n  note    kept for the way back\n";
+        assert_eq!(laid_out(&[row], Some(40)), blocks);
+    }
 }

@@ -10,6 +10,7 @@ use super::input_object::InputObject;
 use super::source::{Source, in_directory, read};
 use crate::commands::output::{complain, talk};
 use crate::commands::usage::Usage;
+use crate::hint::hinted;
 
 /// Where objects come from.
 #[derive(Args, Debug)]
@@ -35,10 +36,8 @@ impl FileArgs {
         let stdin = Path::new("-");
         let files = match self.files.as_slice() {
             [] if io::stdin().is_terminal() => {
-                return Err(Usage(format!(
-                    "nothing to read: name a file with -f, or pipe objects in, such as\n  {example}"
-                ))
-                .into());
+                let hint = format!("name a file with -f, or pipe objects in, such as\n  {example}");
+                return Err(hinted(Usage("nothing to read".to_owned()), hint));
             }
             [] => vec![stdin.to_path_buf()],
             files => files.to_vec(),

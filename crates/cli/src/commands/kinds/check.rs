@@ -12,7 +12,7 @@ use super::samples::{self, Sample};
 use super::trial::{self, TrialArgs};
 use super::{junit, summary};
 use crate::commands::kinds_dir;
-use crate::commands::output::{self, complain, talk};
+use crate::commands::output::{self, complain, counted, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
 
@@ -95,8 +95,7 @@ fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<Exi
     if bad == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    let plural = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    talk(&format!("{} in {bad} of {}", plural(problems, "problem"), plural(files, "definition")));
+    talk(&format!("{} in {bad} of {}", counted(problems, "problem"), counted(files, "definition")));
     Ok(ExitCode::FAILURE)
 }
 

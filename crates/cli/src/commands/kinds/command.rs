@@ -7,8 +7,9 @@ use pointsman_core::definition::{self, Kind};
 
 use super::check::{CheckArgs, check};
 use super::summary;
+use crate::commands::format::{Format, ListFormat};
 use crate::commands::kinds_dir::{KindsArgs, Known};
-use crate::commands::{format::Format, json_tree::JsonTree, kind_names, output, table::table};
+use crate::commands::{json_tree::JsonTree, kind_names, output, table::table};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
@@ -35,9 +36,9 @@ enum KindsCommand {
 
 #[derive(Args, Debug)]
 struct ListArgs {
-    /// Form of the result; without it, a table.
-    #[arg(short, long, value_enum)]
-    output: Option<Format>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    output: ListFormat,
     #[command(flatten)]
     kinds: KindsArgs,
 }
@@ -70,39 +71,41 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
 
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
+    let json = || JsonTree::Array(all.iter().map(summary::json).collect());
     output::data(&match args.output {
-        Some(format) => format.write(&JsonTree::Array(all.iter().map(summary::json).collect())),
-        None => {
-            let rows: Vec<[String; 8]> = all.iter().map(row).collect();
-            table(["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE", "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
-        }
+        ListFormat::Json => Format::Json.write(&json()),
+        ListFormat::Yaml => Format::Yaml.write(&json()),
+        ListFormat::Name => all.iter().map(|known| format!("{}\n", known.kind.name())).collect(),
+        ListFormat::Table => table(COLUMNS, &all.iter().map(|known| columns(&known.kind)).collect::<Vec<_>>()),
+        ListFormat::Wide => wide(&all),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn operations(kind: &Kind) -> usize {
-    kind.steps().iter().map(|step| step.operations.len()).sum()
+const COLUMNS: [&str; 5] = ["NAME", "GROUP", "KIND", "VERSIONS", "STORAGE"];
+
+fn columns(kind: &Kind) -> [String; 5] {
+    let versions = kind.versions().collect::<Vec<_>>().join(",");
+    [kind.name(), kind.group(), kind.kind(), &versions, kind.storage()].map(str::to_owned)
 }
 
-fn row(known: &Known) -> [String; 8] {
-    let kind = &known.kind;
-    [
-        kind.name().to_owned(),
-        kind.group().to_owned(),
-        kind.kind().to_owned(),
-        kind.versions().collect::<Vec<_>>().join(","),
-        kind.storage().to_owned(),
-        kind.hash_version().unwrap_or("-").to_owned(),
-        operations(kind).to_string(),
-        known.source().to_owned(),
-    ]
+fn wide(all: &[Known]) -> String {
+    let [name, group, is, versions, storage] = COLUMNS;
+    let rows = all.iter().map(|known| {
+        let [name, group, is, versions, storage] = columns(&known.kind);
+        let hash_at = known.kind.hash_version().unwrap_or("-").to_owned();
+        let operations: usize = known.kind.steps().iter().map(|step| step.operations.len()).sum();
+        [name, group, is, versions, storage, hash_at, operations.to_string(), known.source().to_owned()]
+    });
+    let rows: Vec<[String; 8]> = rows.collect();
+    table([name, group, is, versions, storage, "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
 }
 
 const EXAMPLES: &str = "\
 Examples:
   Which kinds are known, yours among them:
     pointsman kinds
-    pointsman kinds --kinds crates/core/kinds/materialize
+    pointsman kinds -o wide --kinds crates/core/kinds/materialize
 
   Begin your own definition from one that works:
     pointsman kinds show materialize

@@ -1,0 +1,52 @@
+//! `pointsman man`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Command};
+use clap_mangen::Man;
+
+use super::{output, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ManArgs {
+    /// Command whose page is printed, such as `kinds check`; without it, the page of pointsman itself.
+    #[arg(value_name = "COMMAND", conflicts_with = "directory")]
+    command: Vec<String>,
+    /// Write the pages of all commands into this directory.
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// Prints or writes manual pages.
+pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCode> {
+    command.build();
+    if let Some(directory) = &args.directory {
+        let failed = || format!("failed to write into {}", directory.display());
+        fs::create_dir_all(directory).with_context(failed)?;
+        clap_mangen::generate_to(command, directory).with_context(failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut asked = &command;
+    for name in &args.command {
+        let Some(found) = asked.find_subcommand(name) else {
+            return Err(Usage(format!("no command {:?}: see `pointsman help`", args.command.join(" "))).into());
+        };
+        asked = found;
+    }
+    let mut page = Vec::new();
+    Man::new(asked.clone()).render(&mut page)?;
+    output::data(&String::from_utf8(page)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Read a page:
+    pointsman man convert | man -l -
+
+  Install them all, where `man` looks:
+    pointsman man --directory ~/.local/share/man/man1";
