@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, man, migrate, mutate, serve, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, man, migrate, mutate, plan, serve, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -50,6 +50,8 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Print what /mutate would change in objects, offline.
     Mutate(mutate::MutateArgs),
+    /// Say what would become of the objects that there are, in every other version. Nothing is written.
+    Plan(plan::PlanArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     Serve(Box<serve::ServeArgs>),
     /// Judge objects as /validate would, offline.
@@ -91,6 +93,7 @@ impl Command {
             Self::Man(args) => man::run(&args, Cli::command()),
             Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
+            Self::Plan(args) => plan::run(&args),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),
             Self::Validate(args) => validate::run(&args),

@@ -9,6 +9,7 @@ mod call_error;
 mod cluster;
 mod connect;
 mod crd_state;
+mod live;
 mod migrate;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
@@ -16,4 +17,5 @@ pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};
 pub use crd_state::{BadCrd, CrdState};
+pub use live::{LiveError, live};
 pub use migrate::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten, migrate};

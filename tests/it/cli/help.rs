@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -16,6 +16,7 @@ const COMMANDS: [&[&str]; 15] = [
     &["kinds", "schema"],
     &["man"],
     &["mutate"],
+    &["plan"],
     &["validate"],
     &["webhooks"],
     &["webhooks", "doctor"],

@@ -6,6 +6,7 @@ mod hash;
 mod help;
 mod input;
 mod kinds;
+mod plan;
 mod terminal;
 mod trial;
 mod validate;

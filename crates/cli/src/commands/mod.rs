@@ -18,6 +18,7 @@ pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod mutate;
 mod output;
+pub(crate) mod plan;
 mod requests;
 mod schema;
 pub(crate) mod serve;

@@ -136,34 +136,42 @@ impl<'k> Trip<'k> {
 
     /// Objects are the same, our annotations and what is set apart aside.
     pub(super) fn same(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
-        let tidy = |object: &Value| {
-            let mut object = without_ours(object);
-            if object.field("metadata.annotations").is_some_and(Value::is_empty) {
-                object.take("metadata.annotations");
-            }
-            object
-        };
         self.exactly(what, &tidy(expected), &tidy(found))
+    }
+
+    /// What of an object has to be the same when it comes home: our annotations and what is set apart aside.
+    pub(super) fn comparable(&self, object: &Value) -> Value {
+        self.without_apart(&tidy(&with_metadata(object)))
+    }
+
+    /// An object without the fields that are set apart, and what is kept of them.
+    fn without_apart(&self, object: &Value) -> Value {
+        if self.apart.is_empty() {
+            return object.clone();
+        }
+        let mut object = object.clone();
+        self.apart.iter().for_each(|field| drop(object.take(field)));
+        // What is kept of them is theirs, too.
+        let mut object = tidy(&object);
+        if object.get("status").is_some_and(Value::is_empty) {
+            object.take("status");
+        }
+        object
     }
 
     /// Objects are the same, our annotations too, what is set apart aside.
     pub(super) fn exactly(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
-        let (mut expected, mut found) = (expected.clone(), found.clone());
-        if !self.apart.is_empty() {
-            for object in [&mut expected, &mut found] {
-                self.apart.iter().for_each(|field| drop(object.take(field)));
-                // What is kept of them is theirs, too.
-                *object = without_ours(object);
-                if object.get("status").is_some_and(Value::is_empty) {
-                    object.take("status");
-                }
-                if object.field("metadata.annotations").is_some_and(Value::is_empty) {
-                    object.take("metadata.annotations");
-                }
-            }
-        }
-        identical(what, &expected, &found)
+        identical(what, &self.without_apart(expected), &self.without_apart(found))
     }
+}
+
+/// An object without our annotations, and without annotations where none are left.
+fn tidy(object: &Value) -> Value {
+    let mut object = without_ours(object);
+    if object.field("metadata.annotations").is_some_and(Value::is_empty) {
+        object.take("metadata.annotations");
+    }
+    object
 }
 
 /// Objects are the same to the last place.

@@ -1,6 +1,6 @@
 //! JSON as the laws see it: numbers as they are written, members by name. Shares no code with what it judges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::value::RawValue;
@@ -303,6 +303,35 @@ pub fn differing(one: &Value, two: &Value) -> Option<Vec<Segment>> {
     ways.into_iter().find(|way| one.at(way) != two.at(way))
 }
 
+/// The places where two values differ, the outermost ones: where both have an object or a list of one length, what is
+/// in it is told apart.
+#[must_use]
+pub fn differences(one: &Value, two: &Value) -> Vec<Vec<Segment>> {
+    let mut found = Vec::new();
+    note_differences(Some(one), Some(two), &mut Vec::new(), &mut found);
+    found
+}
+
+fn note_differences(one: Option<&Value>, two: Option<&Value>, way: &mut Vec<Segment>, found: &mut Vec<Vec<Segment>>) {
+    let names: BTreeSet<Segment> = match (one, two) {
+        _ if one == two => return,
+        (Some(Value::Object(one)), Some(Value::Object(two))) => {
+            one.keys().chain(two.keys()).cloned().map(Segment::Name).collect()
+        }
+        (Some(Value::List(one)), Some(Value::List(two))) if one.len() == two.len() => {
+            (0..one.len()).map(Segment::Index).collect()
+        }
+        _ => return found.push(way.clone()),
+    };
+    for name in names {
+        let step = std::slice::from_ref(&name);
+        let (one, two) = (one.and_then(|one| one.at(step)), two.and_then(|two| two.at(step)));
+        way.push(name.clone());
+        note_differences(one, two, way, found);
+        way.pop();
+    }
+}
+
 /// The first place where two values differ, for people.
 #[must_use]
 pub fn difference(one: &Value, two: &Value) -> Option<String> {
@@ -314,6 +343,16 @@ pub fn difference(one: &Value, two: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_that_differs_is_found_once() {
+        let read = |text: &str| Value::read(text).unwrap();
+        let one = read(r#"{"a":{"b":1,"c":[1,2]},"d":"x","e":{}}"#);
+        let two = read(r#"{"a":{"b":2,"c":[1,3]},"e":{"f":{"g":1}},"h":[]}"#);
+        let found: Vec<String> = differences(&one, &two).iter().map(|way| shown(way)).collect();
+        assert_eq!(found, ["a/b", "a/c/1", "d", "e/f", "h"]);
+        assert!(differences(&one, &one).is_empty());
+    }
 
     #[test]
     fn places_are_found_as_operations_name_them() {

@@ -5,12 +5,12 @@ use pointsman_core::webhook::{Preimage, Webhook};
 use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
 /// What an object's hash is made of.
-pub(super) struct Hashed {
-    pub(super) preimage: Preimage,
+pub(crate) struct Hashed {
+    pub(crate) preimage: Preimage,
     /// The version whose shape is hashed.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// What tells the recipe from others, of this kind or of this definition at another time.
-    pub(super) recipe: String,
+    pub(crate) recipe: String,
 }
 
 /// Hashes an object as the webhook does.

@@ -6,3 +6,4 @@ mod hashed;
 mod stale;
 
 pub(crate) use command::{HashArgs, run};
+pub(crate) use stale::stamped;

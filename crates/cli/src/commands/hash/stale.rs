@@ -7,21 +7,21 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
 /// An object, what it is stamped with, and what it should be.
-pub(super) struct Stamped {
-    pub(super) stamp: Option<String>,
+pub(crate) struct Stamped {
+    pub(crate) stamp: Option<String>,
     /// It was made otherwise, so that the two cannot be compared; `/validate` does not, either.
     of_another_recipe: bool,
-    pub(super) hashed: Hashed,
+    pub(crate) hashed: Hashed,
 }
 
 impl Stamped {
-    pub(super) fn is_stale(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         !self.of_another_recipe && self.stamp.as_deref() != Some(self.hashed.preimage.hash().as_str())
     }
 }
 
 /// Reads the stamp of an object, and hashes it.
-pub(super) fn stamped(webhook: &Webhook, object: &InputObject) -> Result<Stamped, String> {
+pub(crate) fn stamped(webhook: &Webhook, object: &InputObject) -> Result<Stamped, String> {
     let hashed = hash(webhook, object)?;
     let kind = kind_of(webhook, object)?;
     let annotation = |end: &str| annotation(object, &format!("{}{end}", kind.hash_annotation()?));

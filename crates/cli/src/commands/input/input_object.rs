@@ -37,7 +37,7 @@ impl InputObject {
     }
 
     /// Takes out what an object is called.
-    pub(super) fn read(place: String, json: &JsonTree) -> Result<Self, String> {
+    pub(crate) fn read(place: String, json: &JsonTree) -> Result<Self, String> {
         let JsonTree::Object(_) = json else {
             return Err(format!("{place}: not an object: a Kubernetes object is a map with apiVersion and kind"));
         };

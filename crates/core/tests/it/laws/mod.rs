@@ -10,6 +10,7 @@ mod hashes;
 mod hostile;
 mod numbers;
 mod objects;
+mod previews;
 mod random_kinds;
 mod reviews;
 mod round_trips;

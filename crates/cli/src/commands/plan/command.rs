@@ -1,0 +1,165 @@
+//! Flags in, a report out.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use pointsman_cluster::live;
+use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
+
+use super::assessed::{Assessed, Questions};
+use super::report::PlanReport;
+use super::{html, told};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::input::{FileArgs, InputObject};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kind_names::{find, version};
+use crate::commands::kinds_dir::{KindsArgs, kind_of};
+use crate::commands::output::{self, complain, counted, talk};
+use crate::commands::{format::Format, usage::Usage};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PlanArgs {
+    /// Kind whose objects are read in the cluster, by any of its names; without it, objects are read from files.
+    #[arg(value_name = "KIND", conflicts_with_all = ["files", "recursive"])]
+    kind: Option<String>,
+    #[command(flatten)]
+    files: FileArgs,
+    /// Look at this version only, instead of every other one.
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
+    /// Ask, too, which objects this controller version would not take if they were handed over to it.
+    #[arg(long, value_name = "X.Y.Z")]
+    controller_version: Option<ControllerVersion>,
+    /// Form of the result. HTML is one page without anything from elsewhere, to attach to a change.
+    #[arg(short, long, value_enum, default_value_t = PlanFormat::Text)]
+    output: PlanFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// The form of a plan.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum PlanFormat {
+    /// One page.
+    Html,
+    /// One JSON document.
+    Json,
+    /// Totals, and the first findings.
+    Text,
+    /// The same with all findings.
+    Wide,
+}
+
+/// Says what would become of objects. Nothing is written anywhere.
+pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
+    let controller = args.controller_version.clone();
+    let webhook = args.kinds.webhook()?.admitting(Settings {
+        controller: controller.clone(),
+        default: false,
+        served: Vec::new(),
+        enforcement: Enforcement::Enforce,
+        shadowed: Vec::new(),
+    });
+    let questions = Questions { webhook: &webhook, to: args.to.as_deref(), entry: controller.is_some() };
+    let objects = match &args.kind {
+        Some(kind) => in_cluster(args, kind, &questions)?,
+        None => in_files(args, &questions)?,
+    };
+    let Some(objects) = objects else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let report = PlanReport::new(objects, controller.map(|version| version.as_str().to_owned()));
+    match args.output {
+        PlanFormat::Html => output::data(&html::page(&report))?,
+        PlanFormat::Json => output::data(&Format::Json.write(&report.json()))?,
+        PlanFormat::Text | PlanFormat::Wide => {
+            output::text(&told::text(&report, args.output == PlanFormat::Wide))?;
+        }
+    }
+    Ok(if report.stops() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Every object of a known kind in files; `None` where one could not be looked at, which is on stderr by then.
+fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
+    let decided = args.files.decide(EXAMPLE, |object| match kind_of(questions.webhook, object) {
+        Ok(_) => questions.ask(object).map(Ok),
+        Err(unknown) => Ok(Err(unknown)),
+    })?;
+    let Some(decided) = decided else { return Ok(None) };
+    let all = decided.into_iter().flat_map(|decided| decided.results);
+    let (known, unknown): (Vec<_>, Vec<_>) = all.partition(Result::is_ok);
+    let known: Vec<Assessed> = known.into_iter().flatten().collect();
+    let mut unknown = unknown.into_iter().filter_map(Result::err);
+    if let Some(first) = unknown.next() {
+        if known.is_empty() {
+            complain(&first);
+            return Ok(None);
+        }
+        talk(&format!("{} of other kinds passed over", counted(1 + unknown.count(), "object")));
+    }
+    Ok(Some(known))
+}
+
+/// Every object of the kind in the cluster; `None` where one could not be looked at, which is on stderr by then.
+fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
+    let all = args.kinds.load()?;
+    let kind = &find(&all, name)?.kind;
+    if let Some(to) = &args.to {
+        version(kind, to).map_err(|message| Usage(format!("--to {to}: {message}")))?;
+    }
+    let crd = format!("{}.{}", kind.plural(), kind.group());
+    let (mut assessed, mut good) = (Vec::new(), true);
+    let mut take = |items: Vec<serde_json::Value>| {
+        for item in items {
+            // A page is given back before the next one is read.
+            let object = JsonTree::from_json(&item.to_string()).map_err(|error| error.to_string());
+            let object = object.and_then(|json| InputObject::read(crd.clone(), &json));
+            match object.and_then(|object| questions.ask(&object)) {
+                Ok(one) => assessed.push(one),
+                Err(message) => {
+                    good = false;
+                    complain(&message);
+                }
+            }
+        }
+    };
+    let state = args.cluster.with(async |cluster| Ok(live(&cluster, &crd, None, &mut take).await?))?;
+    if !state.is_converted() && state.stored_versions().len() > 1 {
+        talk(&format!(
+            "{crd} has objects stored as {}, and no webhook converts them yet: they were read as {}, and what another \
+             version calls otherwise is not seen here",
+            state.stored_versions().join(" and "),
+            state.storage(),
+        ));
+    }
+    Ok(good.then_some(assessed))
+}
+
+const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";
+
+const EXAMPLES: &str = "\
+Every object is converted to each other version and home again, through a model
+of what the API server does on the way. Nothing is written.
+
+Examples:
+  Objects of files:
+    pointsman plan -f manifests/examples
+
+  Those of a cluster, from what kubectl reads:
+    kubectl get materializes -A -o json | pointsman plan
+
+  What would controller version 2.17.0 say if all were handed over to it?
+    pointsman plan -f manifests/examples --controller-version 2.17.0
+
+  A page for whoever reviews the change:
+    pointsman plan -f manifests/examples -o html > plan.html
+
+Without a file, `pointsman plan KIND` reads the cluster itself.
+
+Exit codes:
+  0  every object can be converted, and comes home as it left
+  1  one cannot, or something would be lost, or an object could not be read
+  2  the flags are wrong";

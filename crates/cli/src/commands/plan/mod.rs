@@ -1,0 +1,9 @@
+//! `pointsman plan`.
+
+mod assessed;
+mod command;
+mod html;
+mod report;
+mod told;
+
+pub(crate) use command::{PlanArgs, run};

@@ -1,0 +1,59 @@
+//! A plan, for people.
+
+use super::assessed::Weight;
+use super::report::PlanReport;
+use crate::commands::output::counted;
+use crate::commands::table::{shortened, table};
+
+/// Lines, and a table of what is to be looked at.
+pub(super) fn text(report: &PlanReport, all: bool) -> String {
+    let mut text = format!("{}\n", counted(report.objects.len(), "object"));
+    for what in Weight::ALL {
+        // What nobody asked about is not answered.
+        if what != Weight::Denied || report.controller.is_some() {
+            text.push_str(&format!("  {:>6} {}\n", report.count(what), what.meaning()));
+        }
+    }
+    if let Some((middle, most)) = report.kept() {
+        let (most, name) = (most.kept(), &most.name);
+        text.push_str(&format!(
+            "kept annotations: {middle} bytes in the middle, {most} at most ({name}), of 262144 for all annotations\n"
+        ));
+    }
+    text.push_str(&format!("a cold cache: {}, about {:.0} s", conversions(report), report.cold().max(1.0)));
+    if report.outlives_compaction() {
+        text.push_str(", longer than etcd remembers (5 min): it may have to begin again, and again");
+    }
+    text.push('\n');
+    let rows: Vec<[String; 4]> = report
+        .objects
+        .iter()
+        .flat_map(|object| {
+            let remarks = object.remarks().into_iter();
+            remarks.map(|remark| {
+                let to = remark.to.unwrap_or_else(|| "-".to_owned());
+                let detail = remark.detail.replace('\n', " ");
+                let detail = if all { detail } else { shortened(&detail, DETAIL) };
+                [object.name.clone(), to, remark.what.name().to_owned(), detail]
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return text;
+    }
+    let shown = if all { rows.len() } else { rows.len().min(ROWS) };
+    text.push('\n');
+    text.push_str(&table(["OBJECT", "AT", "FINDING", "DETAIL"], rows.get(..shown).unwrap_or_default()));
+    if shown < rows.len() {
+        text.push_str(&format!("and {} more: -o wide shows all, -o json for programs\n", rows.len() - shown));
+    }
+    text
+}
+
+fn conversions(report: &PlanReport) -> String {
+    counted(report.conversions(), "conversion")
+}
+
+/// Rows, and characters of a detail, that leave the totals on the screen.
+const ROWS: usize = 20;
+const DETAIL: usize = 100;

@@ -1,0 +1,100 @@
+use serde_json::json as value;
+use tempfile::TempDir;
+
+use super::*;
+
+fn widgets(count: usize) -> Vec<u8> {
+    let items = (0..count).map(|index| {
+        value!({
+            "apiVersion": "example.com/v1", "kind": "Widget",
+            "metadata": { "name": format!("w{index}"), "namespace": "n" },
+            "spec": { "hostPort": format!("host-{index}.example:80") },
+        })
+    });
+    value!({ "apiVersion": "v1", "kind": "List", "items": items.collect::<Vec<_>>() }).to_string().into_bytes()
+}
+
+#[test]
+fn objects_that_come_home_are_counted_and_objects_that_do_not_stop_it() {
+    let kinds = ["--kinds", "tests/data/kinds"];
+    let fine = with_stdin(&[&["plan", "-o", "json"][..], &kinds].concat(), &widgets(3));
+    let report = json(&fine.data());
+    assert_eq!(
+        (&report["objects"], &report["counts"]["lost"], &report["counts"]["refused"]),
+        (&value!(3), &value!(0), &value!(0))
+    );
+    assert_eq!(report["coldCache"]["conversions"], 3);
+    assert_eq!(report["items"][0]["findings"], value!([]));
+
+    // Stored before its schema was made: a string is wanted there.
+    let answer = with_stdin(&[&["plan"][..], &kinds].concat(), widget("7").as_bytes());
+    assert_eq!(answer.code, 1, "{}", answer.stdout);
+    assert!(answer.stdout.contains("\n       1 come home otherwise than they left\n"), "{}", answer.stdout);
+    assert!(
+        answer.stdout.ends_with("\nw        v2   lost      spec/hostPort: 7 comes home as absent\n"),
+        "{}",
+        answer.stdout
+    );
+
+    let answer = with_stdin(&[&["plan"][..], &kinds].concat(), widget("1e999").as_bytes());
+    assert_eq!(answer.code, 1, "{}", answer.stdout);
+    assert!(answer.stdout.contains("\n       1 cannot be converted: "), "{}", answer.stdout);
+}
+
+fn widget(port: &str) -> String {
+    let head = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}"#;
+    format!("{head},\"spec\":{{\"hostPort\":{port}}}}}")
+}
+
+#[test]
+fn a_plan_asks_what_a_controller_version_would_not_take() {
+    let object = read("tests/data/fixtures/v1alpha2-force-rollout.yaml");
+    let args = ["plan", "-o", "json"];
+    let without = json(&with_stdin(&args, object.as_bytes()).data());
+    assert_eq!(without["controllerVersion"], Value::Null);
+    let with = json(&with_stdin(&[&args[..], &["--controller-version", "2.17.0"]].concat(), object.as_bytes()).data());
+    assert_eq!(with["controllerVersion"], "2.17.0");
+    let judged = with_stdin(&["validate", "--as-flip", "--controller-version", "2.17.0"], object.as_bytes());
+    assert_eq!(with["counts"]["denied"], u64::from(judged.code == 1));
+}
+
+#[test]
+fn a_stale_stamp_is_a_rollout() {
+    let stamped = pointsman(&["mutate", "-f", "manifests/examples/v1alpha2.yaml", "-o", "json"]).data();
+    let mut object = yaml(&read("manifests/examples/v1alpha2.yaml"));
+    for operation in json(&stamped)["patch"].as_array().unwrap() {
+        if let Some(key) = operation["path"].as_str().unwrap().strip_prefix("/metadata/annotations/") {
+            object["metadata"]["annotations"][key.replace("~1", "/")] = operation["value"].clone();
+        }
+    }
+    let rolls = |object: &Value| json(&with_stdin(&["plan", "-o", "json"], object.to_string().as_bytes()).data());
+    assert_eq!(rolls(&object)["counts"]["rolls"], 0);
+    object["spec"]["environmentdImageRef"] = "materialize/environmentd:v99.0.0".into();
+    let report = rolls(&object);
+    assert_eq!(report["counts"]["rolls"], 1, "{report}");
+    assert_eq!(report["items"][0]["findings"][0]["what"], "rolls");
+}
+
+#[test]
+fn a_page_holds_every_object_and_nothing_from_elsewhere() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("objects.json");
+    std::fs::write(&file, widgets(10_000)).unwrap();
+    let page = pointsman(&["plan", "--kinds", "tests/data/kinds", "-f", file.to_str().unwrap(), "-o", "html"]).data();
+    assert_eq!(page.matches("<th scope=\"row\">n/w").count(), 10_000);
+    assert!(page.contains("<title>Conversion plan: 10000 objects</title>"));
+    for elsewhere in ["http:", "https:", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(elsewhere), "{elsewhere}");
+    }
+}
+
+#[test]
+fn a_plan_of_other_kinds_says_so() {
+    let other = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}"#;
+    let error = with_stdin(&["plan"], other).refusal(1);
+    assert!(error.contains("no definition of v1 ConfigMap; known are"), "{error}");
+    let mixed = pointsman(&["plan", "-f", "manifests/examples"]);
+    assert_eq!((mixed.code, mixed.stderr.as_str()), (0, "1 object of other kinds passed over\n"));
+    let error = pointsman(&["plan", "materialize", "--to", "v1alpah2", "--kubeconfig", "gone"]).refusal(2);
+    assert!(error.contains("did you mean \"v1alpha2\"?"), "{error}");
+}
