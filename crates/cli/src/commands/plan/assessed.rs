@@ -65,8 +65,8 @@ impl Questions<'_> {
 
     fn previews(&self, kind: &Kind, object: &InputObject) -> Result<Vec<(String, Preview)>, String> {
         let value = Value::read(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
-        let others =
-            kind.versions().filter(|version| self.to.map_or(*version != object.version(), |to| *version == to));
+        let asked = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
+        let others = kind.versions().filter(asked);
         let previews = others.filter_map(|to| Some((to.to_owned(), preview(self.webhook, kind, &value, to)?)));
         Ok(previews.collect())
     }
