@@ -42,6 +42,7 @@ mod migrate;
 mod migration;
 mod model;
 mod outage;
+mod plan;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         gitops::SCENARIOS,
         stories::SCENARIOS,
         outage::SCENARIOS,
+        plan::SCENARIOS,
         admission_matrix::SCENARIOS,
         admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,
