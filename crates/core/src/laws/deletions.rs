@@ -21,11 +21,10 @@ pub(super) fn a_removed_holder_stays_away(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let mut changes = Vec::new();
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     changes.retain(|change| !is_in_place(change));
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xDE1);
     let mut holders = there.ways();
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
@@ -157,10 +156,9 @@ pub(super) fn a_broken_guard_stays_broken(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object).filter(|_| trip.step) else { return Ok(false) };
+    let Some((object, there)) = trip.at_both_ends(object).filter(|_| trip.step) else { return Ok(false) };
     let mut changes = Vec::new();
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
     // What is kept of a rollout's status stays: that is written apart, by a controller that knows no annotation of
     // ours.

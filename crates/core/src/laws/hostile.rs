@@ -93,8 +93,7 @@ pub(super) fn forgeries_gain_nothing(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let Some((_, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xF06);
     let Some((name, real)) = ours(&there).first().copied() else { return Ok(false) };
     let forged = forge(&mut random, real);

@@ -12,20 +12,22 @@ use super::schema::{clashes, least_items, schema_at};
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown};
 
-/// Objects with lists whose items stand for one another at both ends of a way.
-struct Lists {
+/// An object with a list whose items stand for one another at both ends of a way.
+struct List {
     object: Value,
     there: Value,
-    /// Where they are, at both ends.
-    lists: Vec<Vec<Segment>>,
+    /// Where it is, at both ends.
+    list: Vec<Segment>,
 }
 
-/// `least`: how many items a list needs to be of use.
-fn lists(trip: &Trip<'_>, object: &Value, least: usize) -> Option<Lists> {
-    let object = trip.settled(object)?;
+/// Items that a list has, so that one of them can be told from another.
+const LEAST: usize = 2;
+
+/// A list of an object, by chance.
+fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List> {
+    let (object, there) = trip.at_both_ends(object)?;
     let mut changes = Vec::new();
     trip.explained(&object, &mut changes).ok()?;
-    let there = trip.stored(&object).ok()?;
     let home = trip.back().seen(&there).ok()?;
     // Where an operation makes another list of it, an item here is no item there.
     changes.retain(|change| !is_in_place(change));
@@ -38,13 +40,14 @@ fn lists(trip: &Trip<'_>, object: &Value, least: usize) -> Option<Lists> {
     lists.retain(|way| {
         let count = length(there.at(way));
         is_contents(way)
-            && count >= least
+            && count >= LEAST
             && length(object.at(way)) == count
             && home.at(outermost(way)) == object.at(outermost(way))
             && there.at(way).is_some_and(are_distinct)
             && !is_made(way)
     });
-    Some(Lists { object, there, lists })
+    let list = random.pick(&lists)?.clone();
+    Some(List { object, there, list })
 }
 
 /// Somebody removes items, or brings them into another order.
@@ -54,9 +57,8 @@ pub(super) fn items_keep_what_is_theirs(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(Lists { object, there, lists }) = lists(trip, object, 2) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x17E5);
-    let Some(list) = random.pick(&lists) else { return Ok(false) };
+    let Some(List { object, there, ref list }) = any_list(trip, object, &mut random) else { return Ok(false) };
     let mut order: Vec<usize> = (0..length(there.at(list))).collect();
     if random.percent(60) && least_items(trip.to.schema, list) < order.len() {
         order.remove(random.below(order.len()));
@@ -80,9 +82,8 @@ pub(super) fn a_new_item_is_a_new_one(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(Lists { object, there, lists }) = lists(trip, object, 2) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x2E91);
-    let Some(list) = random.pick(&lists) else { return Ok(false) };
+    let Some(List { object, there, ref list }) = any_list(trip, object, &mut random) else { return Ok(false) };
     let (Some(schema), Some(Value::List(items))) = (schema_at(trip.to.schema, list), there.at(list)) else {
         return Ok(false);
     };

@@ -58,8 +58,7 @@ pub(super) fn sparse_comes_home(
 
 /// Read at the other version, edited and written there, as text and through the API server; and once more at home.
 pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let any = any_edit_wins(trip, &object, &there, seed, coverage)?;
     Ok(an_edit_of_a_guard_wins(trip, &object, &there, seed, coverage)? || any)
 }

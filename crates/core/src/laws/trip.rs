@@ -134,6 +134,14 @@ impl<'k> Trip<'k> {
         self.from.is_complete(&object).then_some(object)
     }
 
+    /// A whole object as the API server leaves it at both ends of the way; nothing where it leaves none at one of them.
+    /// What stands in the way of that is for other laws.
+    pub(super) fn at_both_ends(&self, object: &Value) -> Option<(Value, Value)> {
+        let object = self.settled(object)?;
+        let there = self.stored(&object).ok()?;
+        Some((object, there))
+    }
+
     /// Objects are the same, our annotations and what is set apart aside.
     pub(super) fn same(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
         self.exactly(what, &tidy(expected), &tidy(found))

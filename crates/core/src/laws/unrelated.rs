@@ -21,8 +21,7 @@ pub(super) fn an_edit_touches_nothing_else(
     seed: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
-    let Ok(there) = trip.stored(&object) else { return Ok(false) };
+    let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let back = trip.back();
     // Where it does not come home as it was, another law says so.
     if !back.seen(&there).is_ok_and(|home| without_ours(&home) == without_ours(&object)) {

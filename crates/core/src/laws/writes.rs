@@ -14,8 +14,7 @@ pub(super) fn stored_there_comes_home(
     _: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let Some(object) = trip.settled(object) else { return Ok(false) };
-    let Ok(stored) = trip.stored(&object) else { return Ok(false) };
+    let Some((object, stored)) = trip.at_both_ends(object) else { return Ok(false) };
     let told = |breach: Breach| breach.after("stored", &stored);
     let home = trip.back().seen(&stored).map_err(told)?;
     trip.same("read again", &object, &home).map_err(told)?;
