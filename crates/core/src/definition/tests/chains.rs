@@ -74,3 +74,90 @@ fn what_is_kept_in_an_object_that_was_renamed_since_another_step_made_it() {
     let kept = object("store", LEGACY);
     check(chain(&[(&v1, ""), (&store, moved), (&store, ""), (&kept, "{add: spec.store.legacy}")]), "fine");
 }
+
+#[test]
+fn what_is_kept_in_an_item_in_an_object_that_one_version_alone_has() {
+    let v1 = items("p: {type: integer}");
+    let v2 = items("h: {type: object, properties: {q: {type: integer}}}");
+    let v3 = items("r: {type: integer}, h: {type: object, properties: {x: {type: string}}}");
+    let moved = "{each: {in: spec.items, operations: [{move: {from: p, to: h.q}}]}}";
+    let taken = "{each: {in: spec.items, operations: [{move: {from: h.q, to: r}}, {add: h.x}]}}";
+    let up = comes_back(5, "spec.items[*].h", ("v1", "v2"), "spec.items[*].h.q", ("v2", "v3"));
+    let down = comes_back(6, "spec.items[*].h", ("v3", "v2"), "spec.items[*].h.q", ("v1", "v2"));
+    check(chain(&[(&v1, ""), (&v2, moved), (&v3, taken)]), &format!("{up}\n{down}"));
+}
+
+#[test]
+fn what_is_kept_in_an_item_in_an_object_that_is_filled_in() {
+    let backup =
+        |more: &str| format!("backup: {{type: object, default: {{}}, properties: {{color: {{type: string}}{more}}}}}");
+    let added = "{each: {in: spec.items, operations: [{add: backup.legacy}]}}";
+    let dropped = "{each: {in: spec.items, operations: [{drop: backup.days}]}}";
+    let up = comes_back(5, "spec.items[*].backup", ("v1", "v2"), "spec.items[*].backup.legacy", ("v2", "v3"));
+    let down = comes_back(6, "spec.items[*].backup", ("v3", "v2"), "spec.items[*].backup.days", ("v1", "v2"));
+    let told = format!("{up}\n{down}");
+    let legacy = items(&backup(", legacy: {type: string}"));
+    check(chain(&[(&items(&backup(DAYS)), ""), (&items(&backup("")), dropped), (&legacy, added)]), &told);
+    // At the top, where an object is goes by its path.
+    let at_top = |more: &str| backup(more);
+    check(
+        chain(&[
+            (&at_top(DAYS), ""),
+            (&at_top(""), "{drop: spec.backup.days}"),
+            (&at_top(", legacy: {type: string}"), "{add: spec.backup.legacy}"),
+        ]),
+        "fine",
+    );
+}
+
+#[test]
+fn what_is_kept_in_an_object_that_was_renamed_since_it_was_filled_in() {
+    let object = |name: &str, mode: &str, more: &str| {
+        format!("{name}: {{type: object, default: {{}}, properties: {{mode: {{type: string{mode}}}{more}}}}}")
+    };
+    // No operation is inside the object where it is made: the line is that of what is kept.
+    let accepted = "], accept: [{path: spec.backup.mode, difference: nullable, reason: a test}";
+    let (renamed, added) = ("{rename: {from: spec.backup, to: spec.store}}", "{add: spec.store.legacy}");
+    let (v1, v2) = (object("backup", ", nullable: true", ""), object("backup", "", ""));
+    let (v3, v4) = (object("store", "", ""), object("store", "", ", legacy: {type: string}"));
+    let up = comes_back(7, "spec.backup", ("v1", "v2"), "spec.store.legacy", ("v3", "v4"));
+    let down = comes_back(7, "spec.store", ("v4", "v3"), "spec.backup.mode", ("v1", "v2"));
+    check(chain(&[(&v1, ""), (&v2, accepted), (&v3, renamed), (&v4, added)]), &format!("{up}\n{down}"));
+}
+
+#[test]
+fn what_is_kept_in_items_inside_of_items() {
+    let lists = |item: &str| items(&format!("parts: {{type: array, items: {{type: object, properties: {{{item}}}}}}}"));
+    let each = |operation: &str| {
+        format!("{{each: {{in: spec.items, operations: [{{each: {{in: parts, operations: [{operation}]}}}}]}}}}")
+    };
+    let v1 = lists(&format!("days: {{type: integer}}, {}", object("backup", "")));
+    let (days, legacy) = (lists(&object("backup", DAYS)), lists(&object("backup", LEGACY)));
+    let (moved, added) = (each("{move: {from: days, to: backup.days}}"), each("{add: backup.legacy}"));
+    let (made, kept) = ("spec.items[*].parts[*].backup", "spec.items[*].parts[*].backup.legacy");
+    check(
+        chain(&[(&v1, ""), (&days, &moved), (&legacy, &added)]),
+        &comes_back(5, made, ("v1", "v2"), kept, ("v2", "v3")),
+    );
+}
+
+#[test]
+fn what_is_kept_in_an_item_of_a_list_that_was_renamed() {
+    let renamed =
+        |list: &str, item: &str| items(item).replace("items: {type: array", &format!("{list}: {{type: array"));
+    let v1 = items(&format!("days: {{type: integer}}, {}", object("backup", "")));
+    let moved = "{each: {in: spec.items, operations: [{move: {from: days, to: backup.days}}]}}";
+    let (days, moved_on, legacy) = (object("backup", DAYS), object("backup", DAYS), object("backup", LEGACY));
+    let added = "{each: {in: spec.parts, operations: [{add: backup.legacy}]}}";
+    let chain_of = |rename: &str| {
+        chain(&[
+            (&v1, ""),
+            (&items(&days), moved),
+            (&renamed("parts", &moved_on), rename),
+            (&renamed("parts", &legacy), added),
+        ])
+    };
+    let told = comes_back(5, "spec.items[*].backup", ("v1", "v2"), "spec.parts[*].backup.legacy", ("v3", "v4"));
+    check(chain_of("{rename: {from: spec.items, to: spec.parts}}"), &told);
+    check(chain_of("{each: {from: spec.items, to: spec.parts, operations: []}}"), &told);
+}
