@@ -63,6 +63,25 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
     all
 }
 
+/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, as far as
+/// they are the same objects there.
+pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
+    let kind = trip.from.kind;
+    let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
+        return Vec::new();
+    };
+    let (mut places, mut objects) = (vec![place.to_vec()], Vec::new());
+    for (side, step) in kind.steps_between(here, there) {
+        let ends = |place: &Vec<Segment>| {
+            (1..place.len()).filter_map(|end| place.get(..end).map(<[_]>::to_vec)).collect::<Vec<_>>()
+        };
+        objects.extend(places.iter().flat_map(ends));
+        objects = objects.iter().filter_map(|object| across(&step.level, side, object)).collect();
+        places = places.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+    }
+    objects
+}
+
 /// Whether something inside of an object of the version where a way starts is outside of that object in a version on
 /// the way: who removes the object there does not remove it.
 pub(super) fn was_elsewhere(trip: &Trip<'_>, object: &[Segment], place: &[Segment]) -> bool {
@@ -89,7 +108,8 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             if inside.is_none() && !read.starts_with(at) {
                 continue;
             }
-            // Whoever changes what tells an item from others makes another one of it.
+            // Whoever changes what tells an item from others makes another one of it. What was kept is that of the one
+            // that is gone, and must not come back into a new one.
             let keys = operation.items().map(|items| items.keys.of(to.other()));
             let is_key =
                 |inside: &[Segment]| keys.is_some_and(|keys| keys.iter().any(|key| segments(key).starts_with(inside)));

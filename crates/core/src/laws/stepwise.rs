@@ -2,11 +2,12 @@
 //! is made of it, and nobody who sees the writes prunes what is kept.
 
 use super::coverage::Coverage;
-use super::edits::edited;
+use super::edits::{changed, edited};
+use super::followed::what_becomes_of;
 use super::objects::ObjectSource;
 use super::random::Random;
 use super::trip::{Breach, Trip};
-use super::value::Value;
+use super::value::{Segment, Value, place};
 
 /// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what
 /// was written.
@@ -23,11 +24,16 @@ pub(super) fn each_version_is_stored_on_the_way(
     if let (Some(end), Ok(direct)) = (all.last(), trip.stored(&object)) {
         trip.same("one step after the other", &direct, end)?;
     }
-    let at = random.below(all.len());
+    let guard = if random.percent(50) { random.pick(&guards(&hops, &all)?).cloned() } else { None };
+    let at = guard.as_ref().map_or_else(|| random.below(all.len()), |(at, _)| *at);
     let Some(read) = all.get(at) else { return Ok(false) };
     let here = if at == 0 { Some(trip.clone()) } else { hops.get(at - 1).map(Trip::back) };
     let Some(here) = here else { return Ok(false) };
-    let edit = if random.percent(70) { edited(&here.from, &mut random, read) } else { None };
+    let edit = match guard {
+        Some((_, guard)) => changed(&here.from, &mut random, read, &guard),
+        None if random.percent(70) => edited(&here.from, &mut random, read),
+        None => None,
+    };
     let Some(there) = here.settled(edit.as_ref().unwrap_or(read)) else { return Ok(false) };
     let there = &there;
     let (before, behind) = hops.split_at(at);
@@ -47,6 +53,22 @@ pub(super) fn each_version_is_stored_on_the_way(
         trip.same("back again, step by step", there, again).map_err(|breach| told(breach, &far))?;
     }
     Ok(true)
+}
+
+/// What values hang on which a step has kept, at each version behind it: which one on the way, and the place there.
+/// `all` are the objects at the versions on the way.
+fn guards(hops: &[Trip<'_>], all: &[Value]) -> Result<Vec<(usize, Vec<Segment>)>, Breach> {
+    let mut found = Vec::new();
+    let mut here: Vec<Vec<Segment>> = Vec::new();
+    for (at, (hop, object)) in (1..).zip(hops.iter().zip(all)) {
+        here = here.iter().flat_map(|guard| what_becomes_of(hop, guard)).collect();
+        let mut changes = Vec::new();
+        hop.explained(object, &mut changes)?;
+        let kept = changes.iter().filter(|change| change.kept);
+        here.extend(kept.flat_map(|change| &change.after).map(|(path, _)| place(path)));
+        found.extend(here.iter().map(|guard| (at, guard.clone())));
+    }
+    Ok(found)
 }
 
 /// The steps of a trip, each as a trip.

@@ -6,7 +6,7 @@
 use super::coverage::Coverage;
 use super::deletions::{filled_by_the_definition, length};
 use super::edits::changed;
-use super::followed::what_becomes_of;
+use super::followed::{what_becomes_of, what_leads_to};
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::schema_at;
@@ -36,43 +36,82 @@ pub(super) fn an_edit_touches_nothing_else(
         false => changed(&trip.to, &mut random, &there, field),
     };
     let Some(edit) = edit.filter(|edit| *edit != there && trip.to.is_complete(edit)) else { return Ok(false) };
-    let mut concerned = what_becomes_of(&back, field);
-    concerned.iter_mut().for_each(|place| up_to_a_shorter_list(place, &object, (field, &there)));
-    concerned.extend(trip.apart.iter().map(|field| way(field)));
     let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
     let home = back.seen(&edit).map_err(told)?;
-    let is_concerned = |way: &[Segment]| concerned.iter().any(|other| way.starts_with(other) || other.starts_with(way));
-    // An item that the other version cannot say any more lets those behind it move up.
-    let is_moved = |way: &[Segment]| {
-        let lists = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
-        let mut lists = lists.filter_map(|(end, _)| way.get(..end));
-        lists.any(|list| {
-            length(home.at(list)) != length(object.at(list)) && concerned.iter().any(|other| other.starts_with(list))
-        })
-    };
-    // What equals a default is not kept: it is filled in where its object is.
-    let fills = filled_by_the_definition(trip);
-    let is_filled = |way: &[Segment]| {
-        let default = schema_at(trip.from.schema, way).and_then(|schema| schema.get("default")).map(Value::literal);
-        let fill = fills.iter().find(|(place, _)| way.starts_with(place));
-        let is_default = default.as_ref() == object.at(way);
-        let holder = way.split_last().and_then(|(_, holder)| home.at(holder));
-        holder.is_none() && (is_default || fill.is_some_and(|(place, value)| object.at(place) == Some(value)))
-    };
-    // An object that was null, was made for something, and by now has only what the definition filled in there, is
-    // empty at home: null could not come back as that object, since what is kept comes back into objects alone.
-    let is_emptied =
-        |way: &[Segment]| object.at(way) == Some(&Value::Null) && home.at(way).is_some_and(Value::is_object);
+    let reach = ReachOfEdit::of(trip, field, &there, [&object, &home]);
     let mut leaves = object.ways().into_iter().filter(|way| is_contents(way) && object.at(way).is_some_and(is_leaf));
-    let lost = leaves.find(|way| {
-        home.at(way) != object.at(way) && !is_concerned(way) && !is_moved(way) && !is_filled(way) && !is_emptied(way)
-    });
+    let lost = leaves.find(|way| !is_as_it_was(object.at(way), home.at(way)) && !reach.covers(way));
     match lost {
         Some(way) => {
             let message = format!("{} is not as it was, though only {} was edited", shown(&way), shown(field));
             Err(told(Breach::new(message).at(way).after("home", &home)))
         }
         None => Ok(true),
+    }
+}
+
+/// What the edit of a field may change at home, by the definition.
+struct ReachOfEdit<'r> {
+    trip: &'r Trip<'r>,
+    object: &'r Value,
+    home: &'r Value,
+    /// What becomes of the field.
+    concerned: Vec<Vec<Segment>>,
+    /// The objects on the way to it, in any of the versions.
+    leading: Vec<Vec<Segment>>,
+}
+
+impl<'r> ReachOfEdit<'r> {
+    /// `there` is what was read at the other version; at home it was `object`, and is `home` after the edit.
+    fn of(trip: &'r Trip<'r>, field: &[Segment], there: &Value, [object, home]: [&'r Value; 2]) -> Self {
+        let back = trip.back();
+        let mut concerned = what_becomes_of(&back, field);
+        concerned.iter_mut().for_each(|place| up_to_a_shorter_list(place, object, (field, there)));
+        concerned.extend(trip.apart.iter().map(|field| way(field)));
+        Self { trip, object, home, concerned, leading: what_leads_to(&back, field) }
+    }
+
+    fn covers(&self, way: &[Segment]) -> bool {
+        self.concerns(way) || self.moves(way) || self.empties(way) || self.takes_along(way)
+    }
+
+    fn concerns(&self, way: &[Segment]) -> bool {
+        self.concerned.iter().any(|other| way.starts_with(other) || other.starts_with(way))
+    }
+
+    /// An item that the other version cannot say any more lets those behind it move up.
+    fn moves(&self, way: &[Segment]) -> bool {
+        let lists = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
+        let mut lists = lists.filter_map(|(end, _)| way.get(..end));
+        lists.any(|list| {
+            length(self.home.at(list)) != length(self.object.at(list))
+                && self.concerned.iter().any(|other| other.starts_with(list))
+        })
+    }
+
+    /// What was on the way to a field, null or empty, is kept under the guard of that field, which was edited. What is
+    /// there now follows from what the writer left there, and a null would say that there is no object.
+    fn empties(&self, way: &[Segment]) -> bool {
+        self.leads(way) && self.object.at(way).is_some_and(|was| *was == Value::Null || was.is_object())
+    }
+
+    /// What equals a default, or what the definition fills in, is not kept: it is filled in where its object is, and
+    /// goes with an object that was on the way to the field.
+    fn takes_along(&self, way: &[Segment]) -> bool {
+        let mut holders = (1..way.len()).filter_map(|end| way.get(..end));
+        if !holders.find(|holder| self.home.at(holder).is_none()).is_some_and(|gone| self.leads(gone)) {
+            return false;
+        }
+        let schema = schema_at(self.trip.from.schema, way);
+        let default = schema.and_then(|schema| schema.get("default")).map(Value::literal);
+        let fills = filled_by_the_definition(self.trip);
+        let fill = fills.iter().find(|(place, _)| way.starts_with(place));
+        default.as_ref() == self.object.at(way)
+            || fill.is_some_and(|(place, value)| self.object.at(place) == Some(value))
+    }
+
+    fn leads(&self, object: &[Segment]) -> bool {
+        self.leading.iter().any(|other| other == object) || self.concerned.iter().any(|other| other.starts_with(object))
     }
 }
 
@@ -100,10 +139,15 @@ fn up_to_a_shorter_list(place: &mut Vec<Segment>, object: &Value, (field, there)
     }
 }
 
-/// What somebody could miss. An empty object says nothing of itself.
+/// Whether somebody has what they had. An object is one, whatever has come into it: of what that may be, other laws speak.
+fn is_as_it_was(was: Option<&Value>, now: Option<&Value>) -> bool {
+    was == now || was.is_some_and(Value::is_object) && now.is_some_and(Value::is_object)
+}
+
+/// What somebody could miss by itself.
 fn is_leaf(value: &Value) -> bool {
     match value {
-        Value::Object(_) => false,
+        Value::Object(members) => members.is_empty(),
         Value::List(elements) => elements.is_empty(),
         _ => true,
     }
