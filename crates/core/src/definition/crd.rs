@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::problems::{Problems, line};
 use super::version::{Version, Versions};
-use super::{default_check::wrong_defaults, path::Path, schema::Schema, step::StepSpec, yaml};
+use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec, yaml};
 
 /// A `CustomResourceDefinition` with the names that are needed of it.
 pub(super) struct Crd {
@@ -95,7 +95,7 @@ impl Crd {
                 return None;
             };
             let schema = Schema::read(schema);
-            for wrong in wrong_defaults(&schema) {
+            for wrong in wrong(&schema) {
                 problems.add(at_line, format!("crd: version {name}: {wrong}. The API server refuses such a CRD"));
             }
             let flag = |key: &str| version.get(key).and_then(Value::as_bool) == Some(true);

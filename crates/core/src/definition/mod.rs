@@ -11,7 +11,6 @@ mod chain;
 mod compare;
 mod completeness;
 mod crd;
-mod default_check;
 mod definition_spec;
 mod embedded;
 pub(crate) mod frontier;
@@ -22,6 +21,7 @@ mod place;
 mod problems;
 mod rollout;
 mod schema;
+mod schema_check;
 mod side;
 mod step;
 #[cfg(test)]

@@ -129,6 +129,23 @@ fn defaults_that_their_own_schema_does_not_take() {
 }
 
 #[test]
+fn list_keys_that_no_item_has() {
+    let spec = |keys: &str| {
+        format!(
+            "properties: {{a: {{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: {keys}, \
+             items: {{type: object, required: [owner], properties: {{owner: {{type: string}}}}}}}}}}"
+        )
+    };
+    let (named, unnamed) = (spec("[owner]"), spec("[owner, name]"));
+    let told =
+        |older: &str, newer: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n"), &crd(older, newer));
+    let wrong = "thing.yaml:3: crd: version v2: spec.a has \"name\" among its `x-kubernetes-list-map-keys`, which is no \
+                 property of its items: name those that tell them apart. The API server refuses such a CRD";
+    assert!(told(&named, &unnamed).starts_with(wrong), "{}", told(&named, &unnamed));
+    check(told(&named, &named), "fine");
+}
+
+#[test]
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout =

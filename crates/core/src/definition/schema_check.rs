@@ -1,14 +1,15 @@
-//! Defaults that their own schema does not take. The API server refuses such a CRD. All of conversion builds on it: an
-//! object that is filled in could not be written back, and what another step then puts into it would be taken for the
-//! user's.
+//! Schemas that the API server refuses a CRD for, as far as conversion builds on it: with a default that its own schema
+//! does not take, an object that is filled in could not be written back, and what another step then puts into it would
+//! be taken for the user's; with keys that no item has, no two items could stand in one list.
 //!
-//! Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go`.
+//! Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go` and
+//! `pkg/apis/apiextensions/validation/validation.go`.
 
 use super::schema::Schema;
 use crate::json::Json;
 
-/// What is wrong with the defaults of a schema, each with the place of the field.
-pub(super) fn wrong_defaults(schema: &Schema) -> Vec<String> {
+/// What is wrong in a schema, each with the place of the field.
+pub(super) fn wrong(schema: &Schema) -> Vec<String> {
     let mut found = Vec::new();
     look("", schema, &mut found);
     found
@@ -23,6 +24,13 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
             None => "the schema does not take that: change the default, or what the schema says of it".to_owned(),
         };
         found.push(format!("{path} cannot be {} by `default`: {reason}", default.to_text()));
+    }
+    let is_there = |key: &str| schema.each.as_ref().is_some_and(|item| item.properties.contains_key(key));
+    if let Some(key) = schema.list_keys.iter().find(|key| !is_there(key)) {
+        found.push(format!(
+            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, which is no property of its items: name those \
+             that tell them apart"
+        ));
     }
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for (name, property) in &schema.properties {
