@@ -165,8 +165,8 @@ impl Schema {
         property.or_else(map)
     }
 
-    /// Whether a complete object that has what is at `holder` has the field as well: it and all on the way to it are
-    /// required, or are filled in.
+    /// Whether a complete object that has what is at `holder` has the field as well, or null in its place: it and all on
+    /// the way to it are required, or are filled in, and none of those on the way may be null.
     pub(super) fn brings(&self, path: &Path, holder: usize) -> bool {
         let mut at = self;
         path.names().iter().enumerate().all(|(depth, name)| {
@@ -174,7 +174,8 @@ impl Schema {
             let sure = at.required.contains(name.as_ref());
             let Some(inner) = at.member(name) else { return false };
             at = inner;
-            !needed || sure || inner.default.is_some()
+            let is_object = depth + 1 == path.len() || !inner.nullable;
+            !needed || is_object && (sure || inner.default.is_some())
         })
     }
 

@@ -79,8 +79,10 @@ fn items(operation: &Operation) -> Vec<Count> {
 fn stays(operation: &Operation, side: Side, place: &Place) -> bool {
     let total = |to: Side| operation.may_lack(to, 0).is_none();
     let is_beside = |other: &Place| other.path.parent() == place.path.parent();
+    // What is filled in here, and not there, comes on top.
+    let is_as_sure = |other: &Place| place.fill.is_none() || other.fill.is_some();
     let others = operation.places.of(side.other());
-    matches!(others.as_slice(), [other] if is_beside(other)) && total(side) && total(side.other())
+    matches!(others.as_slice(), [other] if is_beside(other) && is_as_sure(other)) && total(side) && total(side.other())
 }
 
 fn said(schema: &Schema, path: &Path, bound: &str) -> String {

@@ -159,7 +159,7 @@ impl AbsenceCheck<'_> {
         let taken = self.operations.iter().flat_map(|operation| operation.places.of(other));
         let mut taken = taken.filter(|place| holder.starts_with(&place.path));
         taken.next().is_none()
-            && self.schemas.of(other).at(holder).is_some_and(|schema| schema.is("object"))
+            && self.schemas.of(other).at(holder).is_some_and(|schema| schema.is("object") && !schema.nullable)
             && self.brings(holder, source)
     }
 

@@ -137,6 +137,8 @@ fn what_an_answer_could_not_be_written_with_is_refused() {
             "a-default-without-what-it-requires",
             "v2: spec.backup cannot be {} by `default`: days is required there: say it",
         ),
+        ("a-made-object-that-was-null", "the newer version requires size, and the older version need not have it"),
+        ("filled-in-where-there-is-room-for-one", "`accept: {path: spec.h, difference: maxProperties, reason: …}`"),
         ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, which is no property of its items"),
         ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
     ] {
