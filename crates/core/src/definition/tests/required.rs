@@ -159,6 +159,27 @@ fn an_object_that_is_made_must_have_what_it_requires() {
 }
 
 #[test]
+fn what_may_be_null_brings_nothing_along() {
+    let older = |null: &str| {
+        format!(
+            "required: [h], properties: {{h: {{type: object{null}, required: [a], properties: {{a: {{type: string}}}}}}}}"
+        )
+    };
+    let newer = |null: &str| {
+        format!("required: [b, h], properties: {{b: {{type: string}}, h: {{type: object{null}, properties: {{}}}}}}")
+    };
+    let (moved, null) = ("move: {from: spec.h.a, to: spec.b}", ", nullable: true");
+    refused(
+        &older(null),
+        &newer(null),
+        moved,
+        "spec.b: the newer version requires it, and spec.h.a of the older version need not be there: require it in \
+         neither version or in both, or give it a `default` in the newer schema",
+    );
+    fine(&older(""), &newer(""), moved);
+}
+
+#[test]
 fn the_same_goes_for_items() {
     let list = |item: &str| format!("properties: {{l: {{type: array, items: {{type: object, {item}}}}}}}");
     let (none, some) =
