@@ -89,7 +89,9 @@ pub(super) fn a_new_item_is_a_new_one(
     };
     let fullness = Fullness { optional: 60, unknown: 0 };
     let Some(items_schema) = schema.get("items") else { return Ok(false) };
-    let added = valid(&mut random, items_schema, "", fullness, trip.to.words);
+    // With its defaults it may be one that is there already.
+    let mut added = valid(&mut random, items_schema, "", fullness, trip.to.words);
+    fill(items_schema, &mut added);
     let (gone, place) = (random.below(items.len()), random.below(items.len()));
     // Where it stands where the other one stood, or resembles it, that one was edited.
     let resembles = items.get(gone).is_none_or(|gone| have_something_in_common(gone, &added));
