@@ -165,8 +165,8 @@ impl Schema {
         property.or_else(map)
     }
 
-    /// Whether a complete object that has what is at `holder` has the field as well, or null in its place: it and all on
-    /// the way to it are required, or are filled in, and none of those on the way may be null.
+    /// Whether a complete object that has what is at `holder` has the field as well, or null in its place: it and all
+    /// on the way to it are required, or are filled in, and none of those on the way may be null.
     pub(super) fn brings(&self, path: &Path, holder: usize) -> bool {
         let mut at = self;
         path.names().iter().enumerate().all(|(depth, name)| {

@@ -48,8 +48,8 @@ pub(super) fn a_removed_holder_stays_away(
     let home = back.there(&without).map_err(told)?;
     let fresh = back.there(&without_ours(&without)).map_err(told)?;
     // What stood outside of the object in a version on the way was not removed with it: a way of several steps is one
-    // step after the other. Where the object is there because a field of it stood elsewhere, what the API server or the definition fills in
-    // there was not given back by anybody. Any other value than that was.
+    // step after the other. Where the object is there because a field of it stood elsewhere, what the API server or the
+    // definition fills in there was not given back by anybody. Any other value than that was.
     let fills = filled_by_the_definition(trip);
     let is_filled = |way: &[Segment]| {
         let mut bare = home.clone();

@@ -139,7 +139,8 @@ fn up_to_a_shorter_list(place: &mut Vec<Segment>, object: &Value, (field, there)
     }
 }
 
-/// Whether somebody has what they had. An object is one, whatever has come into it: of what that may be, other laws speak.
+/// Whether somebody has what they had. An object is one, whatever has come into it: of what that may be, other laws
+/// speak.
 fn is_as_it_was(was: Option<&Value>, now: Option<&Value>) -> bool {
     was == now || was.is_some_and(Value::is_object) && now.is_some_and(Value::is_object)
 }
