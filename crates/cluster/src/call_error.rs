@@ -110,7 +110,10 @@ impl CallError {
             }
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
-            Self::Refused { code: 403, .. } => Some("docs/running.md has the ClusterRole that it needs"),
+            // An admission webhook says 403 as well.
+            Self::Refused { code: 403, message, .. } if message.contains(" cannot ") => {
+                Some("docs/running.md has the ClusterRole that it needs")
+            }
             _ => None,
         }
     }

@@ -139,7 +139,7 @@ impl Cluster {
         };
         let request = request.map_err(|error| no_answer(chain(&error)))?;
         let work = async {
-            let response = self.client.send(request).await.map_err(|error| no_answer(chain(&error)))?;
+            let response = self.client.send(request).await.map_err(|error| no_answer(without_kube(error)))?;
             let (head, body) = response.into_parts();
             let bytes = body.collect().await.map_err(|error| no_answer(chain(&error)))?.to_bytes();
             let json: Option<Value> = serde_json::from_slice(&bytes).ok();
@@ -192,8 +192,16 @@ fn conflicts(status: &Value) -> Vec<String> {
     conflicts.map(|cause| format!("{}: {}", text(cause, "message"), text(cause, "field"))).collect()
 }
 
+/// What the connection said, without what kube calls that.
+fn without_kube(error: kube::Error) -> String {
+    match error {
+        kube::Error::Service(error) => chain(error.as_ref()),
+        error => chain(&error),
+    }
+}
+
 /// An error and what caused it, each said once.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(error) = source {
         let said = error.to_string();

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, chain};
 
 /// Which cluster is meant.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +46,10 @@ pub enum ConnectError {
         source: Box<kube::config::InferConfigError>,
     },
     /// Its certificates or credentials cannot be used.
-    #[error("the credentials of the kubeconfig cannot be used")]
+    #[error("the certificates or credentials of the kubeconfig cannot be used: {reason}")]
     Credentials {
-        /// What is wrong with them.
-        source: Box<kube::Error>,
+        /// What is wrong with them. Its causes repeat one another, so that they are not handed on.
+        reason: String,
     },
 }
 
@@ -71,7 +71,7 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
         config.proxy_url = None;
     }
     let address = config.cluster_url.to_string();
-    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { source: Box::new(error) })?;
+    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { reason: chain(&error) })?;
     Ok(Cluster::new(client, address.trim_end_matches('/').to_owned()))
 }
 

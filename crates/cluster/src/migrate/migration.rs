@@ -1,7 +1,6 @@
 //! A migration from its first look at the CRD to `storedVersions`.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -78,7 +77,7 @@ async fn steps(
         migrated,
         counted: false,
         in_a_row: 0,
-        looked: Instant::now(),
+        looked: None,
         say,
         stop,
     };

@@ -33,7 +33,7 @@ pub(super) struct MigrationRun<'r> {
     /// Writes that failed one after the other.
     pub(super) in_a_row: u16,
     /// When the CRD was last looked at.
-    pub(super) looked: Instant,
+    pub(super) looked: Option<Instant>,
     pub(super) say: &'r mut dyn FnMut(MigrateEvent),
     pub(super) stop: &'r dyn Fn() -> bool,
 }
@@ -135,7 +135,7 @@ impl MigrationRun<'_> {
                 }
                 Err(error) => error,
             };
-            self.look().await?;
+            self.look(None).await?;
             match &error {
                 // The list goes on as of now: nothing is missed that is old, since what is written meanwhile is new.
                 CallError::Refused { code: 410, next: Some(next), .. } => token = Some(next.clone()),
@@ -156,7 +156,7 @@ impl MigrationRun<'_> {
         let (mut waiting, mut under_way, mut changed) = (old.into_iter(), JoinSet::new(), false);
         loop {
             if waiting.len() > 0 || !under_way.is_empty() {
-                self.look().await?;
+                self.look(waiting.as_slice().first()).await?;
             }
             while under_way.len() < self.pace.at_once() && !(self.stop)() {
                 let Some(listed) = waiting.next() else { break };
@@ -202,13 +202,15 @@ impl MigrationRun<'_> {
     }
 
     fn note_failure(&mut self, listed: Listed, error: &CallError) -> Result<(), MigrateError> {
-        let (namespace, name, reason) = (listed.namespace, listed.name, error.message());
+        let message = error.message();
+        let reason = error.hint().map_or(message.clone(), |hint| format!("{message}: {hint}"));
+        let (namespace, name) = (listed.namespace, listed.name);
         self.migrated.failures.push(Unwritten { namespace, name, reason });
         self.in_a_row += 1;
         if self.in_a_row < ALL {
             return Ok(());
         }
-        Err(MigrateError::AllFail { count: ALL, last: error.message() })
+        Err(MigrateError::AllFail { count: ALL, last: message })
     }
 
     fn tell_trouble(&mut self) {
@@ -217,14 +219,13 @@ impl MigrationRun<'_> {
         }
     }
 
-    /// Looks whether the CRD is the one that was begun with, where that was not seen a moment ago. Without its
-    /// conversion, our own writes would put another version on objects, and fields would be lost.
-    async fn look(&mut self) -> Result<(), MigrateError> {
-        if self.looked.elapsed() < LOOK {
+    /// Looks whether the CRD is the one that was begun with, and still converts what is `next`, where that was not seen a
+    /// moment ago. Without the conversion, our own writes would put another version on objects, and fields would be lost.
+    async fn look(&mut self, next: Option<&Listed>) -> Result<(), MigrateError> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
         let seen = self.cluster.read(&self.crd.path(), Extent::Metadata).await;
-        self.looked = Instant::now();
         let same = match seen {
             Ok(now) => {
                 let uid = now.pointer("/metadata/uid").and_then(Value::as_str);
@@ -234,7 +235,37 @@ impl MigrationRun<'_> {
             // Who is away or busy changes nothing either.
             Err(error) => error.code() != Some(404),
         };
-        if same { Ok(()) } else { Err(MigrateError::Changed { crd: self.crd.name() }) }
+        if !same {
+            return Err(MigrateError::Changed { crd: self.crd.name() });
+        }
+        if let Some(next) = next {
+            self.converts(next).await?;
+        }
+        self.looked = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Reads an object, which converts it. A write need not: an API server has converted what is in its cache, writes
+    /// that, and where nobody converts then, forgets who manages which field (kubernetes#136919, until 1.37).
+    async fn converts(&mut self, listed: &Listed) -> Result<(), MigrateError> {
+        let path = self.crd.object(self.crd.storage(), listed.namespace.as_deref(), &listed.name);
+        let mut tried = false;
+        loop {
+            let Err(error) = self.cluster.read(&path, Extent::Metadata).await else {
+                if tried {
+                    self.patience.is_over();
+                }
+                return Ok(());
+            };
+            // What is wrong with this object alone, its own write will say.
+            if !error.passes() && error.code() != Some(403) {
+                return Ok(());
+            }
+            let Some(pause) = self.patience.pause(&error) else { return Err(error.into()) };
+            tried = true;
+            self.tell_trouble();
+            sleep(pause).await;
+        }
     }
 }
 
