@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::migrate::{freeze, policy};
 use crate::scenario::Scenario;
-use crate::support::acting::{Told, run};
+use crate::support::acting::Told;
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
@@ -202,7 +203,11 @@ fn unreached(scene: &Scene<'_>) {
             assert!(errors.contains(said), "{name}, {command}: {errors}");
         }
     }
-    // A proxy of the environment is not for a server on this machine, as with kubectl; and not for those it names.
+    by_proxy(scene, web);
+}
+
+/// A proxy of the environment is not for a server on this machine, as with kubectl, and is for one that is far.
+fn by_proxy(scene: &Scene<'_>, web: u16) {
     let began = Instant::now();
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
         .args(scene.migrate_args(&scene.bed.api.kubeconfig, &[]))
@@ -290,11 +295,17 @@ fn unread(scene: &Scene<'_>) {
     assert_eq!(unheard(&["--to", new, "--settle=0s", "--page=1", "-o", "json"]), Some(0));
     assert_eq!(scene.stored_versions(), json!([new]));
     assert_eq!(unheard(&["--to", "v9", "-o", "json"]), Some(1));
-    // One object cannot be written.
-    let huge = json!({"metadata": {"finalizers": ["example.com/hold"]}});
-    scene.patch(new, "w-0", &huge).ok();
-    scene.delete(new, "w-0");
-    let (code, text, errors) = run(&scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", old, "--settle=0s"]));
+    let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+    scene.patch(new, "w-0", &held).ok();
+    scene.delete(new, "w-0").ok();
+    let (code, text, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
     assert_eq!(code, 0, "what is being deleted is migrated as well: {text}{errors}");
     scene.patch(old, "w-0", &json!({"metadata": {"finalizers": null}})).ok();
+    // One object cannot be written.
+    scene.create(old, &scene.object(old, "bad")).ok();
+    let policy = policy(scene);
+    freeze(scene, &policy);
+    assert_eq!(unheard(&["--to", new, "--settle=0s"]), Some(1));
+    assert_eq!(scene.stored_versions(), json!([old, new]));
+    scene.kubectl(&["delete"], &policy);
 }

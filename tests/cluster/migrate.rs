@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::process::{Process, eventually};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&WIDGETS).newest(),
@@ -110,16 +110,7 @@ fn refused(scene: &Scene<'_>) {
         scene.create(old, &scene.object(old, name)).ok();
     }
     let policy = policy(scene);
-    scene.kubectl(&["apply"], &policy);
-    scene.eventually(|| {
-        let patch = json!({"metadata": {"labels": {"x": "y"}}});
-        let answer = scene.call(
-            Method::PATCH,
-            &format!("{}?dryRun=All", scene.one(old, "bad")),
-            Some(("application/merge-patch+json", patch.to_string())),
-        );
-        (!answer.is_ok()).then_some(())
-    });
+    freeze(scene, &policy);
     let (code, text, _) = scene.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
@@ -167,8 +158,16 @@ fn in_the_way(scene: &Scene<'_>) {
     }
 }
 
-/// Refuses every write of one object.
-fn policy(scene: &Scene<'_>) -> Value {
+/// Applies it, and waits until it is in force.
+pub(crate) fn freeze(scene: &Scene<'_>, policy: &Value) {
+    scene.kubectl(&["apply"], policy);
+    let path = format!("{}?dryRun=All", scene.one(scene.sample.old, "bad"));
+    let patch = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
+    scene.eventually(|| (!scene.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
+}
+
+/// Refuses every write of the object that is called bad.
+pub(crate) fn policy(scene: &Scene<'_>) -> Value {
     let name = format!("{}-frozen", scene.ns);
     let rule = json!({
         "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],

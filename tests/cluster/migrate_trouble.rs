@@ -24,8 +24,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_migration_does_not_go_on_with_another_crd", another_crd).of(&WIDGETS).newest().failing(),
     Scenario::new("a_mark_of_another_crd_says_nothing", another_mark).of(&WIDGETS).newest(),
     Scenario::new("objects_may_come_and_go_while_they_are_migrated", busy).of(&WIDGETS).newest(),
-    Scenario::new("an_api_server_may_restart_in_the_middle_of_a_migration", restarted).of(&WIDGETS).newest().failing(),
-    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away).of(&WIDGETS).newest().failing(),
+    Scenario::new("an_api_server_may_restart_in_the_middle_of_a_migration", restarted)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone(),
+    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away).of(&WIDGETS).newest().failing().alone(),
     Scenario::new("objects_without_a_namespace_are_migrated", cluster_scoped).of(&WIDGETS).newest(),
 ];
 
@@ -204,6 +208,8 @@ fn several(scene: &Scene<'_>) {
     }
 }
 
+type Change<'c> = &'c dyn Fn(&mut Value);
+
 /// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
 fn another_crd(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
@@ -221,7 +227,7 @@ fn another_crd(scene: &Scene<'_>) {
         (more["name"], more["storage"], more["served"]) = (json!("v3"), json!(false), json!(false));
         versions.push(more);
     };
-    let changes: [(&str, &dyn Fn(&mut Value)); 3] = [
+    let changes: [(&str, Change<'_>); 3] = [
         ("a version is added", &add_version),
         ("storage is flipped back", &flip_back),
         ("the stanza is dropped", &drop_stanza),

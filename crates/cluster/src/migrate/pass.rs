@@ -203,7 +203,7 @@ impl MigrationRun<'_> {
 
     fn note_failure(&mut self, listed: Listed, error: &CallError) -> Result<(), MigrateError> {
         let message = error.message();
-        let reason = error.hint().map_or(message.clone(), |hint| format!("{message}: {hint}"));
+        let reason = error.hint().map_or_else(|| message.clone(), |hint| format!("{message}: {hint}"));
         let (namespace, name) = (listed.namespace, listed.name);
         self.migrated.failures.push(Unwritten { namespace, name, reason });
         self.in_a_row += 1;
@@ -219,8 +219,9 @@ impl MigrationRun<'_> {
         }
     }
 
-    /// Looks whether the CRD is the one that was begun with, and still converts what is `next`, where that was not seen a
-    /// moment ago. Without the conversion, our own writes would put another version on objects, and fields would be lost.
+    /// Looks whether the CRD is the one that was begun with, and still converts what is `next`, where that was not seen
+    /// a moment ago. Without the conversion, our own writes would put another version on objects, and fields would be
+    /// lost.
     async fn look(&mut self, next: Option<&Listed>) -> Result<(), MigrateError> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::call_error::CallError;
 
-/// Shared by all calls of a run: what is away for one of them is away for the others, and twenty thousand objects do not
-/// wait one after the other for a webhook that is dead.
+/// Shared by all calls of a run: what is away for one of them is away for the others, and twenty thousand objects do
+/// not wait one after the other for a webhook that is dead.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patience(Arc<Mutex<Trouble>>);
 
