@@ -87,7 +87,7 @@ mod tests {
         let patience = Patience::default();
         let long_ago = Instant::now().checked_sub(PATIENCE * 2);
         patience.lock().since = long_ago;
-        assert_eq!(patience.clone().pause(&refused(503, None)), None);
+        assert_eq!(patience.pause(&refused(503, None)), None);
         patience.is_over();
         assert_eq!(patience.pause(&refused(503, None)), Some(SHORTEST));
     }
