@@ -7,6 +7,8 @@ use anyhow::Context;
 use clap::Args;
 use pointsman_cluster::{CallError, Cluster, ConnectOptions, connect};
 
+use crate::hint::hinted;
+
 /// A cluster, named as kubectl names it.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Cluster")]
@@ -39,7 +41,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     match call(&error).and_then(CallError::hint) {
-        Some(hint) => anyhow::Error::msg(format!("{error}: {hint}")),
+        Some(hint) => hinted(error, hint),
         None => error.into(),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::commands::output::{data, talk};
 use crate::commands::table::table;
+use crate::hint::Hint;
 use crate::terminal::escaped;
 
 /// The form of the result of a migration.
@@ -81,7 +82,10 @@ impl MigrateTold {
     /// Says to programs why nothing came of it; people are told by whoever ends the process.
     pub(super) fn fail(&self, error: &anyhow::Error) {
         if self.format == MigrateFormat::Json {
-            let line = json!({"event": "error", "message": format!("{error:#}")});
+            let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
+            let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
+            let causes: Vec<String> = causes.collect();
+            let line = json!({"event": "error", "message": causes.join(": "), "hint": hint});
             // Nobody is left to tell where stdout is closed.
             drop(data(&format!("{line}\n")));
         }
