@@ -1,10 +1,9 @@
 //! `pointsman arm`: a CRD is pointed to us only after everybody has answered, and is put back where it cannot be read.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use hyper::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::scenario::Scenario;
 use crate::support::bed::Route;
@@ -27,12 +26,12 @@ fn armed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     with_one_version(scene);
     scene.create(old, &scene.object(old, "a")).ok();
-    let before = crd(scene);
+    let before = scene.crd_now();
     let untouched = |said: &str, more: &[&str]| {
-        let (code, _, errors) = arm(scene, more);
+        let (code, _, errors) = scene.arms(more);
         assert_eq!(code, 1, "{errors}");
         assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
-        assert_eq!(crd(scene)["spec"], before["spec"]);
+        assert_eq!(scene.crd_now()["spec"], before["spec"]);
         assert!(scene.list(old).is_ok());
     };
     // Nobody is there.
@@ -50,21 +49,22 @@ fn armed(scene: &Scene<'_>) {
     let other = scene.dir.join("other.crt");
     fs::write(&other, &Authority::new().pem).unwrap();
     untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
-    // All is well: tested, and with that in a dry run nothing else.
-    let (code, text, errors) = arm(scene, &["--dry-run"]);
+    // All is well: tested, and with that in a dry run nothing else. Who else says something of it is said before.
+    untouched("conflict with", &["--dry-run"]);
+    let (code, text, errors) = scene.arms(&["--dry-run", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(text.contains("can be armed"), "{text}");
-    assert_eq!(crd(scene)["spec"], before["spec"]);
-    let (code, text, errors) = arm(scene, &["--force-conflicts"]);
+    assert_eq!(scene.crd_now()["spec"], before["spec"]);
+    let (code, text, errors) = scene.arms(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(text.contains("is armed; 1 endpoint tested"), "{text}");
     assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
     assert_eq!(scene.get(new, "a").ok()["apiVersion"], format!("{}/{new}", scene.group));
     // Again, and nothing changes.
-    let generation = crd(scene)["metadata"]["generation"].clone();
-    let (code, _, errors) = arm(scene, &[]);
+    let generation = scene.crd_now()["metadata"]["generation"].clone();
+    let (code, _, errors) = scene.arms(&[]);
     assert_eq!(code, 0, "{errors}");
-    assert_eq!(crd(scene)["metadata"]["generation"], generation);
+    assert_eq!(scene.crd_now()["metadata"]["generation"], generation);
 }
 
 /// The endpoint answers us, and not the API server, which is led elsewhere.
@@ -72,17 +72,17 @@ fn put_back(scene: &Scene<'_>) {
     let old = scene.sample.old;
     with_one_version(scene);
     scene.create(old, &scene.object(old, "a")).ok();
-    let before = crd(scene);
+    let before = scene.crd_now();
     let (host, port) = (&scene.setup.host, scene.setup.port);
     let endpoint = format!("--endpoint={host}:{port}");
     let wrong = match scene.route {
         Route::Service => format!("--service={}/pointsman:{}", scene.ns, free_port()),
         Route::Url => format!("--url=https://127.0.0.1:{}", free_port()),
     };
-    let (code, _, errors) = arm_at(scene, &wrong, &[&endpoint, "--force-conflicts"]);
+    let (code, _, errors) = scene.arms(&[&wrong, &endpoint, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
-    assert_eq!(crd(scene)["spec"], before["spec"]);
+    assert_eq!(scene.crd_now()["spec"], before["spec"]);
     scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
 }
 
@@ -90,11 +90,11 @@ fn others(scene: &Scene<'_>) {
     let old = scene.sample.old;
     scene.arm(old);
     let elsewhere = format!("--service={}/other:{}", scene.ns, scene.setup.port);
-    let (code, _, errors) = arm_at(scene, &elsewhere, &[]);
+    let (code, _, errors) = scene.arms(&[&elsewhere]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("is converted by Service") && errors.contains("--repoint"), "{errors}");
     // Fields that somebody else applied are theirs.
-    let (code, _, errors) = arm(scene, &["--no-rules"]);
+    let (code, _, errors) = scene.arms(&["--no-rules"]);
     let conflict = errors.contains("--force-conflicts");
     assert!(code == 0 || conflict, "{errors}");
     // A version that we do not know has objects, perhaps.
@@ -107,7 +107,7 @@ fn others(scene: &Scene<'_>) {
     });
     let stored = json!({"status": {"storedVersions": [old, "v0strange"]}});
     scene.call(Method::PATCH, &path, Some(("application/merge-patch+json", stored.to_string()))).ok();
-    let (code, _, errors) = arm(scene, &["--force-conflicts"]);
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("may have objects stored as v0strange"), "{errors}");
 }
@@ -120,35 +120,4 @@ fn with_one_version(scene: &Scene<'_>) {
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&crd);
-}
-
-fn crd(scene: &Scene<'_>) -> Value {
-    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
-}
-
-fn arm(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
-    let port = scene.setup.port;
-    let client = match scene.route {
-        Route::Service => format!("--service={}/pointsman:{port}", scene.ns),
-        Route::Url => format!("--url=https://127.0.0.1:{port}"),
-    };
-    arm_at(scene, &client, more)
-}
-
-/// Exit code, stdout and stderr.
-fn arm_at(scene: &Scene<'_>, client: &str, more: &[&str]) -> (i32, String, String) {
-    let ca = scene.dir.join("ca.crt");
-    fs::write(&ca, &scene.bed.authority.pem).unwrap();
-    let own = (!more.iter().any(|flag| flag.starts_with("--ca-file"))).then(|| format!("--ca-file={}", ca.display()));
-    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(["arm", &scene.crd_name(), client])
-        .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
-        .arg(format!("--kinds={}", scene.setup.kinds.display()))
-        .args(own)
-        .args(more)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }

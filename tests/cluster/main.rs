@@ -14,6 +14,7 @@
 
 use std::process::ExitCode;
 
+mod access;
 mod actions;
 mod admission_cases;
 mod admission_chance;
@@ -25,6 +26,7 @@ mod admission_modes;
 mod admission_registered;
 mod admission_rules;
 mod arm;
+mod arm_trouble;
 mod certificates;
 mod chart;
 mod controllers;
@@ -39,6 +41,7 @@ mod load;
 mod losses;
 mod measure;
 mod migrate;
+mod migrate_trouble;
 mod migration;
 mod model;
 mod outage;
@@ -66,7 +69,10 @@ fn main() -> ExitCode {
         chart::SCENARIOS,
         migration::SCENARIOS,
         migrate::SCENARIOS,
+        migrate_trouble::SCENARIOS,
+        access::SCENARIOS,
         arm::SCENARIOS,
+        arm_trouble::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::process::{Process, eventually};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&WIDGETS).newest(),
@@ -30,7 +30,8 @@ fn killed(scene: &Scene<'_>) {
     for name in &names {
         scene.create(old, &scene.object(old, name)).ok();
     }
-    let first = migrate_args(scene, &["--to", new, "--settle=1s", "--page=40", "--at-once=2"]);
+    let first =
+        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--at-once=2"]);
     let log = scene.dir.join("migrate.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
     for killed in 0..5 {
@@ -38,19 +39,19 @@ fn killed(scene: &Scene<'_>) {
         // In the middle of its second page.
         scene.eventually(|| (pages() > killed).then_some(()));
         process.kill();
-        assert_eq!(stored_versions(scene), json!([old, new]), "it was not through");
+        assert_eq!(scene.stored_versions(), json!([old, new]), "it was not through");
     }
-    let (code, text, errors) = migrate(scene, &["--settle=1s"]);
+    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains(&format!("everything is stored as {new}")), "{text}");
     for name in &names {
         assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
         assert_eq!(scene.bed.etcd.writes(&scene.key(name)), 2, "{name}: created, and rewritten once");
     }
-    assert_eq!(stored_versions(scene), json!([new]));
-    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
+    assert_eq!(scene.stored_versions(), json!([new]));
+    assert_eq!(scene.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
     // Nobody is asked again, not even for the objects.
-    let (code, text, _) = migrate(scene, &[]);
+    let (code, text, _) = scene.migrate(&[]);
     assert_eq!((code, text.ends_with("there was nothing to do\n")), (0, true), "{text}");
     // A fleet takes its time to go.
     let path = format!("{CRDS}/{}", scene.crd_name());
@@ -70,17 +71,17 @@ fn there_and_back(scene: &Scene<'_>) {
             scene.get(old, name).ok()
         })
         .into();
-    let (code, text, _) = migrate(scene, &["--to", new, "--dry-run"]);
+    let (code, text, _) = scene.migrate(&["--to", new, "--dry-run"]);
     assert_eq!(code, 0);
     assert!(text.contains("would look at 2 objects"), "{text}");
-    assert_eq!(stored_versions(scene), json!([old]));
+    assert_eq!(scene.stored_versions(), json!([old]));
     for (to, stored) in [(new, [old]), (old, [new])] {
-        let (code, text, errors) = migrate(scene, &["--to", to, "--settle=2s", "-o", "json"]);
+        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=2s", "-o", "json"]);
         assert_eq!(code, 0, "{text}{errors}");
         let result: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         assert_eq!((&result["written"], &result["stored"]), (&json!(2), &json!([to])));
         assert_eq!(result["storedBefore"], json!(stored));
-        assert_eq!(stored_versions(scene), json!([to]));
+        assert_eq!(scene.stored_versions(), json!([to]));
         for name in ["a", "b"] {
             assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{to}", scene.group));
         }
@@ -95,16 +96,9 @@ fn there_and_back(scene: &Scene<'_>) {
         assert_eq!(annotations(&now), annotations(&object));
     }
     // The policies of both versions are there, and go with the CRD's scenario.
-    let (code, _, errors) = migrate(scene, &["--to", new, "--settle=2s"]);
+    let (code, _, errors) = scene.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 0, "{errors}");
-    scene.change_crd(|crd| {
-        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
-            version["served"] = json!(version["name"] == new);
-        }
-    });
-    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
-    scene.stop_pointsman();
-    scene.eventually(|| scene.list(new).is_ok().then_some(()));
+    scene.leave_alone(new, old);
     assert_eq!(scene.names(new), ["a", "b"]);
 }
 
@@ -116,44 +110,35 @@ fn refused(scene: &Scene<'_>) {
         scene.create(old, &scene.object(old, name)).ok();
     }
     let policy = policy(scene);
-    scene.kubectl(&["apply"], &policy);
-    scene.eventually(|| {
-        let patch = json!({"metadata": {"labels": {"x": "y"}}});
-        let answer = scene.call(
-            Method::PATCH,
-            &format!("{}?dryRun=All", scene.one(old, "bad")),
-            Some(("application/merge-patch+json", patch.to_string())),
-        );
-        (!answer.is_ok()).then_some(())
-    });
-    let (code, text, _) = migrate(scene, &["--to", new, "--settle=2s"]);
+    freeze(scene, &policy);
+    let (code, text, _) = scene.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
-    assert_eq!(stored_versions(scene), json!([old, new]));
+    assert_eq!(scene.stored_versions(), json!([old, new]));
     assert_eq!(scene.etcd("c")["apiVersion"], format!("{}/{new}", scene.group));
     scene.kubectl(&["delete"], &policy);
     scene.eventually(|| {
-        let (code, text, _) = migrate(scene, &["--settle=0s"]);
+        let (code, text, _) = scene.migrate(&["--settle=0s"]);
         (code == 0 && text.contains("1 object written")).then_some(())
     });
-    assert_eq!(stored_versions(scene), json!([new]));
+    assert_eq!(scene.stored_versions(), json!([new]));
     assert_eq!(scene.bed.etcd.writes(&scene.key("a")), 2);
 }
 
 fn in_the_way(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let (code, _, errors) = migrate(scene, &[]);
+    let (code, _, errors) = scene.migrate(&[]);
     assert_eq!(code, 1);
     assert!(errors.contains(&format!("there is no CRD {}", scene.crd_name())), "{errors}");
     scene.arm(old);
-    let (_, _, errors) = migrate(scene, &["--to", "v9"]);
+    let (_, _, errors) = scene.migrate(&["--to", "v9"]);
     assert!(errors.contains("has no version v9; it has"), "{errors}");
     // Relabelled only, fields would be lost.
     scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
-    let (code, _, errors) = migrate(scene, &["--to", new]);
+    let (code, _, errors) = scene.migrate(&["--to", new]);
     assert_eq!(code, 1);
     assert!(errors.contains("no webhook that converts"), "{errors}");
-    assert_eq!(stored_versions(scene), json!([old]));
+    assert_eq!(scene.stored_versions(), json!([old]));
     // Nobody there.
     let nowhere = scene.dir.join("nowhere");
     let text = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
@@ -173,8 +158,16 @@ fn in_the_way(scene: &Scene<'_>) {
     }
 }
 
-/// Refuses every write of one object.
-fn policy(scene: &Scene<'_>) -> Value {
+/// Applies it, and waits until it is in force.
+pub(crate) fn freeze(scene: &Scene<'_>, policy: &Value) {
+    scene.kubectl(&["apply"], policy);
+    let path = format!("{}?dryRun=All", scene.one(scene.sample.old, "bad"));
+    let patch = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
+    scene.eventually(|| (!scene.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
+}
+
+/// Refuses every write of the object that is called bad.
+pub(crate) fn policy(scene: &Scene<'_>) -> Value {
     let name = format!("{}-frozen", scene.ns);
     let rule = json!({
         "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],
@@ -194,34 +187,4 @@ fn policy(scene: &Scene<'_>) -> Value {
             "spec": {"policyName": name, "validationActions": ["Deny"]},
         },
     ]})
-}
-
-fn crd(scene: &Scene<'_>) -> Value {
-    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
-}
-
-fn stored_versions(scene: &Scene<'_>) -> Value {
-    crd(scene)["status"]["storedVersions"].clone()
-}
-
-fn migrate_args(scene: &Scene<'_>, more: &[&str]) -> Vec<String> {
-    let mut args = vec![
-        "migrate".to_owned(),
-        scene.crd_name(),
-        format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
-        format!("--kinds={}", scene.setup.kinds.display()),
-    ];
-    args.extend(more.iter().map(|arg| (*arg).to_owned()));
-    args
-}
-
-/// Exit code, stdout and stderr.
-fn migrate(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(migrate_args(scene, more))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }

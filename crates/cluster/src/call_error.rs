@@ -29,6 +29,18 @@ pub enum CallError {
         retry_after: Option<Duration>,
         /// Where a list whose continue token is too old goes on.
         next: Option<String>,
+        /// Fields that somebody else applied, and who, where that is what stands in the way.
+        conflicts: Vec<String>,
+    },
+    /// The API server does not know such documents.
+    #[error("{address} has no {kind} in {version}: its Kubernetes is older than that")]
+    NoKind {
+        /// Of the API server.
+        address: String,
+        /// The kind.
+        kind: String,
+        /// Group and version.
+        version: String,
     },
     /// Whatever answered is no API server.
     #[error("{asked}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
@@ -46,17 +58,28 @@ impl CallError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::NoAnswer { .. } | Self::NotJson { .. } => None,
+            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => None,
         }
     }
 
-    /// Whether the same call may succeed in a moment: nobody answered, or the API server is busy, starting or stopping.
+    /// Whether the same call may succeed in a moment: nobody answered, the API server is busy, starting or stopping, or
+    /// it did not reach a webhook, which may be restarted as well.
     #[must_use]
     pub fn passes(&self) -> bool {
         match self {
             Self::NoAnswer { .. } => true,
+            Self::Refused { code: 500, message, .. } => message.contains("webhook") && message.contains("Post \"http"),
             Self::Refused { code, .. } => matches!(code, 429 | 502 | 503 | 504),
-            Self::NotJson { .. } => false,
+            Self::NoKind { .. } | Self::NotJson { .. } => false,
+        }
+    }
+
+    /// Fields that somebody else applied, and who, where that is what stands in the way.
+    #[must_use]
+    pub fn conflicts(&self) -> &[String] {
+        match self {
+            Self::Refused { conflicts, .. } => conflicts,
+            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => &[],
         }
     }
 
@@ -65,7 +88,7 @@ impl CallError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
-            Self::NoAnswer { .. } | Self::NotJson { .. } => None,
+            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => None,
         }
     }
 
@@ -74,7 +97,7 @@ impl CallError {
     pub fn message(&self) -> String {
         match self {
             Self::Refused { message, .. } => message.clone(),
-            Self::NoAnswer { .. } | Self::NotJson { .. } => self.to_string(),
+            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => self.to_string(),
         }
     }
 
@@ -82,9 +105,15 @@ impl CallError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::NoAnswer { reason, .. } if reason.contains("certificate") => {
+                Some("the kubeconfig's certificate-authority is not the one that this server shows")
+            }
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
-            Self::Refused { code: 403, .. } => Some("docs/running.md lists the rights that it needs"),
+            // An admission webhook says 403 as well.
+            Self::Refused { code: 403, message, .. } if message.contains(" cannot ") => {
+                Some("docs/running.md has the ClusterRole that it needs")
+            }
             _ => None,
         }
     }

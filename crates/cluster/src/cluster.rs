@@ -27,6 +27,18 @@ pub(crate) enum Extent {
     Objects,
     /// `PartialObjectMetadata`.
     Metadata,
+    /// `PartialObjectMetadataList`.
+    MetadataOfAll,
+}
+
+impl Extent {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Objects => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Self::MetadataOfAll => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        }
+    }
 }
 
 /// How a body changes what is there.
@@ -59,14 +71,10 @@ impl Cluster {
     }
 
     pub(crate) async fn read(&self, path: &str, extent: Extent) -> Result<Value, CallError> {
-        let accept = match extent {
-            Extent::Objects => "application/json".to_owned(),
-            Extent::Metadata => partial(path),
-        };
-        self.call(Method::GET, path, &accept, None).await
+        self.call(Method::GET, path, extent, None).await
     }
 
-    /// Writes a patch; what is answered is the metadata of the object, where `asked` says so.
+    /// Writes a patch. `extent` says how much of the object is answered.
     pub(crate) async fn patch(
         &self,
         path: &str,
@@ -79,30 +87,48 @@ impl Cluster {
             PatchForm::Merge => "application/merge-patch+json",
             PatchForm::Json => "application/json-patch+json",
         };
-        let accept = match extent {
-            Extent::Objects => "application/json",
-            Extent::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-        };
-        self.call(Method::PATCH, path, accept, Some((form, patch))).await
+        self.call(Method::PATCH, path, extent, Some((form, patch))).await
     }
 
     /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.
     /// `force` takes them over.
     pub(crate) async fn apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {
-        let path = document_path(document).unwrap_or_default();
-        let path = format!("{path}?fieldManager={MANAGER}&force={force}");
+        self.apply_with(document, &format!("force={force}")).await
+    }
+
+    /// Asks what [`Self::apply`] would do, and changes nothing.
+    pub(crate) async fn try_apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {
+        self.apply_with(document, &format!("force={force}&dryRun=All")).await
+    }
+
+    async fn apply_with(&self, document: &Value, query: &str) -> Result<Value, CallError> {
+        let path = self.document_path(document).await?;
+        let path = format!("{path}?fieldManager={MANAGER}&{query}");
         self.patch(&path, PatchForm::Apply, document, Extent::Objects).await
+    }
+
+    /// Where a document is that we apply. None of them is in a namespace.
+    async fn document_path(&self, document: &Value) -> Result<String, CallError> {
+        let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+        let discovered = self.get(&format!("/apis/{version}")).await?;
+        let plural = plural(&discovered, kind).ok_or_else(|| CallError::NoKind {
+            address: self.address.clone(),
+            kind: kind.to_owned(),
+            version: version.to_owned(),
+        })?;
+        Ok(format!("/apis/{version}/{plural}/{name}"))
     }
 
     async fn call(
         &self,
         method: Method,
         path: &str,
-        accept: &str,
+        extent: Extent,
         body: Option<(&str, &Value)>,
     ) -> Result<Value, CallError> {
         let asked = format!("{method} {path}");
-        let request = Request::builder().method(method).uri(path).header(ACCEPT, accept);
+        let request = Request::builder().method(method).uri(path).header(ACCEPT, extent.media_type());
         let request = match body {
             Some((form, body)) => request.header(CONTENT_TYPE, form).body(Body::from(body.to_string().into_bytes())),
             None => request.body(Body::empty()),
@@ -113,7 +139,7 @@ impl Cluster {
         };
         let request = request.map_err(|error| no_answer(chain(&error)))?;
         let work = async {
-            let response = self.client.send(request).await.map_err(|error| no_answer(chain(&error)))?;
+            let response = self.client.send(request).await.map_err(|error| no_answer(without_kube(error)))?;
             let (head, body) = response.into_parts();
             let bytes = body.collect().await.map_err(|error| no_answer(chain(&error)))?.to_bytes();
             let json: Option<Value> = serde_json::from_slice(&bytes).ok();
@@ -128,22 +154,19 @@ impl Cluster {
     }
 }
 
-/// Where a document is that we apply: all of them are without a namespace, and their plurals are regular.
-fn document_path(document: &Value) -> Option<String> {
-    let text = |path: &str| document.pointer(path).and_then(Value::as_str);
-    let (version, kind, name) = (text("/apiVersion")?, text("/kind")?, text("/metadata/name")?);
-    let kind = kind.to_lowercase();
-    let plural = match kind.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{kind}s"),
-    };
-    Some(format!("/apis/{version}/{plural}/{name}"))
+/// Kind and name of a document.
+pub(crate) fn title(document: &Value) -> String {
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    format!("{} {}", text("/kind"), text("/metadata/name"))
 }
 
-/// What `as=` is called for one object and for a list: a path that ends in a collection has a query.
-fn partial(path: &str) -> String {
-    let kind = if path.contains('?') { "PartialObjectMetadataList" } else { "PartialObjectMetadata" };
-    format!("application/json;as={kind};g=meta.k8s.io;v=v1")
+/// What the documents of a kind are called in paths, in an `APIResourceList`.
+fn plural<'v>(discovered: &'v Value, kind: &str) -> Option<&'v str> {
+    let text = |resource: &'v Value, name: &str| resource.get(name).and_then(Value::as_str);
+    let resources = discovered.get("resources").and_then(Value::as_array).into_iter().flatten();
+    let mut names = resources.filter(|resource| text(resource, "kind") == Some(kind)).filter_map(|it| text(it, "name"));
+    // Subresources have the same kind.
+    names.find(|name| !name.contains('/'))
 }
 
 fn refused(asked: String, code: u16, headers: &HeaderMap, status: Option<&Value>) -> CallError {
@@ -157,11 +180,28 @@ fn refused(asked: String, code: u16, headers: &HeaderMap, status: Option<&Value>
         message: said.unwrap_or("no reason was given").to_owned(),
         retry_after: header.or(detail).map(Duration::from_secs),
         next: next.map(str::to_owned),
+        conflicts: status.map(conflicts).unwrap_or_default(),
+    }
+}
+
+/// Who applied which fields, as `kubectl apply --server-side` says it.
+fn conflicts(status: &Value) -> Vec<String> {
+    let text = |cause: &Value, name: &str| cause.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let causes = status.pointer("/details/causes").and_then(Value::as_array).into_iter().flatten();
+    let conflicts = causes.filter(|cause| text(cause, "reason") == "FieldManagerConflict");
+    conflicts.map(|cause| format!("{}: {}", text(cause, "message"), text(cause, "field"))).collect()
+}
+
+/// What the connection said, without what kube calls that.
+fn without_kube(error: kube::Error) -> String {
+    match error {
+        kube::Error::Service(error) => chain(error.as_ref()),
+        error => chain(&error),
     }
 }
 
 /// An error and what caused it, each said once.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(error) = source {
         let said = error.to_string();
@@ -175,3 +215,30 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// The API server gives up after 60 s (`--request-timeout`); its word is better than ours.
 const DEADLINE: Duration = Duration::from_secs(65);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn plurals_are_what_the_api_server_says() {
+        let discovered = json!({"resources": [
+            {"name": "oxen/status", "kind": "Ox"}, {"name": "oxen", "kind": "Ox"}, {"name": "widgets", "kind": "Widget"},
+        ]});
+        assert_eq!(plural(&discovered, "Ox"), Some("oxen"));
+        assert_eq!(plural(&discovered, "Cow"), None);
+    }
+
+    #[test]
+    fn conflicts_name_who_and_what() {
+        let status = json!({"message": "Apply failed with 1 conflict", "details": {"causes": [
+            {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1", "field": ".spec.versions"},
+        ]}});
+        let error = refused("PATCH /x".to_owned(), 409, &HeaderMap::new(), Some(&status));
+        assert_eq!(error.conflicts(), ["conflict with \"kubectl\" using v1: .spec.versions"]);
+        let stale = refused("PATCH /x".to_owned(), 409, &HeaderMap::new(), Some(&json!({"message": "modified"})));
+        assert!(stale.conflicts().is_empty());
+    }
+}

@@ -1,13 +1,14 @@
 //! Which cluster, and as whom: as kubectl decides it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use http::{HeaderName, HeaderValue, header::USER_AGENT};
+use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, chain};
 
 /// Which cluster is meant.
 #[derive(Clone, Debug, Default)]
@@ -45,10 +46,10 @@ pub enum ConnectError {
         source: Box<kube::config::InferConfigError>,
     },
     /// Its certificates or credentials cannot be used.
-    #[error("the credentials of the kubeconfig cannot be used")]
+    #[error("the certificates or credentials of the kubeconfig cannot be used: {reason}")]
     Credentials {
-        /// What is wrong with them.
-        source: Box<kube::Error>,
+        /// What is wrong with them. Its causes repeat one another, so that they are not handed on.
+        reason: String,
     },
 }
 
@@ -62,8 +63,15 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
     // We know better which call may be repeated, and say so meanwhile.
     config.default_retry = false;
     config.headers.push(agent());
+    // What the kubeconfig says of a proxy holds in any case.
+    let of_environment = set(["HTTPS_PROXY", "https_proxy"]).and_then(|proxy| proxy.parse().ok());
+    if config.proxy_url == of_environment
+        && passes_by(&config.cluster_url, &set(["NO_PROXY", "no_proxy"]).unwrap_or_default())
+    {
+        config.proxy_url = None;
+    }
     let address = config.cluster_url.to_string();
-    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { source: Box::new(error) })?;
+    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials { reason: chain(&error) })?;
     Ok(Cluster::new(client, address.trim_end_matches('/').to_owned()))
 }
 
@@ -82,6 +90,40 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
     }
 }
 
+/// The first of these variables that says something.
+fn set(names: [&str; 2]) -> Option<String> {
+    names.into_iter().filter_map(|name| std::env::var(name).ok()).find(|text| !text.is_empty())
+}
+
+/// Whether this server is asked without a proxy, as kubectl decides it: `NO_PROXY` names it, its domain or its network,
+/// or it is on this machine. kube compares `NO_PROXY` with the address of the proxy itself.
+fn passes_by(server: &Uri, no_proxy: &str) -> bool {
+    let host = server.host().unwrap_or_default().trim_matches(['[', ']']).to_lowercase();
+    let address: Option<IpAddr> = host.parse().ok();
+    if host == "localhost" || address.is_some_and(|address| address.is_loopback()) {
+        return true;
+    }
+    no_proxy.split(',').map(|entry| entry.trim().to_lowercase()).filter(|entry| !entry.is_empty()).any(|entry| {
+        let named = entry.trim_start_matches('*').trim_start_matches('.');
+        let in_network = address.is_some_and(|address| is_in(address, &entry));
+        let under = host.strip_suffix(named).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        entry == "*" || in_network || (under && !named.is_empty())
+    })
+}
+
+/// Whether an address is in a network such as `10.0.0.0/8`.
+fn is_in(address: IpAddr, network: &str) -> bool {
+    let Some((base, length)) = network.split_once('/') else { return false };
+    let (Ok(base), Ok(length)) = (base.parse::<IpAddr>(), length.parse::<u32>()) else { return false };
+    let (address, base, bits) = match (address, base) {
+        (IpAddr::V4(address), IpAddr::V4(base)) => (u128::from(address.to_bits()), u128::from(base.to_bits()), 32),
+        (IpAddr::V6(address), IpAddr::V6(base)) => (address.to_bits(), base.to_bits(), 128),
+        _ => return false,
+    };
+    let rest = bits - length.min(bits);
+    address.checked_shr(rest).unwrap_or_default() == base.checked_shr(rest).unwrap_or_default()
+}
+
 /// Audit logs name it.
 fn agent() -> (HeaderName, HeaderValue) {
     (USER_AGENT, HeaderValue::from_static(concat!("pointsman/", env!("CARGO_PKG_VERSION"))))
@@ -89,3 +131,24 @@ fn agent() -> (HeaderName, HeaderValue) {
 
 /// As long as kubectl's dialler takes to give up on a host that drops packets is too long for somebody who waits.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_needs_no_proxy_is_asked_directly() {
+        let asked = |server: &str, no_proxy: &str| passes_by(&server.parse().unwrap(), no_proxy);
+        for server in ["https://127.0.0.1:6443", "https://localhost", "https://[::1]:6443"] {
+            assert!(asked(server, ""), "{server}");
+        }
+        assert!(!asked("https://api.example.com:6443", ""));
+        assert!(!asked("https://api.example.com:6443", "example.org, ,ample.com"));
+        for no_proxy in ["*", "api.example.com", "x, .example.com", "example.com", "*.EXAMPLE.com"] {
+            assert!(asked("https://api.example.com:6443", no_proxy), "{no_proxy}");
+        }
+        assert!(asked("https://10.1.2.3", "10.0.0.0/8") && asked("https://10.1.2.3", "10.1.2.3"));
+        assert!(!asked("https://11.1.2.3", "10.0.0.0/8") && !asked("https://10.1.2.3", "fd00::/8"));
+        assert!(asked("https://[fd00::1]", "fd00::/8") && asked("https://10.1.2.3", "0.0.0.0/0"));
+    }
+}

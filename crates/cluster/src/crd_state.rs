@@ -87,6 +87,12 @@ impl CrdState {
         self.document.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or_default()
     }
 
+    /// Of this CRD, and of none that is made again under its name.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        text(&self.document, "/metadata/uid").unwrap_or_default()
+    }
+
     pub(crate) fn resource_version(&self) -> &str {
         text(&self.document, "/metadata/resourceVersion").unwrap_or_default()
     }

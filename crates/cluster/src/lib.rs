@@ -11,6 +11,7 @@ mod connect;
 mod crd_state;
 mod live;
 mod migrate;
+mod until_stopped;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
 pub use call_error::CallError;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
@@ -84,6 +85,23 @@ impl Client {
         Self { port, tls: TlsConnector::from(Arc::new(config)), sender: Mutex::new(None) }
     }
 
+    /// A client of the same API server, with a connection of its own.
+    pub(crate) fn another(&self) -> Self {
+        Self { port: self.port, tls: self.tls.clone(), sender: Mutex::new(None) }
+    }
+
+    /// Sends what somebody else asks, as whoever they are. Nothing where nobody is there.
+    pub(crate) async fn forward(&self, head: Parts, path: &str, body: Bytes) -> Option<Response<Full<Bytes>>> {
+        let mut sender = self.try_connected().await?;
+        let mut request = Request::builder().method(head.method).uri(format!("https://127.0.0.1:{}{path}", self.port));
+        for (name, value) in head.headers.iter().filter(|(name, _)| !matches!(name.as_str(), "host" | "connection")) {
+            request = request.header(name, value);
+        }
+        let response = sender.send_request(request.body(Full::new(body)).unwrap()).await.ok()?;
+        let (head, body) = response.into_parts();
+        Some(Response::from_parts(head, Full::new(body.collect().await.ok()?.to_bytes())))
+    }
+
     /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.
     pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
         let asked = format!("{method} {path} {}", body.as_ref().map_or("", |(_, text)| text));
@@ -141,20 +159,24 @@ impl Client {
     }
 
     async fn connected(&self) -> http2::SendRequest<Full<Bytes>> {
+        self.try_connected().await.expect("an API server")
+    }
+
+    async fn try_connected(&self) -> Option<http2::SendRequest<Full<Bytes>>> {
         if let Some(sender) = self.sender.lock().unwrap().as_ref()
             && !sender.is_closed()
         {
-            return sender.clone();
+            return Some(sender.clone());
         }
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.ok()?;
         stream.set_nodelay(true).unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = self.tls.connect(name, stream).await.unwrap();
+        let stream = self.tls.connect(name, stream).await.ok()?;
         let io = TokioIo::new(stream);
-        let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.ok()?;
         tokio::spawn(connection);
         *self.sender.lock().unwrap() = Some(sender.clone());
-        sender
+        Some(sender)
     }
 }
 

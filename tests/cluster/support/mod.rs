@@ -1,5 +1,6 @@
 //! A real API server, and what the scenarios need around it.
 
+pub(crate) mod acting;
 pub(crate) mod apiserver;
 pub(crate) mod assets;
 pub(crate) mod balancer;
@@ -14,6 +15,7 @@ pub(crate) mod pki;
 pub(crate) mod pointsman;
 pub(crate) mod printed;
 pub(crate) mod process;
+pub(crate) mod proxy;
 pub(crate) mod sample;
 pub(crate) mod scene;
 pub(crate) mod side_by_side;

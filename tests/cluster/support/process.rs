@@ -63,9 +63,31 @@ impl Process {
 
     /// Sends SIGTERM and does not wait.
     pub(crate) fn ask(&self) {
+        self.signal("TERM");
+    }
+
+    /// What Ctrl-C sends.
+    pub(crate) fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    fn signal(&self, name: &str) {
         // std knows only SIGKILL.
         let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+        let _ = Command::new("kill").args([&format!("-{name}"), &pid]).status();
+    }
+
+    /// Waits for its end: its exit code, or nothing where it goes on.
+    pub(crate) fn end(&mut self, patience: Duration) -> Option<i32> {
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.bury();
+                return status.code();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        None
     }
 
     /// SIGKILL.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{Cluster, ConnectOptions, connect};
+use pointsman_cluster::{CallError, Cluster, ConnectOptions, connect};
+
+use crate::hint::hinted;
 
 /// A cluster, named as kubectl names it.
 #[derive(Args, Debug)]
@@ -30,5 +32,16 @@ impl ClusterArgs {
         let runtime = runtime.context("failed to start the client")?;
         let options = ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         runtime.block_on(async { work(connect(&options).await?).await })
+    }
+}
+
+/// An error of what was done there, with what somebody can do about it where it is a call that failed.
+pub(crate) fn advised<E>(error: E, call: impl Fn(&E) -> Option<&CallError>) -> anyhow::Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    match call(&error).and_then(CallError::hint) {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
     }
 }

@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::crd_state::{BadCrd, CrdState};
+use crate::crd_state::BadCrd;
 
-/// What the cluster is to hold.
+/// What the cluster is to hold, where a certain version is stored.
+#[derive(Clone, Debug)]
 pub struct Wanted {
+    /// That version.
+    pub storage: String,
     /// What must be there before: policies.
     pub before: Vec<Value>,
     /// The CRD, with its conversion.
@@ -25,16 +28,18 @@ pub struct Probe {
 }
 
 /// How a CRD is armed.
-pub struct ArmOptions<'o> {
+#[derive(Clone, Debug)]
+pub struct ArmOptions {
     /// The CRD's name: `plural.group`.
     pub name: String,
-    /// What is to be there, for the CRD that is. The storage version is not arming's to change: `migrate` does that.
-    pub wanted: &'o dyn Fn(Option<&CrdState>) -> Wanted,
+    /// What is to be there, for each version that the CRD may store; the first one for a CRD that is not there yet. The
+    /// storage version is not arming's to change: `migrate` does that.
+    pub wanted: Vec<Wanted>,
     /// What is asked before.
     pub probes: Vec<Probe>,
     /// `host:port` to ask, instead of those that the Service leads to.
     pub endpoints: Vec<String>,
-    /// Take fields over that somebody else applied.
+    /// Take fields over that somebody else applied, in the CRD and in what must be there before.
     pub force: bool,
     /// Take the conversion over from another webhook.
     pub repoint: bool,
@@ -52,6 +57,13 @@ pub enum ArmEvent {
         endpoint: String,
         /// How many reviews.
         probes: usize,
+    },
+    /// Fields are taken over from somebody else.
+    TakenOver {
+        /// Kind and name.
+        document: String,
+        /// From whom, and which field.
+        conflict: String,
     },
     /// A document was applied.
     Applied {
@@ -98,12 +110,22 @@ pub enum ArmError {
     Untested(String),
     /// Somebody else applied these fields.
     #[error(
-        "nothing was changed: {message}. --force-conflicts takes these fields over; whoever applies them again takes them \
-         back"
+        "nothing was changed: somebody else applied fields of {document} ({conflicts}). --force-conflicts takes them over; \
+         whoever applies them again takes them back"
     )]
     Conflict {
-        /// Who, in the API server's words.
-        message: String,
+        /// Kind and name.
+        document: String,
+        /// Who, and which fields.
+        conflicts: String,
+    },
+    /// The CRD changed again and again while it was to be armed.
+    #[error("{crd} was changed by somebody else {times} times while it was to be armed: who writes it?")]
+    Changing {
+        /// The CRD.
+        crd: String,
+        /// How often.
+        times: u16,
     },
     /// It was applied, and does not work.
     #[error("{reason}; {after}")]
@@ -113,4 +135,15 @@ pub enum ArmError {
         /// What became of the CRD.
         after: String,
     },
+}
+
+impl ArmError {
+    /// The call that failed, where it is one.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        }
+    }
 }

@@ -27,13 +27,6 @@ pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Opt
             served.join(", ")
         ));
     }
-    if found.storage() != wanted.storage() {
-        return Some(format!(
-            "{name} stores {}, not {}: arming does not change that; afterwards, pointsman migrate --to does",
-            found.storage(),
-            wanted.storage()
-        ));
-    }
     let (theirs, ours) = (ClientStanza::of(found.document()), ClientStanza::of(wanted.document()));
     let (theirs, ours) = (theirs?, ours?);
     let same = (&theirs.place, &theirs.path) == (&ours.place, &ours.path);
@@ -93,7 +86,6 @@ mod tests {
         assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("us")), false), "");
         assert!(said(&crd(&["v0"], "v0", None), true).contains("may have objects stored as v0"));
         assert!(said(&crd(&["v1", "v0"], "v1", None), true).contains("serves v0"));
-        assert!(said(&crd(&["v1", "v2"], "v2", None), true).contains("stores v2, not v1"));
         assert!(said(&crd(&["v1", "v2"], "v1", Some("them")), false).contains("Service n/them:443/convert"));
         assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("them")), true), "");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HOST};
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
@@ -54,21 +54,9 @@ impl SelfTest {
         for probe in probes {
             let answer = timeout(PATIENCE, self.call(endpoint, &probe.review)).await;
             let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())));
-            let response = answer.map_err(|problem| format!("{endpoint}: {problem}"))?;
-            let status = response.pointer("/response/result/status").and_then(Value::as_str);
-            if status != Some("Success") {
-                let said = response.pointer("/response/result/message").and_then(Value::as_str);
-                return Err(format!(
-                    "{endpoint}: cannot convert to {}: {}",
-                    probe.to,
-                    said.unwrap_or("no reason given")
-                ));
-            }
-            if response.pointer("/response/convertedObjects") != Some(&probe.converted) {
-                return Err(format!(
-                    "{endpoint}: converts to {} otherwise than the definition here: is it served with the same one?",
-                    probe.to
-                ));
+            let problem = answer.and_then(|answer| judge(probe, &answer)).err();
+            if let Some(problem) = problem {
+                return Err(format!("{endpoint}: {problem}"));
             }
         }
         Ok(())
@@ -96,8 +84,9 @@ impl SelfTest {
             .map_err(|error| error.to_string())?;
         let response = sender.send_request(request).await.map_err(text)?;
         let code = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(text)?.to_bytes();
+        let body = Limited::new(response.into_body(), LARGEST).collect().await;
         connection.abort();
+        let body = body.map_err(|error| format!("the answer ends early or never: {error}"))?.to_bytes();
         if code != 200 {
             return Err(format!("HTTP {code}"));
         }
@@ -105,5 +94,63 @@ impl SelfTest {
     }
 }
 
+/// What an API server would make of an answer, and whether it is what the definition makes of the objects here.
+fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
+    let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    for (of_answer, of_review) in
+        [("/apiVersion", "/apiVersion"), ("/kind", "/kind"), ("/response/uid", "/request/uid")]
+    {
+        let (said, asked) = (text(answer, of_answer), text(&probe.review, of_review));
+        if said != asked {
+            let show = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
+            return Err(format!("answers {} in {of_answer}, not {}", show(said), show(asked)));
+        }
+    }
+    if text(answer, "/response/result/status").as_deref() != Some("Success") {
+        let said = text(answer, "/response/result/message");
+        let said = said.unwrap_or_else(|| "no reason given".to_owned());
+        return Err(format!("cannot convert to {}: {said}", probe.to));
+    }
+    if answer.pointer("/response/convertedObjects") != Some(&probe.converted) {
+        return Err(format!(
+            "converts to {} otherwise than the definition here: is it served with the same one?",
+            probe.to
+        ));
+    }
+    Ok(())
+}
+
+/// More than any answer to a few objects that are made from a schema.
+const LARGEST: usize = 64 << 20;
+
 /// A third of what the API server waits for a conversion.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_an_api_server_would_refuse_is_refused() {
+        let review =
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {"uid": "u"}});
+        let probe = Probe { to: "v2".to_owned(), review, converted: json!([{"a": 1}]) };
+        let good = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "response": {"uid": "u", "result": {"status": "Success"}, "convertedObjects": [{"a": 1}]},
+        });
+        assert_eq!(judge(&probe, &good), Ok(()));
+        let with = |path: &str, value: Value| {
+            let mut answer = good.clone();
+            *answer.pointer_mut(path).unwrap() = value;
+            judge(&probe, &answer).unwrap_err()
+        };
+        assert_eq!(with("/response/uid", json!("w")), "answers w in /response/uid, not u");
+        assert!(with("/kind", json!("AdmissionReview")).contains("in /kind"));
+        assert!(with("/response/result/status", json!("Failure")).contains("no reason given"));
+        assert!(with("/response/convertedObjects", json!([])).contains("otherwise than the definition here"));
+        assert!(judge(&probe, &json!("half")).unwrap_err().contains("nothing in /apiVersion"));
+    }
+}

@@ -10,6 +10,8 @@ use crate::crd_state::CrdState;
 /// killed. So nothing else has to be remembered: no continue token, no list of what is done.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Mark {
+    /// Of the CRD: one that is made again, or restored from a file, has an annotation that was true of another.
+    uid: String,
     /// The generation of the CRD: after any change of its spec nobody knows in which version others have written.
     generation: u64,
     storage: String,
@@ -19,18 +21,19 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) fn new(crd: &CrdState, since: &str) -> Option<Self> {
-        let storage = crd.storage().to_owned();
-        Some(Self { generation: crd.generation(), storage, since: since.parse().ok()? })
+        let (uid, storage) = (crd.uid().to_owned(), crd.storage().to_owned());
+        Some(Self { uid, generation: crd.generation(), storage, since: since.parse().ok()? })
     }
 
     /// The one that an earlier run left, where it still says something.
     pub(super) fn of(crd: &CrdState) -> Option<Self> {
         let value: Value = serde_json::from_str(crd.annotation(ANNOTATION)?).ok()?;
         let number = |name: &str| value.get(name).and_then(Value::as_u64);
-        let storage = value.get("storage").and_then(Value::as_str)?.to_owned();
-        let mark = Self { generation: number("generation")?, storage, since: number("since")? };
-        let holds = mark.generation == crd.generation() && mark.storage == crd.storage();
-        holds.then_some(mark)
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (uid, storage) = (text("uid")?, text("storage")?);
+        let mark = Self { uid, generation: number("generation")?, storage, since: number("since")? };
+        let now = (crd.uid(), crd.generation(), crd.storage());
+        ((mark.uid.as_str(), mark.generation, mark.storage.as_str()) == now).then_some(mark)
     }
 
     /// Whether an object with this resourceVersion was written since.
@@ -40,8 +43,9 @@ impl Mark {
 
     /// A merge patch of the CRD that leaves it.
     pub(super) fn patch(&self) -> Value {
-        let Self { generation, storage, since } = self;
-        annotate(json!(json!({"generation": generation, "storage": storage, "since": since}).to_string()))
+        let Self { uid, generation, storage, since } = self;
+        let mark = json!({"uid": uid, "generation": generation, "storage": storage, "since": since});
+        annotate(json!(mark.to_string()))
     }
 }
 
@@ -64,7 +68,9 @@ mod tests {
     fn crd(generation: u64, storage: &str, annotation: Option<&str>) -> CrdState {
         let version = |name: &str| json!({"name": name, "served": true, "storage": name == storage});
         CrdState::new(json!({
-            "metadata": {"name": "ws.e.com", "generation": generation, "annotations": {ANNOTATION: annotation}},
+            "metadata": {
+                "name": "ws.e.com", "uid": "u", "generation": generation, "annotations": {ANNOTATION: annotation},
+            },
             "spec": {"group": "e.com", "names": {"plural": "ws"}, "versions": [version("v1"), version("v2")]},
         }))
         .unwrap()
@@ -79,7 +85,9 @@ mod tests {
         assert_eq!(Mark::of(&crd(5, "v2", Some(text))), None, "another spec in between");
         assert_eq!(Mark::of(&crd(4, "v1", Some(text))), None, "another version");
         assert_eq!(Mark::of(&crd(4, "v2", None)), None);
-        for strange in ["", "{}", "[]", "{\"generation\":4,\"storage\":\"v2\",\"since\":\"100\"}"] {
+        let another = text.replace("\"uid\":\"u\"", "\"uid\":\"w\"");
+        assert_eq!(Mark::of(&crd(4, "v2", Some(&another))), None, "a CRD that was made again, with this annotation");
+        for strange in ["", "{}", "[]", "{\"uid\":\"u\",\"generation\":4,\"storage\":\"v2\",\"since\":\"100\"}"] {
             assert_eq!(Mark::of(&crd(4, "v2", Some(strange))), None, "{strange}");
         }
         assert!(mark.covers("101") && mark.covers("20000000000"));

@@ -9,9 +9,11 @@ use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pace::Pace;
 use super::pass::{Ended, MigrationRun};
+use super::patience::Patience;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::{CrdState, crd_path};
+use crate::until_stopped::until_stopped;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
 /// `status.storedVersions`, so that the other versions need not be served, or known, any longer. `name` is
@@ -31,30 +33,37 @@ pub async fn migrate(
     say: &mut dyn FnMut(MigrateEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<Migrated, MigrateError> {
-    let mut crd = read(cluster, name).await?;
-    let stored_before: Vec<String> = crd.stored_versions().into_iter().map(str::to_owned).collect();
+    let mut migrated = Migrated { crd: name.to_owned(), ..Migrated::default() };
+    match until_stopped(stop, steps(cluster, options, say, stop, &mut migrated)).await {
+        Some(ended) => ended?,
+        None => migrated.interrupted = true,
+    }
+    Ok(migrated)
+}
+
+async fn steps(
+    cluster: &Cluster,
+    options: &MigrateOptions,
+    say: &mut dyn FnMut(MigrateEvent),
+    stop: &dyn Fn() -> bool,
+    migrated: &mut Migrated,
+) -> Result<(), MigrateError> {
+    let name = migrated.crd.clone();
+    let mut crd = read(cluster, &name).await?;
     let to = options.to.clone().unwrap_or_else(|| crd.storage().to_owned());
     check(&crd, &to)?;
-    let mut result = Migrated {
-        crd: crd.name(),
-        storage: to.clone(),
-        stored: stored_before.clone(),
-        stored_before,
-        written: 0,
-        passed_over: 0,
-        left: None,
-        failures: Vec::new(),
-        interrupted: false,
-    };
-    if crd.storage() == to && result.is_complete() {
-        return Ok(result);
-    }
+    migrated.stored_before = stored(&crd);
+    (migrated.storage, migrated.stored) = (to.clone(), migrated.stored_before.clone());
+    let through = crd.storage() == to && migrated.is_complete();
     if options.dry_run {
-        result.left = Some(count(cluster, &crd).await?);
-        return Ok(result);
+        migrated.left = if through { None } else { Some(count(cluster, &crd, &to).await?) };
+        return Ok(());
+    }
+    if through {
+        return forget(cluster, &crd).await;
     }
     if crd.storage() != to {
-        crd = flip(cluster, &crd, &to, options, say).await?;
+        crd = flip(cluster, crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
     let mut run = MigrationRun {
@@ -63,31 +72,31 @@ pub async fn migrate(
         mark,
         page: options.page,
         pace: Pace::new(options.at_once),
+        patience: Patience::default(),
         touched: HashSet::new(),
-        written: 0,
-        passed_over: 0,
-        failures: Vec::new(),
+        migrated,
+        counted: false,
         in_a_row: 0,
+        looked: None,
         say,
         stop,
     };
     let ended = rounds(&mut run).await?;
-    (result.written, result.passed_over, result.failures) = (run.written, run.passed_over, run.failures);
     match ended {
-        Ended::Interrupted(left) => (result.interrupted, result.left) = (true, left),
-        Ended::Clean | Ended::Wrote if result.failures.is_empty() => {
-            result.stored = trim(cluster, &run.crd).await?;
+        Ended::Interrupted => run.migrated.interrupted = true,
+        Ended::Clean | Ended::Wrote if run.migrated.failures.is_empty() => {
+            run.migrated.stored = trim(cluster, &run.crd).await?;
         }
-        Ended::Clean | Ended::Wrote => result.stored = stored_now(cluster, name).await?,
+        Ended::Clean | Ended::Wrote => run.migrated.stored = stored(&read(cluster, &name).await?),
     }
-    Ok(result)
+    Ok(())
 }
 
 /// Until a look at everything shows nothing old.
 async fn rounds(run: &mut MigrationRun<'_>) -> Result<Ended, MigrateError> {
     for _ in 0..ROUNDS {
         match run.pass().await? {
-            Ended::Wrote if run.failures.is_empty() => (run.say)(MigrateEvent::Looking),
+            Ended::Wrote if run.migrated.failures.is_empty() => (run.say)(MigrateEvent::Looking),
             ended => return Ok(ended),
         }
     }
@@ -105,8 +114,8 @@ async fn read(cluster: &Cluster, name: &str) -> Result<CrdState, MigrateError> {
     }
 }
 
-async fn stored_now(cluster: &Cluster, name: &str) -> Result<Vec<String>, MigrateError> {
-    Ok(read(cluster, name).await?.stored_versions().into_iter().map(str::to_owned).collect())
+fn stored(crd: &CrdState) -> Vec<String> {
+    crd.stored_versions().into_iter().map(str::to_owned).collect()
 }
 
 /// Whether objects can be read and written at this version, and become what they should.
@@ -125,37 +134,62 @@ fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     Ok(())
 }
 
-async fn count(cluster: &Cluster, crd: &CrdState) -> Result<u64, MigrateError> {
-    let path = format!("{}?limit=1", crd.collection(crd.storage()));
-    let list = cluster.read(&path, Extent::Metadata).await?;
+/// How many objects there are, asked at the version that they are to be written in.
+async fn count(cluster: &Cluster, crd: &CrdState, to: &str) -> Result<u64, MigrateError> {
+    let path = format!("{}?limit=1", crd.collection(to));
+    let list = cluster.read(&path, Extent::MetadataOfAll).await?;
     let first = list.get("items").and_then(Value::as_array).map_or(0, Vec::len) as u64;
     let more = list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64).unwrap_or_default();
     Ok(first + more)
 }
 
-/// Stores another version from now on. What guards it comes first. Somebody else's change in between is an error, not
-/// overwritten.
+/// Stores another version from now on. What guards it comes first. Where somebody else changes the CRD at the same
+/// time, it is looked at again.
 async fn flip(
     cluster: &Cluster,
-    crd: &CrdState,
+    mut crd: CrdState,
     to: &str,
     options: &MigrateOptions,
     say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<CrdState, MigrateError> {
     for document in &options.before {
-        cluster.apply(document, false).await?;
+        cluster.apply(document, false).await.map_err(|error| MigrateError::of_policy(error, document))?;
     }
-    let mut patch = vec![json!({"op": "test", "path": "/metadata/resourceVersion", "value": crd.resource_version()})];
+    for _ in 0..TRIES {
+        let from = crd.storage().to_owned();
+        match cluster.patch(&crd.path(), PatchForm::Json, &flipped(&crd, to), Extent::Objects).await {
+            Ok(changed) => {
+                say(MigrateEvent::Flipped { from, to: to.to_owned() });
+                return Ok(CrdState::new(changed)?);
+            }
+            // What is tested was not so any more.
+            Err(error) if matches!(error.code(), Some(409 | 422)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        crd = read(cluster, &crd.name()).await?;
+        check(&crd, to)?;
+        if crd.storage() == to {
+            return Ok(crd);
+        }
+    }
+    Err(MigrateError::Changed { crd: crd.name() })
+}
+
+/// The patch that does it, only where the versions stand where they stood and somebody converts.
+fn flipped(crd: &CrdState, to: &str) -> Value {
+    let mut patch = Vec::new();
+    if crd.is_converted() {
+        patch.push(json!({"op": "test", "path": "/spec/conversion/strategy", "value": "Webhook"}));
+    }
     for (version, stored) in [(crd.storage(), false), (to, true)] {
         if let Some(at) = crd.position(version) {
             let path = format!("/spec/versions/{at}");
             patch.push(json!({"op": "test", "path": format!("{path}/name"), "value": version}));
+            patch.push(json!({"op": "test", "path": format!("{path}/storage"), "value": !stored}));
             patch.push(json!({"op": "replace", "path": format!("{path}/storage"), "value": stored}));
         }
     }
-    let changed = cluster.patch(&crd.path(), PatchForm::Json, &Value::Array(patch), Extent::Objects).await?;
-    say(MigrateEvent::Flipped { from: crd.storage().to_owned(), to: to.to_owned() });
-    Ok(CrdState::new(changed)?)
+    Value::Array(patch)
 }
 
 /// Since when everybody writes the storage version: as an earlier run has found out, or from now on.
@@ -173,7 +207,7 @@ async fn marked(
         say(MigrateEvent::Settling(options.settle));
         sleep(options.settle).await;
     }
-    let list = cluster.read(&format!("{}?limit=1", crd.collection(crd.storage())), Extent::Metadata).await?;
+    let list = cluster.read(&format!("{}?limit=1", crd.collection(crd.storage())), Extent::MetadataOfAll).await?;
     let since = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(mark) = Mark::new(&crd, since) else {
         return Ok((crd, None));
@@ -190,7 +224,7 @@ async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, Migrat
     let name = began.name();
     for _ in 0..TRIES {
         let crd = read(cluster, &name).await?;
-        if crd.generation() != began.generation() || crd.storage() != began.storage() {
+        if (crd.uid(), crd.generation()) != (began.uid(), began.generation()) {
             return Err(MigrateError::Changed { crd: name });
         }
         let storage = crd.storage().to_owned();
@@ -199,9 +233,7 @@ async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, Migrat
         let path = format!("{}/status", crd.path());
         match cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await {
             Ok(_) => {
-                if crd.annotation(ANNOTATION).is_some() {
-                    cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await?;
-                }
+                forget(cluster, &crd).await?;
                 return Ok(vec![storage]);
             }
             // A condition was written in between.
@@ -210,6 +242,14 @@ async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, Migrat
         }
     }
     Err(MigrateError::Changed { crd: name })
+}
+
+/// Takes the mark away, where an earlier run, or this one, has left it.
+async fn forget(cluster: &Cluster, crd: &CrdState) -> Result<(), MigrateError> {
+    if crd.annotation(ANNOTATION).is_some() {
+        cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await?;
+    }
+    Ok(())
 }
 
 /// Controllers of the API server write the CRD's conditions, a few at most.

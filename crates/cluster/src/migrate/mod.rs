@@ -5,6 +5,7 @@ mod migration;
 mod options;
 mod pace;
 mod pass;
+mod patience;
 
 pub use migration::migrate;
 pub use options::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call_error::CallError;
+use crate::cluster::title;
 use crate::crd_state::BadCrd;
 
 /// How a kind is migrated.
@@ -59,7 +60,7 @@ pub enum MigrateEvent {
     Page {
         /// Objects that were written so far.
         written: u64,
-        /// Objects that need not be written.
+        /// Objects that were in the storage version already.
         passed_over: u64,
         /// Objects that could not be written.
         failed: u64,
@@ -80,20 +81,24 @@ pub enum MigrateEvent {
 }
 
 /// What came of a migration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Migrated {
     /// The CRD's name.
     pub crd: String,
-    /// The version that is stored.
+    /// The version that is to be stored; empty where it was stopped before that was known.
     pub storage: String,
     /// `status.storedVersions` at the beginning.
     pub stored_before: Vec<String>,
     /// The same at the end.
     pub stored: Vec<String>,
-    /// Objects that this run wrote, each counted once.
+    /// Objects that were written by this run, or by somebody else just before it came to them.
     pub written: u64,
-    /// Objects that were written since the version is stored, by anybody.
+    /// Objects that were in the storage version already.
     pub passed_over: u64,
+    /// Objects that were deleted before they could be written.
+    pub gone: u64,
+    /// Writes that did not come to pass, since others wrote the same object at the same time; each is seen again.
+    pub raced: u64,
     /// Objects that are left: those that would be written, in a dry run; where it was interrupted, those not reached.
     pub left: Option<u64>,
     /// Objects that could not be written.
@@ -155,7 +160,7 @@ pub enum MigrateError {
     /// Nothing converts.
     #[error(
         "{crd} has {stored} stored and no webhook that converts: rewriting would only put another version on objects, \
-         and fields would be lost. Arm the conversion first: pointsman crd --service …"
+         and fields would be lost. Arm the conversion first: pointsman arm"
     )]
     NotConverted {
         /// The CRD.
@@ -163,10 +168,22 @@ pub enum MigrateError {
         /// The versions.
         stored: String,
     },
+    /// A policy is another one.
+    #[error(
+        "nothing is stored in another version yet: somebody else says otherwise of {document} ({conflicts}). It is to be \
+         as pointsman crd prints it: delete it, or apply what is printed with kubectl apply --server-side \
+         --force-conflicts"
+    )]
+    Policy {
+        /// Kind and name.
+        document: String,
+        /// Who, and which fields.
+        conflicts: String,
+    },
     /// The CRD was changed while objects were rewritten.
     #[error(
-        "{crd} was changed while objects were rewritten, so that nobody knows what is stored: storedVersions was left \
-         as it is; run this again"
+        "{crd} was changed, or made again, by somebody else while objects were rewritten: nothing was written after that, \
+         and storedVersions was left as it is. Look at what it is now, and run this again"
     )]
     Changed {
         /// The CRD.
@@ -192,4 +209,23 @@ pub enum MigrateError {
         /// How often.
         rounds: u16,
     },
+}
+
+impl MigrateError {
+    /// Why a policy could not be applied.
+    pub(super) fn of_policy(error: CallError, document: &Value) -> Self {
+        if error.conflicts().is_empty() {
+            return error.into();
+        }
+        Self::Policy { document: title(document), conflicts: error.conflicts().join(", ") }
+    }
+
+    /// The call that failed, where it is one.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        }
+    }
 }

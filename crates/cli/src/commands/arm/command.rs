@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::probes::probes;
 use crate::commands::ca_file::{AuthorityRemarks, trust};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kind_names::find;
@@ -48,7 +48,7 @@ pub(crate) struct ArmArgs {
     /// Ask these, instead of the endpoints of the Service. May be given several times.
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
     endpoints: Vec<String>,
-    /// Take fields of the CRD over that somebody else applied.
+    /// Take fields over that somebody else applied, of the CRD and of its policy; which ones, and whose, is said.
     #[arg(long)]
     force_conflicts: bool,
     /// Take the conversion over from another webhook.
@@ -80,17 +80,18 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     let address = args.service.clone().map(Address::Service).or_else(|| args.url.clone().map(Address::Url));
     let client = address.map(|address| ClientConfig { address, trust });
     let rules = if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included };
-    let wanted = |storage: Option<&str>| wanted(kind, client.as_ref(), rules, storage);
     let options = ArmOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
-        wanted: &|found| wanted(found.map(pointsman_cluster::CrdState::storage)),
+        wanted: wanted(kind, client.as_ref(), rules)?,
         probes: probes(&webhook, kind)?,
         endpoints: args.endpoints.clone(),
         force: args.force_conflicts,
         repoint: args.repoint,
         dry_run: args.dry_run,
     };
-    let armed = args.cluster.with(async |cluster| arm(&cluster, &options, &mut tell).await.map_err(advise))?;
+    let armed = args.cluster.with(async |cluster| {
+        arm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, ArmError::call))
+    })?;
     match args.output {
         None => output::text(&sentence(&armed, args.dry_run))?,
         Some(format) => output::data(&format.write(&document(&armed, args.dry_run)?))?,
@@ -98,15 +99,15 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be there. A storage version that the definition does not know is left as the definition has it, and then
-/// refused by its name.
-fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules, storage: Option<&str>) -> Wanted {
-    let known = storage.filter(|storage| kind.versions().any(|version| version == *storage));
-    let storage = known.unwrap_or_else(|| kind.storage());
-    let options = CrdOptions { conversion: client.cloned(), rules, storage: Some(storage.to_owned()) };
-    // The version is the kind's.
-    let crd = crd(kind, &options).unwrap_or_else(|_| kind.crd().clone());
-    Wanted { before: incomplete(kind, storage).to_vec(), crd }
+/// What is to be there, for each version that may be stored, beginning with the definition's own.
+fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> anyhow::Result<Vec<Wanted>> {
+    let others = kind.versions().filter(|version| *version != kind.storage());
+    let each = std::iter::once(kind.storage()).chain(others).map(|storage| {
+        let options = CrdOptions { conversion: client.cloned(), rules, storage: Some(storage.to_owned()) };
+        let crd = crd(kind, &options)?;
+        Ok(Wanted { storage: storage.to_owned(), before: incomplete(kind, storage).to_vec(), crd })
+    });
+    each.collect()
 }
 
 fn tell(event: ArmEvent) {
@@ -114,21 +115,11 @@ fn tell(event: ArmEvent) {
         ArmEvent::Answers { endpoint, probes } => {
             talk(&format!("{endpoint} gives all {probes} answers that it should"))
         }
+        ArmEvent::TakenOver { document, conflict } => talk(&format!("takes over of {document}: {conflict}")),
         ArmEvent::Applied { document } => talk(&format!("applied {document}")),
         ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
         ArmEvent::PutBack => talk("the CRD was put back"),
         _ => {}
-    }
-}
-
-fn advise(error: ArmError) -> anyhow::Error {
-    let hint = match &error {
-        ArmError::Call(call) => call.hint(),
-        _ => None,
-    };
-    match hint {
-        Some(hint) => anyhow::Error::msg(format!("{error}: {hint}")),
-        None => error.into(),
     }
 }
 

@@ -4,12 +4,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use pointsman_cluster::{CallError, MigrateError, MigrateOptions, migrate};
+use pointsman_cluster::{MigrateError, MigrateOptions, migrate};
+use pointsman_core::definition::Kind;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
+use serde_json::Value;
 
 use super::told::{MigrateFormat, MigrateTold, outcome, summary};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
@@ -47,29 +49,52 @@ pub(crate) struct MigrateArgs {
 
 /// Rewrites what is stored.
 pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
-    let (name, options) = asked(args)?;
+    let asked = asked(args)?;
     let stop = Stop::on_interrupt()?;
     let mut told = MigrateTold::new(args.output);
     let migrated = args.cluster.with(async |cluster| {
-        let result = migrate(&cluster, &name, &options, &mut |event| told.hear(&event), &|| stop.is_wanted()).await;
-        result.map_err(advise)
+        let hear = &mut |event| told.hear(&event);
+        let result = migrate(&cluster, &asked.crd, &asked.options, hear, &|| stop.is_wanted()).await;
+        result.map_err(|error| match (&error, &asked.unknown) {
+            (MigrateError::NoCrd(_), Some(unknown)) => anyhow::Error::msg(format!("{error}, and {unknown}")),
+            _ => advised(error, MigrateError::call),
+        })
     });
     told.clear();
-    let migrated = migrated?;
-    match args.output {
-        MigrateFormat::Json => output::data(&format!("{}\n", outcome(&migrated, args.dry_run)))?,
-        MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run))?,
-    }
+    let migrated = match migrated {
+        Ok(migrated) => migrated,
+        Err(error) => {
+            told.fail(&error);
+            return Err(error);
+        }
+    };
+    let said = match args.output {
+        MigrateFormat::Json => output::data(&format!("{}\n", outcome(&migrated, args.dry_run))),
+        MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
+    };
     if migrated.interrupted {
         talk("stopped: what was written stays, and the same command goes on");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(if args.dry_run || migrated.is_complete() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !args.dry_run && !migrated.is_complete() {
+        // Also where nobody reads on.
+        return Ok(ExitCode::FAILURE);
+    }
+    said?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// The CRD's name, and what is to be done.
-fn asked(args: &MigrateArgs) -> anyhow::Result<(String, MigrateOptions)> {
-    let mut options = MigrateOptions {
+/// What is to be done.
+struct AskedMigration {
+    /// The CRD's name.
+    crd: String,
+    options: MigrateOptions,
+    /// Why there is no definition of it: it need not have one, but it may be misspelt.
+    unknown: Option<anyhow::Error>,
+}
+
+fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
+    let options = MigrateOptions {
         to: args.to.clone(),
         before: Vec::new(),
         page: args.page,
@@ -80,26 +105,21 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<(String, MigrateOptions)> {
     let all = args.kinds.load()?;
     let known = match find(&all, &args.kind) {
         Ok(known) => &known.kind,
-        // A CRD need not have a definition: what is stored is rewritten by whoever converts it.
-        Err(_) if args.kind.contains('.') => return Ok((args.kind.to_lowercase(), options)),
+        // What is stored is rewritten by whoever converts it.
+        Err(error) if args.kind.contains('.') => {
+            return Ok(AskedMigration { crd: args.kind.to_lowercase(), options, unknown: Some(error) });
+        }
         Err(error) => return Err(error),
     };
-    if let Some(to) = args.to.as_deref().filter(|to| known.versions().count() > 1 && known.versions().any(|v| v == *to))
-    {
-        options.before = incomplete(known, to).to_vec();
-    }
-    Ok((format!("{}.{}", known.plural(), known.group()), options))
+    let before = args.to.as_deref().map(|to| policies(known, to)).unwrap_or_default();
+    let crd = format!("{}.{}", known.plural(), known.group());
+    Ok(AskedMigration { crd, options: MigrateOptions { before, ..options }, unknown: None })
 }
 
-fn advise(error: MigrateError) -> anyhow::Error {
-    let hint = match &error {
-        MigrateError::Call(call) => CallError::hint(call),
-        _ => None,
-    };
-    match hint {
-        Some(hint) => anyhow::Error::msg(format!("{error}: {hint}")),
-        None => error.into(),
-    }
+/// What is to be in force before a version is stored; the cluster says whether there is such a version.
+fn policies(kind: &Kind, to: &str) -> Vec<Value> {
+    let converts = kind.versions().count() > 1 && kind.versions().any(|version| version == to);
+    if converts { incomplete(kind, to).to_vec() } else { Vec::new() }
 }
 
 const EXAMPLES: &str = "\

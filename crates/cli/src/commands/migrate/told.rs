@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::commands::output::{data, talk};
 use crate::commands::table::table;
+use crate::hint::Hint;
 use crate::terminal::escaped;
 
 /// The form of the result of a migration.
@@ -78,6 +79,18 @@ impl MigrateTold {
         let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", escaped(line));
     }
 
+    /// Says to programs why nothing came of it; people are told by whoever ends the process.
+    pub(super) fn fail(&self, error: &anyhow::Error) {
+        if self.format == MigrateFormat::Json {
+            let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
+            let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
+            let causes: Vec<String> = causes.collect();
+            let line = json!({"event": "error", "message": causes.join(": "), "hint": hint});
+            // Nobody is left to tell where stdout is closed.
+            drop(data(&format!("{line}\n")));
+        }
+    }
+
     /// Makes room for what comes next.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
@@ -118,6 +131,8 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
         "stored": migrated.stored,
         "written": migrated.written,
         "new": migrated.passed_over,
+        "gone": migrated.gone,
+        "raced": migrated.raced,
         "left": migrated.left,
         "failures": failures.collect::<Vec<_>>(),
         "complete": migrated.is_complete(),
@@ -129,6 +144,9 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
 /// The result, for people.
 pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
     let Migrated { crd, storage, .. } = migrated;
+    if migrated.interrupted && storage.is_empty() {
+        return format!("{crd}: nothing was done yet\n");
+    }
     let (before, stored) = (migrated.stored_before.join(", "), migrated.stored.join(", "));
     if dry_run {
         let objects = count(migrated.left.unwrap_or_default());
@@ -140,7 +158,7 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
             ),
         };
     }
-    let done = format!("{} written, {} new already", count(migrated.written), migrated.passed_over);
+    let done = done(migrated);
     let mut text = match (migrated.is_complete(), before == stored) {
         (true, true) => format!("{crd}: everything is stored as {storage}; there was nothing to do\n"),
         (true, false) => format!("{crd}: everything is stored as {storage} ({done}); storedVersions was {before}\n"),
@@ -158,6 +176,20 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
         text.push_str("Mend these objects, and run the same command again: only they are written.\n");
     }
     text
+}
+
+/// What was counted.
+fn done(migrated: &Migrated) -> String {
+    let mut done = format!("{} written, {} new already", count(migrated.written), migrated.passed_over);
+    for (objects, what) in [(migrated.gone, "deleted meanwhile"), (migrated.raced, "written by others meanwhile")] {
+        if objects > 0 {
+            done.push_str(&format!(", {objects} {what}"));
+        }
+    }
+    match migrated.left {
+        Some(left) => format!("{done}, {left} left to look at"),
+        None => done,
+    }
 }
 
 fn row(failure: &pointsman_cluster::Unwritten) -> [String; 3] {
@@ -185,6 +217,8 @@ mod tests {
             stored: vec!["v2".to_owned()],
             written: 1,
             passed_over: 2,
+            gone: 0,
+            raced: 0,
             left: None,
             failures: Vec::new(),
             interrupted: false,

@@ -1,0 +1,43 @@
+//! Work that ends where somebody asks to stop.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+/// What came of work; nothing where somebody asked to stop, and it did not end by itself soon after.
+pub(crate) async fn until_stopped<T>(stop: &dyn Fn() -> bool, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    while !stop() {
+        if let Ok(done) = timeout(OFTEN, &mut work).await {
+            return Some(done);
+        }
+    }
+    timeout(GRACE, work).await.ok()
+}
+
+/// Nobody feels it.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// What is under way mostly ends within this; pauses, and an API server that hangs, do not.
+const GRACE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    fn run<T>(stop: bool, work: impl Future<Output = T>) -> Option<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(until_stopped(&|| stop, work))
+    }
+
+    #[test]
+    fn what_ends_soon_is_heard_and_what_does_not_is_left() {
+        assert_eq!(run(false, async { 1 }), Some(1));
+        assert_eq!(run(false, async { sleep(OFTEN * 2).await }), Some(()));
+        assert_eq!(run(true, async { sleep(OFTEN).await }), Some(()));
+        assert_eq!(run(true, async { sleep(Duration::from_secs(60)).await }), None);
+    }
+}

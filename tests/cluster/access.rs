@@ -1,0 +1,311 @@
+//! Who acts on a cluster without the rights for it, or does not get there at all.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::migrate::{freeze, policy};
+use crate::scenario::Scenario;
+use crate::support::acting::Told;
+use crate::support::pki::Authority;
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("the_documented_rights_are_enough_and_needed", rights).of(&WIDGETS).newest(),
+    Scenario::new("who_does_not_reach_a_cluster_is_told_why", unreached).of(&WIDGETS).newest(),
+    Scenario::new("dry_runs_write_nothing", dry).of(&WIDGETS).newest(),
+    Scenario::new("who_stops_reading_changes_nothing", unread).of(&WIDGETS).newest(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+/// The role in docs/running.md does, and without any verb of it something is refused, by a message that says which.
+fn rights(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.conversion();
+    let arms = |who: &Path| {
+        scene.call(Method::DELETE, &format!("{}/{}", crate::support::scene::CRDS, scene.crd_name()), None);
+        scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+        // Where there is no CRD, the definition says what is stored.
+        scene.try_kubectl(&["delete"], &scene.printed_policy(new));
+        let (code, text, errors) = scene.arms_at(who, &[]);
+        // What is there is patched.
+        if code == 0 { scene.arms_at(who, &[]) } else { (code, text, errors) }
+    };
+    // Nobody is behind this Service, so that it is asked for.
+    let spec = json!({"ports": [{"port": 443}]});
+    scene
+        .post(
+            &format!("/api/v1/namespaces/{}/services", scene.ns),
+            &json!({"metadata": {"name": "empty"}, "spec": spec}),
+        )
+        .ok();
+    let asks = |who: &Path| {
+        let service = format!("--service={}/empty:443", scene.ns);
+        let (code, text, errors) = scene.arms_at(who, &[&service, "--repoint"]);
+        let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
+        (code, text, errors)
+    };
+    let migrates = |who: &Path| {
+        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        assert_eq!(code, 0, "{errors}");
+        let name = "a";
+        scene.delete(old, name);
+        scene.create(old, &scene.object(old, name)).ok();
+        scene.try_kubectl(&["delete"], &scene.printed_policy(new));
+        let (code, text, errors) = scene.migrate_at(who, &["--to", new, "--settle=0s"]);
+        if code != 0 {
+            return (code, text, errors);
+        }
+        // What is there is patched.
+        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        assert_eq!(code, 0, "{errors}");
+        scene.migrate_at(who, &["--to", new, "--settle=0s"])
+    };
+    each_right(scene, "pointsman-arm", &|resource| resource != "endpointslices", &arms);
+    each_right(scene, "pointsman-arm", &|resource| resource == "endpointslices", &asks);
+    let (code, _, errors) = scene.arms(&["--force-conflicts", "--repoint"]);
+    assert_eq!(code, 0, "{errors}");
+    each_right(scene, "pointsman-migrate", &|_| true, &migrates);
+}
+
+/// Does it with all rights of a role, and without each of those that are meant.
+fn each_right(scene: &Scene<'_>, role: &str, meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
+    let documented = documented(scene, role);
+    let user = format!("{}-{role}", scene.ns);
+    let server = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let server: Value = serde_saphyr::from_str(&server).unwrap();
+    let who = scene.kubeconfig(role, &server["clusters"][0]["cluster"], &json!({"token": "secret-token", "as": user}));
+    let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+    let reference = json!({"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": user}, "subjects": [subject], "roleRef": reference});
+    scene.post(&format!("{RBAC}/clusterrolebindings"), &binding);
+    let grant = |rules: &Value| {
+        let role = json!({"metadata": {"name": user}, "rules": rules});
+        if !scene.post(&format!("{RBAC}/clusterroles"), &role).is_ok() {
+            let body = Some(("application/json", role.to_string()));
+            scene.call(Method::PUT, &format!("{RBAC}/clusterroles/{user}"), body).ok();
+        }
+    };
+    grant(&documented);
+    wait(scene, &user, &documented[0], 0, true);
+    wait(scene, &user, documented.as_array().unwrap().last().unwrap(), 0, true);
+    let (code, text, errors) = act(&who);
+    assert_eq!(code, 0, "{role} is enough: {text}{errors}");
+    for (at, rule) in documented.as_array().unwrap().iter().enumerate() {
+        let (resources, verbs) = (rule["resources"].as_array().unwrap(), rule["verbs"].as_array().unwrap());
+        for (which, resource) in resources.iter().enumerate().filter(|(_, resource)| meant(resource.as_str().unwrap()))
+        {
+            for verb in verbs {
+                let mut rules = documented.clone();
+                let mut less = rule.clone();
+                less["resources"] = json!([resource]);
+                less["verbs"].as_array_mut().unwrap().retain(|other| other != verb);
+                rules[at]["resources"].as_array_mut().unwrap().remove(which);
+                let rules = rules.as_array_mut().unwrap();
+                rules.push(less);
+                rules.retain(|rule| rule["verbs"] != json!([]) && rule["resources"] != json!([]));
+                grant(&json!(rules));
+                let mut asked = rule.clone();
+                asked["verbs"] = json!([verb]);
+                wait(scene, &user, &asked, which, false);
+                let (code, text, errors) = act(&who);
+                let all = format!("{text}{errors}");
+                let verb = verb.as_str().unwrap();
+                assert_eq!(code, 1, "{role} without {verb} of {resource}: {all}");
+                assert!(
+                    all.contains(&format!("cannot {verb} resource {resource}")),
+                    "{role}, {verb} {resource}: {all}"
+                );
+                assert!(all.contains("docs/running.md has the ClusterRole"), "{role}, {verb} {resource}: {all}");
+            }
+        }
+    }
+}
+
+/// Until the API server has heard of it.
+fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool) {
+    let resource = rule["resources"][which].as_str().unwrap();
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let attributes = json!({
+        "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": rule["verbs"][0],
+    });
+    let review = json!({"spec": {"user": user, "resourceAttributes": attributes}});
+    scene.eventually(|| {
+        let answer = scene.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).ok();
+        (answer["status"]["allowed"] == allowed).then_some(())
+    });
+}
+
+/// The rules of a role in docs/running.md, for the kind of this scene.
+fn documented(scene: &Scene<'_>, role: &str) -> Value {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/running.md")).unwrap();
+    let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let block = blocks.find(|block| block.contains(&format!("name: {role}}}"))).expect("a role");
+    let lines: Vec<&str> = block.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).collect();
+    let text = lines.join("\n").replace("materialize.cloud", &scene.group).replace("materializes", scene.sample.plural);
+    let role: Value = serde_saphyr::from_str(&text).unwrap();
+    role["rules"].clone()
+}
+
+fn unreached(scene: &Scene<'_>) {
+    scene.arm(scene.sample.old);
+    let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let config: Value = serde_saphyr::from_str(&config).unwrap();
+    let real = &config["clusters"][0]["cluster"];
+    let server = real["server"].as_str().unwrap();
+    let admin = json!({"token": "secret-token"});
+    let other = scene.dir.join("other-ca.crt");
+    fs::write(&other, Authority::new().pem).unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let web = web_server();
+    let garbage = scene.dir.join("garbage.crt");
+    fs::write(&garbage, "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n").unwrap();
+    let at = |port: u16| json!({"server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true});
+    let cases = [
+        ("nobody", at(1), admin.clone(), "is the cluster there?"),
+        ("silent", at(silent.local_addr().unwrap().port()), admin.clone(), "no answer from https://127.0.0.1"),
+        ("web", json!({"server": format!("http://127.0.0.1:{web}")}), admin.clone(), "is it a Kubernetes API server?"),
+        (
+            "stranger",
+            json!({"server": server, "certificate-authority": other}),
+            admin.clone(),
+            "certificate-authority is not",
+        ),
+        (
+            "garbage",
+            json!({"server": server, "certificate-authority": garbage}),
+            admin.clone(),
+            "certificates or credentials of the kubeconfig",
+        ),
+        ("missing", json!({"server": server, "certificate-authority": "/no/such.crt"}), admin, "/no/such.crt"),
+        ("expired", real.clone(), json!({"token": "not-any-more"}), "not valid here, or no longer"),
+    ];
+    for (name, cluster, user, said) in cases {
+        let kubeconfig = scene.kubeconfig(name, &cluster, &user);
+        for (command, told) in
+            [("migrate", scene.migrate_at(&kubeconfig, &[])), ("arm", scene.arms_at(&kubeconfig, &["--dry-run"]))]
+        {
+            let (code, text, errors) = told;
+            println!("     {name}: {}", errors.trim());
+            assert_eq!((code, text.as_str()), (1, ""), "{name}, {command}: {errors}");
+            assert!(errors.contains(said), "{name}, {command}: {errors}");
+        }
+    }
+    by_proxy(scene, web);
+}
+
+/// A proxy of the environment is not for a server on this machine, as with kubectl, and is for one that is far.
+fn by_proxy(scene: &Scene<'_>, web: u16) {
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(scene.migrate_args(&scene.bed.api.kubeconfig, &[]))
+        .env("HTTPS_PROXY", "http://127.0.0.1:1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut lines = scene.migrate_args(
+        &scene.kubeconfig("far", &json!({"server": "https://far.example.com"}), &json!({"token": "t"})),
+        &[],
+    );
+    lines.push("-o=json".to_owned());
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(lines)
+        .env("HTTPS_PROXY", format!("http://127.0.0.1:{web}"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    println!("     proxy: {}", errors.trim());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors.contains("far.example.com"), "{errors}");
+    let line: Value = serde_json::from_str(text.trim()).unwrap();
+    assert_eq!(line["event"], "error", "{line}");
+    assert!(began.elapsed() < Duration::from_secs(15));
+}
+
+/// Something that speaks HTTP and is no API server.
+fn web_server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut asked = [0; 4096];
+            let _ = stream.read(&mut asked);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>");
+        }
+    });
+    port
+}
+
+/// By every call that they make.
+fn dry(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let before = (scene.crd_now(), scene.etcd("a"));
+    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
+    let through = scene.through(proxy.port);
+    let (code, text, errors) = scene.arms_at(&through, &["--dry-run", "--force-conflicts", "-o", "json"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["dryRun"], true);
+    let (code, text, errors) = scene.migrate_at(&through, &["--to", new, "--dry-run", "-o", "json"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&result["dryRun"], &result["left"]), (&json!(true), &json!(1)));
+    assert!(proxy.calls().len() > 5, "{:?}", proxy.calls());
+    for call in proxy.calls() {
+        assert!(call.starts_with("GET ") || call.contains("dryRun=All"), "{call}");
+    }
+    assert_eq!((scene.crd_now(), scene.etcd("a")), before);
+}
+
+/// `| head -1`: what is done is done all the same, and what failed is failed.
+fn unread(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    for at in 0..5 {
+        let name = format!("w-{at}");
+        scene.create(old, &scene.object(old, &name)).ok();
+    }
+    let unheard = |more: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(scene.migrate_args(&scene.bed.api.kubeconfig, more))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        child.wait().unwrap().code()
+    };
+    assert_eq!(unheard(&["--to", new, "--settle=0s", "--page=1", "-o", "json"]), Some(0));
+    assert_eq!(scene.stored_versions(), json!([new]));
+    assert_eq!(unheard(&["--to", "v9", "-o", "json"]), Some(1));
+    let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+    scene.patch(new, "w-0", &held).ok();
+    scene.delete(new, "w-0").ok();
+    let (code, text, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+    assert_eq!(code, 0, "what is being deleted is migrated as well: {text}{errors}");
+    scene.patch(old, "w-0", &json!({"metadata": {"finalizers": null}})).ok();
+    // One object cannot be written.
+    scene.create(old, &scene.object(old, "bad")).ok();
+    let policy = policy(scene);
+    freeze(scene, &policy);
+    assert_eq!(unheard(&["--to", new, "--settle=0s"]), Some(1));
+    assert_eq!(scene.stored_versions(), json!([old, new]));
+    scene.kubectl(&["delete"], &policy);
+}

@@ -1,0 +1,364 @@
+//! `pointsman arm` while everything goes wrong that can, and incidents that others had.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use hyper::Method;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::acting::run;
+use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::process::{Process, free_port};
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, MERGE, Scene};
+
+/// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("arming_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest().failing(),
+    Scenario::new("three_that_arm_at_once_do_not_disturb_each_other", three).of(&WIDGETS).newest(),
+    Scenario::new("who_answers_wrong_is_not_armed", wrong).of(&WIDGETS).newest(),
+    Scenario::new("what_was_changed_meanwhile_is_looked_at_again", meanwhile).of(&WIDGETS).newest(),
+    Scenario::new("what_others_applied_is_taken_over_by_word", taken_over).of(&WIDGETS).newest(),
+    Scenario::new("what_is_put_back_can_be_armed_again", again).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("a_stanza_that_an_apply_dropped_is_armed_again", dropped).of(&WIDGETS).newest(),
+    Scenario::new("a_version_that_was_removed_too_early_comes_back", removed).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("a_webhook_that_went_before_its_objects_is_named", webhook_first)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// The CRD as it was before there was anything to convert, and one object of it.
+fn unarmed(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    let mut crd = scene.armed(old);
+    drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
+    crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
+    scene.install(&crd);
+    scene.create(old, &scene.object(old, "a")).ok();
+}
+
+fn unarm(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    scene.change_crd(|crd| {
+        drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
+        crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
+    });
+    scene.eventually(|| (scene.list(scene.sample.new).code == 404).then_some(()));
+}
+
+fn start(scene: &Scene<'_>, port: u16, more: &[&str]) -> Process {
+    let args = scene.arm_args(&scene.through(port), more);
+    Process::start("arm", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("arm.log"))
+}
+
+/// SIGKILL after the first call, after the second, and so on.
+fn killed(scene: &Scene<'_>) {
+    unarmed(scene);
+    let mut armed = Value::Null;
+    for last in 0.. {
+        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
+            at if at == last => Fate::HeldAfter,
+            _ => Fate::Pass,
+        });
+        let mut process = start(scene, proxy.port, &["--force-conflicts"]);
+        let mut ended = None;
+        scene.eventually(|| {
+            ended = process.end(Duration::from_millis(50));
+            (ended.is_some() || proxy.calls().len() > last).then_some(())
+        });
+        thread::sleep(Duration::from_millis(100));
+        process.kill();
+        // Handlers of the CRD as it was may be on their way out.
+        scene.eventually(|| scene.list(scene.sample.old).is_ok().then_some(()));
+        let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", proxy.calls().last());
+        let spec = scene.crd_now()["spec"].clone();
+        assert!(armed.is_null() || armed == spec, "the same end");
+        armed = spec;
+        scene.get(scene.sample.new, "a").ok();
+        if ended.is_some() {
+            println!("     killed after each of {last} calls");
+            assert!(last > 8, "{:?}", proxy.calls());
+            return;
+        }
+        unarm(scene);
+    }
+}
+
+fn three(scene: &Scene<'_>) {
+    unarmed(scene);
+    for _ in 0..3 {
+        let args = scene.arm_args(&scene.bed.api.kubeconfig, &["--force-conflicts"]);
+        thread::scope(|scope| {
+            let all: Vec<_> = (0..3).map(|_| scope.spawn(|| run(&args))).collect();
+            for one in all {
+                let (code, _, errors) = one.join().unwrap();
+                assert_eq!(code, 0, "{errors}");
+            }
+        });
+        scene.get(scene.sample.new, "a").ok();
+        unarm(scene);
+    }
+}
+
+/// Endpoints that answer wrong, half, late or without an end, and one of another version beside one that is right.
+fn wrong(scene: &Scene<'_>) {
+    unarmed(scene);
+    let before = scene.crd_now();
+    let spoken = |text: &str| format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
+    let review = |uid: &str, result: Value| {
+        let response = json!({"uid": uid, "result": result, "convertedObjects": []});
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response}).to_string()
+    };
+    let failure = json!({"status": "Failure", "message": "no idea"});
+    let uid = "pointsman-self-test";
+    let cases: [(String, &str); 8] = [
+        (spoken(&review(uid, failure)), "no idea"),
+        (spoken(&review("another", json!({"status": "Success"}))), "/response/uid"),
+        (spoken(&review(uid, json!({"status": "Success"}))), "otherwise than the definition here"),
+        (spoken("<html>"), "is not JSON"),
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned(), "HTTP 404"),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"half\":".to_owned(), "ends early"),
+        ("nonsense".to_owned(), "127.0.0.1"),
+        (String::new(), "no answer within 10 s"),
+    ];
+    for (answer, said) in cases {
+        let port = misbehaving(scene, answer);
+        let endpoint = format!("--endpoint=127.0.0.1:{port}");
+        let good = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
+        let (code, text, errors) = scene.arms(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
+        assert_eq!((code, text.as_str()), (1, ""), "{errors}");
+        assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
+        assert!(errors.contains(&format!("127.0.0.1:{port}")), "who it is: {errors}");
+    }
+    // The same kind in another release: one field is not known there.
+    let mut setup = Setup { port: free_port(), kinds: scene.dir.join("older"), ..scene.setup.clone() };
+    std::fs::create_dir_all(&setup.kinds).unwrap();
+    for file in std::fs::read_dir(&scene.setup.kinds).unwrap() {
+        let file = file.unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        std::fs::write(setup.kinds.join(file.file_name()), text.replace("separator: \":\"", "separator: \";\""))
+            .unwrap();
+    }
+    setup.flags.clear();
+    let other = Pointsman::start(&setup);
+    let (one, two) =
+        (format!("--endpoint=127.0.0.1:{}", scene.setup.port), format!("--endpoint=127.0.0.1:{}", setup.port));
+    let (code, _, errors) = scene.arms(&[&one, &two, "--force-conflicts"]);
+    drop(other);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains(&format!("127.0.0.1:{}: converts to", setup.port)), "{errors}");
+    assert_eq!(scene.crd_now()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"], "untouched");
+    // By IPv6.
+    let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..scene.setup.clone() };
+    let six = Pointsman::start(&setup);
+    let endpoint = format!("--endpoint=[::1]:{}", setup.port);
+    let (code, text, errors) = scene.arms(&[&endpoint, "--dry-run", "--force-conflicts"]);
+    drop(six);
+    assert_eq!(code, 0, "{text}{errors}");
+}
+
+/// A server with our certificate that says this to whoever asks, and keeps silent where it has nothing to say.
+fn misbehaving(scene: &Scene<'_>, answer: String) -> u16 {
+    let read = |file| std::fs::read(file).unwrap();
+    let chain = CertificateDer::pem_slice_iter(&read(&scene.setup.cert)).map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_slice(&read(&scene.setup.key)).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(builder.with_no_client_auth().with_single_cert(chain, key).unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let tls = ServerConnection::new(config.clone()).unwrap();
+            let mut stream = BufReader::new(StreamOwned::new(tls, stream));
+            let (mut line, mut length) = (String::new(), 0);
+            while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let header = line.to_lowercase();
+                length = header.strip_prefix("content-length:").map_or(length, |text| text.trim().parse().unwrap());
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            let _ = stream.read_exact(&mut body);
+            let _ = stream.get_mut().write_all(answer.as_bytes());
+            let _ = stream.get_mut().flush();
+            if answer.is_empty() {
+                thread::sleep(Duration::from_secs(15));
+            }
+        }
+    });
+    port
+}
+
+/// Somebody else changes the CRD while endpoints are asked: that is not overwritten unseen.
+fn meanwhile(scene: &Scene<'_>) {
+    unarmed(scene);
+    let path = format!("/customresourcedefinitions/{}?fieldManager", scene.crd_name());
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+        let is_it = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
+        if is_it { Fate::HeldBefore } else { Fate::Pass }
+    });
+    let mut process = start(scene, proxy.port, &["--force-conflicts"]);
+    let held = |call: &String| call.starts_with("PATCH") && call.contains("customresource") && !call.contains("dryRun");
+    scene.eventually(|| proxy.calls().iter().any(held).then_some(()));
+    scene.change_crd(|crd| {
+        let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+        let mut more = versions[0].clone();
+        (more["name"], more["storage"]) = (json!("v3"), json!(false));
+        versions.push(more);
+    });
+    proxy.release();
+    assert_eq!(process.end(Duration::from_secs(30)), Some(1));
+    let log = std::fs::read_to_string(scene.dir.join("arm.log")).unwrap();
+    assert!(log.contains("serves v3, which the definition does not know"), "{log}");
+    assert_eq!(scene.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
+}
+
+/// Who owned what is said, for the policy as for the CRD; without the flag nothing at all is written.
+fn taken_over(scene: &Scene<'_>) {
+    unarmed(scene);
+    let mut policy = scene.printed_policy(scene.sample.old);
+    policy["items"][0]["spec"]["failurePolicy"] = json!("Ignore");
+    scene.kubectl(&["apply", "--server-side", "--field-manager=theirs"], &policy);
+    let name = policy["items"][0]["metadata"]["name"].as_str().unwrap();
+    let at = format!("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{name}");
+    let before = (scene.call_get(&at), scene.crd_now());
+    let (code, _, errors) = scene.arms(&[]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("nothing was changed") && errors.contains("\"theirs\""), "{errors}");
+    assert!(errors.contains(name) && errors.contains(".spec.failurePolicy"), "{errors}");
+    assert_eq!((scene.call_get(&at), scene.crd_now()), before);
+    let (code, _, errors) = scene.arms(&["--force-conflicts", "--dry-run"]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!((scene.call_get(&at), scene.crd_now()), before, "a dry run writes nothing");
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(errors.contains("takes over of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""), "{errors}");
+    assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
+}
+
+/// What we wrote in putting it back is not somebody else's.
+fn again(scene: &Scene<'_>) {
+    unarmed(scene);
+    let own = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
+    let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
+    // So that there is no conflict with whoever made it.
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let before = scene.crd_now();
+    let (code, _, errors) = scene.arms(&[&nobody, &own, "--repoint"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("the CRD is again what it was"), "{errors}");
+    let now = scene.crd_now();
+    assert_eq!(now["spec"], before["spec"]);
+    assert_eq!(now["metadata"]["annotations"], before["metadata"]["annotations"]);
+    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let (code, _, errors) = scene.arms(&[]);
+    assert_eq!(code, 0, "with what we wrote ourselves there is no conflict: {errors}");
+    // Armed already, and nobody answers the API server: that is not called what it was.
+    scene.change_crd(|crd| {
+        crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] = json!(free_port());
+    });
+    let port = scene.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"].clone();
+    let dead = format!("--service={}/pointsman:{port}", scene.ns);
+    scene.eventually(|| (!scene.list(scene.sample.new).is_ok()).then_some(()));
+    let (code, _, errors) = scene.arms(&[&dead, &own, "--force-conflicts"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("the CRD said so before, and stays as it is"), "{errors}");
+    let (code, _, errors) = scene.arms(&["--repoint", "--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+}
+
+/// An operator, a chart or a Helm sync applies its own CRD, without the stanza.
+fn dropped(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+    // What is read is relabelled; what is stored is as it was, and migrating it is refused.
+    scene.eventually(|| scene.get(new, "a").body["spec"]["host"].is_null().then_some(()));
+    let (code, _, errors) = scene.migrate(&["--to", new]);
+    assert!(code == 1 && errors.contains("no webhook that converts") && errors.contains("pointsman arm"), "{errors}");
+    // Flipped early, too: what is written now is relabelled, and what was not is as it was.
+    scene.change_crd(|crd| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["storage"] = json!(version["name"] == new);
+        }
+    });
+    let (code, _, errors) = scene.migrate(&[]);
+    assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    scene.eventually(|| (scene.get(new, "a").body["spec"]["host"] == "example.com").then_some(()));
+    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.get(old, "a").ok()["spec"], scene.sample.old_spec());
+}
+
+/// Somebody takes a version off storedVersions by hand, and then out of the CRD, with objects stored in it.
+fn removed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    scene.store(new);
+    let status = format!("{CRDS}/{}/status", scene.crd_name());
+    let trimmed = json!({"status": {"storedVersions": [new]}}).to_string();
+    scene.call(Method::PATCH, &status, Some((MERGE, trimmed))).ok();
+    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new));
+    scene.eventually(|| (!scene.get(new, "a").is_ok()).then_some(()));
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "arming brings the version back: {errors}");
+    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    // Nothing says that it is stored in the old one. There and back writes it.
+    for to in [old, new] {
+        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=1s"]);
+        assert_eq!(code, 0, "{text}{errors}");
+    }
+    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
+    assert_eq!(scene.get(old, "a").ok()["spec"], scene.sample.old_spec());
+}
+
+/// The Service goes first, and objects are left that only it converts.
+fn webhook_first(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    scene.store(new);
+    let service = format!("/api/v1/namespaces/{}/services/pointsman", scene.ns);
+    let there = scene.call_get(&service);
+    scene.call(Method::DELETE, &service, None).ok();
+    // Connections that are open go on without it.
+    scene.stop_pointsman();
+    scene.eventually(|| scene.get(new, "a").message().contains("not found").then_some(()));
+    // Its cache would do for the API server, and who manages which field would be forgotten.
+    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--settle=0s"]);
+    let log = scene.dir.join("migrate.log");
+    let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
+    let said = || std::fs::read_to_string(&log).unwrap();
+    scene.eventually(|| said().contains("\"pointsman\" not found (HTTP 500); trying again in").then_some(()));
+    assert!(said().contains("conversion webhook for"), "{}", said());
+    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
+    let (code, _, errors) = scene.arms(&[]);
+    assert!(code == 1 && errors.contains(&format!("there is no Service {}/pointsman", scene.ns)), "{errors}");
+    let again = json!({"metadata": {"name": "pointsman"}, "spec": there["spec"]});
+    scene.post(&format!("/api/v1/namespaces/{}/services", scene.ns), &again).ok();
+    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+    assert_eq!(process.end(Duration::from_secs(60)), Some(0), "{}", said());
+    let stored = scene.etcd("a");
+    assert_eq!(stored["apiVersion"], format!("{}/{new}", scene.group));
+    assert!(stored["metadata"]["managedFields"].is_array(), "{stored}");
+}

@@ -1,0 +1,407 @@
+//! `pointsman migrate` while everything goes wrong that can.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::apiserver::ApiServer;
+use crate::support::process::Process;
+use crate::support::proxy::{Fate, Proxy, status};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_migration_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest(),
+    Scenario::new("ctrl_c_ends_a_migration_in_each_phase", interrupted).of(&WIDGETS).newest(),
+    Scenario::new("trouble_that_passes_is_waited_for", passing).of(&WIDGETS).newest(),
+    Scenario::new("several_migrations_at_once_write_each_object_once", several).of(&WIDGETS).newest(),
+    Scenario::new("a_migration_does_not_go_on_with_another_crd", another_crd).of(&WIDGETS).newest().failing(),
+    Scenario::new("a_mark_of_another_crd_says_nothing", another_mark).of(&WIDGETS).newest(),
+    Scenario::new("objects_may_come_and_go_while_they_are_migrated", busy).of(&WIDGETS).newest(),
+    Scenario::new("an_api_server_may_restart_in_the_middle_of_a_migration", restarted)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone(),
+    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("objects_without_a_namespace_are_migrated", cluster_scoped).of(&WIDGETS).newest(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+fn create(scene: &Scene<'_>, count: usize) -> Vec<String> {
+    let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
+    for name in &names {
+        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+    }
+    names
+}
+
+fn writes(scene: &Scene<'_>, names: &[String]) -> Vec<u64> {
+    names.iter().map(|name| scene.bed.etcd.writes(&scene.key(name))).collect()
+}
+
+fn start(scene: &Scene<'_>, kubeconfig: &Path, more: &[&str]) -> Process {
+    let args = scene.migrate_args(kubeconfig, more);
+    Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("migrate.log"))
+}
+
+/// All is stored in this version, each object was written once more than before, and nothing else is left.
+#[track_caller]
+fn assert_migrated(scene: &Scene<'_>, to: &str, names: &[String], before: &[u64]) {
+    for (name, before) in names.iter().zip(before) {
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{to}", scene.group), "{name}");
+        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), before + 1, "{name}: written once");
+    }
+    let crd = scene.crd_now();
+    assert_eq!(crd["status"]["storedVersions"], json!([to]));
+    assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null, "nothing is left on the CRD");
+}
+
+/// SIGKILL after the first call, after the second, and so on, until it comes to its end.
+fn killed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 3);
+    for last in 0.. {
+        let (to, from) = if last % 2 == 0 { (new, old) } else { (old, new) };
+        let before = writes(scene, &names);
+        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
+            at if at == last => Fate::HeldAfter,
+            _ => Fate::Pass,
+        });
+        let mut process = start(scene, &scene.through(proxy.port), &["--to", to, "--settle=0s", "--at-once=1"]);
+        let mut ended = None;
+        scene.eventually(|| {
+            ended = process.end(Duration::from_millis(50));
+            (ended.is_some() || proxy.calls().len() > last).then_some(())
+        });
+        // The API server does it whether anybody waits or not.
+        thread::sleep(Duration::from_millis(100));
+        process.kill();
+        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
+        assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", proxy.calls().last());
+        assert_migrated(scene, to, &names, &before);
+        if ended.is_some() {
+            assert_eq!(ended, Some(0), "it was not killed");
+            println!("     killed after each of {last} calls, {from} to {to} at last");
+            assert!(last > 10, "{:?}", proxy.calls());
+            return;
+        }
+    }
+}
+
+/// SIGINT while a call is under way, whichever: exit code 130, soon, and what is left is said.
+fn interrupted(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 3);
+    let mut log = String::new();
+    for last in 0..40 {
+        let before = writes(scene, &names);
+        let (to, _) = if last % 2 == 0 { (new, old) } else { (old, new) };
+        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
+            at if at >= last => Fate::HeldBefore,
+            _ => Fate::Pass,
+        });
+        let mut process = start(scene, &scene.through(proxy.port), &["--to", to, "--settle=0s", "-o", "json"]);
+        let mut ended = None;
+        scene.eventually(|| {
+            ended = process.end(Duration::from_millis(20));
+            (ended.is_some() || proxy.calls().len() > last).then_some(())
+        });
+        if ended.is_none() {
+            let began = Instant::now();
+            process.interrupt();
+            ended = process.end(Duration::from_secs(10));
+            assert!(began.elapsed() < Duration::from_secs(3), "call {last}: {:?}", began.elapsed());
+            assert_eq!(ended, Some(130), "call {last}, {:?}", proxy.calls().last());
+            let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+            let said = text.strip_prefix(log.as_str()).unwrap();
+            assert!(said.contains("the same command goes on"), "{said}");
+            let result = said.lines().find(|line| line.contains("\"event\":\"result\"")).expect("a result");
+            let result: Value = serde_json::from_str(result).unwrap();
+            assert_eq!((&result["interrupted"], &result["complete"]), (&json!(true), &json!(false)), "{result}");
+            log = text;
+        }
+        proxy.release();
+        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
+        assert_eq!(code, 0, "{text}{errors}");
+        scene.eventually(|| (scene.stored_versions() == json!([to])).then_some(()));
+        let after = writes(scene, &names);
+        assert!(after.iter().zip(&before).all(|(after, before)| after <= &(before + 1)), "{before:?} {after:?}");
+        if ended == Some(0) {
+            assert!(last > 10);
+            break;
+        }
+    }
+    // In a pause as well.
+    let to = if scene.stored_versions() == json!([old]) { new } else { old };
+    let mut process = start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1h"]);
+    scene.eventually(|| {
+        let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+        text.strip_prefix(log.as_str()).unwrap().contains("waiting 3600 s").then_some(())
+    });
+    process.interrupt();
+    assert_eq!(process.end(Duration::from_secs(3)), Some(130));
+}
+
+/// Every fifth call fails in a way that passes, each time in another one.
+fn passing(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 24);
+    let before = writes(scene, &names);
+    let collection = format!("/{}?limit", scene.sample.plural);
+    let continued = Arc::new(AtomicUsize::new(0));
+    let seen = continued.clone();
+    let proxy = Proxy::start(&scene.bed.api.client, move |at, method, path| {
+        let is_object = method == Method::PATCH && !path.contains("customresourcedefinitions");
+        let is_page = method == Method::GET && path.contains(&collection) && path.contains("limit=10");
+        if path.contains("continue=") && seen.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Fate::Answer(410, None, status(410, "the continue token is too old"));
+        }
+        if !is_object && !is_page || at % 5 != 0 {
+            return Fate::Late(Duration::from_millis(10));
+        }
+        match at / 5 % 5 {
+            0 => Fate::Answer(429, Some(1), status(429, "too many requests")),
+            1 => Fate::Answer(503, None, status(503, "apiserver is shutting down")),
+            2 => Fate::CutBefore,
+            3 => Fate::CutAfter,
+            _ => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
+        }
+    });
+    let (code, text, errors) = scene.migrate_at(&scene.through(proxy.port), &["--to", new, "--settle=0s", "--page=10"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(errors.contains("too many requests") && errors.contains("trying again in 1 s"), "{errors}");
+    assert!(continued.load(Ordering::Relaxed) > 1);
+    assert_migrated(scene, new, &names, &before);
+}
+
+/// Three at once, from the beginning, with arming beside them.
+fn several(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let names = create(scene, 120);
+    for to in [new, old] {
+        let before = writes(scene, &names);
+        let run = |_| start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--at-once=2"]);
+        let mut processes: Vec<Process> = (0..3).map(run).collect();
+        for _ in 0..3 {
+            let (code, _, errors) = scene.arms(&[]);
+            assert_eq!(code, 0, "{errors}");
+        }
+        for process in &mut processes {
+            let code = process.end(Duration::from_secs(60));
+            assert_eq!(code, Some(0), "{}", std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap());
+        }
+        assert_migrated(scene, to, &names, &before);
+    }
+}
+
+type Change<'c> = &'c dyn Fn(&mut Value);
+
+/// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
+fn another_crd(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 150);
+    let drop_stanza = |crd: &mut Value| drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
+    let flip_back = |crd: &mut Value| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["storage"] = json!(version["name"] == old);
+        }
+    };
+    let add_version = |crd: &mut Value| {
+        let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+        let mut more = versions[0].clone();
+        (more["name"], more["storage"], more["served"]) = (json!("v3"), json!(false), json!(false));
+        versions.push(more);
+    };
+    let changes: [(&str, Change<'_>); 3] = [
+        ("a version is added", &add_version),
+        ("storage is flipped back", &flip_back),
+        ("the stanza is dropped", &drop_stanza),
+    ];
+    for (what, change) in changes {
+        // As it was.
+        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        assert_eq!(code, 0, "{what}: {errors}");
+        let one = format!("/{}/w-", scene.sample.plural);
+        let writes = Arc::new(AtomicUsize::new(0));
+        let seen = writes.clone();
+        let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+            if method == Method::PATCH && path.contains(&one) && seen.fetch_add(1, Ordering::Relaxed) == 30 {
+                return Fate::HeldBefore;
+            }
+            Fate::Pass
+        });
+        let through = scene.through(proxy.port);
+        let mut process = start(scene, &through, &["--to", new, "--settle=0s", "--page=40", "--at-once=1"]);
+        scene.eventually(|| (writes.load(Ordering::Relaxed) > 30).then_some(()));
+        scene.change_crd(change);
+        proxy.release();
+        let code = process.end(Duration::from_secs(30));
+        let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+        assert_eq!(code, Some(1), "{what}: {log}");
+        assert!(log.lines().last().unwrap().contains("was changed, or made again, by somebody else"), "{what}: {log}");
+        let after = writes.load(Ordering::Relaxed) - 31;
+        println!("     {what}: {after} writes after that");
+        assert!(after <= 30, "{what}: {after} of 120 were written after that");
+        let mut stored = vec![old, new];
+        stored.sort_unstable();
+        assert_eq!(scene.stored_versions(), json!(stored), "{what}");
+        if what == "the stanza is dropped" {
+            let (code, _, errors) = scene.migrate(&["--to", new, "--settle=0s"]);
+            assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
+        }
+    }
+    // Arming again mends it: nothing but what was written meanwhile lost anything.
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert!(code == 1 && errors.contains("serves") || code == 0 || errors.contains("v3"), "{errors}");
+    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != "v3"));
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.get(old, &names[149]).ok()["spec"], scene.sample.old_spec());
+}
+
+/// A CRD that was deleted and made again from a backup has the mark of the other one, and a generation like it.
+fn another_mark(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    create(scene, 3);
+    let proxy = Proxy::start(&scene.bed.api.client, |_, method, path| match path.contains("/widgets/w-1") {
+        true if method == Method::PATCH => Fate::HeldBefore,
+        _ => Fate::Pass,
+    });
+    let mut process = start(scene, &scene.through(proxy.port), &["--to", new, "--settle=0s", "--at-once=1"]);
+    scene.eventually(|| proxy.calls().iter().any(|call| call.contains("/w-1")).then_some(()));
+    process.kill();
+    let marked = scene.crd_now();
+    let mark = marked["metadata"]["annotations"]["pointsman.dev/rewriting"].clone();
+    assert!(mark.is_string());
+    scene.clean();
+    let mut again = scene.armed(old);
+    again["metadata"]["annotations"] = json!({"pointsman.dev/rewriting": mark});
+    scene.install(&again);
+    let names = create(scene, 3);
+    // By hand, as far as the other one had come.
+    scene.store(new);
+    assert_eq!(scene.crd_now()["metadata"]["generation"], marked["metadata"]["generation"]);
+    let before = writes(scene, &names);
+    let (code, text, errors) = scene.migrate(&["--settle=0s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_migrated(scene, new, &names, &before);
+}
+
+/// Others create, change and delete all the time, at both versions.
+fn busy(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    create(scene, 100);
+    let mut turn = 0;
+    for to in [new, old, new] {
+        let more = ["--to", to, "--settle=2s", "--page=30"];
+        let mut process = start(scene, &scene.bed.api.kubeconfig, &more);
+        let code = loop {
+            if let Some(code) = process.end(Duration::from_millis(1)) {
+                break code;
+            }
+            let version = if turn % 2 == 0 { old } else { new };
+            let name = format!("w-{}", turn * 7 % 100);
+            scene.patch(version, &name, &json!({"metadata": {"labels": {"turn": turn.to_string()}}}));
+            if turn % 5 == 0 {
+                scene.delete(version, &name);
+                scene.create(version, &scene.object(version, &name));
+            }
+            scene.create(version, &scene.object(version, &format!("n-{turn}")));
+            scene.delete(version, &format!("n-{}", turn - 3));
+            turn += 1;
+        };
+        assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap());
+        assert_eq!(scene.stored_versions(), json!([to]));
+        let stored = scene.bed.etcd.below(&format!("/registry/{}/", scene.group));
+        let other = stored.iter().find(|(_, text)| !text.contains(&format!("{}/{to}\"", scene.group)));
+        assert_eq!(other, None);
+    }
+    println!("     {turn} rounds of writes by others");
+}
+
+/// A second API server of the same etcd goes away in the middle, and another one comes.
+fn restarted(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 60);
+    let before = writes(scene, &names);
+    let start_one = |name: &str| {
+        let dir = scene.dir.join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &dir, &[])
+    };
+    let mut first = start_one("first");
+    let proxy = Proxy::start(&first.client, |_, _, _| Fate::Late(Duration::from_millis(20)));
+    let through = scene.through(proxy.port);
+    let mut process = start(scene, &through, &["--to", new, "--settle=1s", "--page=10", "--at-once=2"]);
+    scene.eventually(|| (proxy.calls().iter().filter(|call| call.contains("/w-")).count() > 10).then_some(()));
+    first.stop();
+    let second = start_one("second");
+    proxy.lead_to(&second.client);
+    let code = process.end(Duration::from_secs(120));
+    let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("trying again in"), "{log}");
+    assert_migrated(scene, new, &names, &before);
+}
+
+/// Its Pods are replaced just now.
+fn webhook_away(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 20);
+    let before = writes(scene, &names);
+    scene.stop_pointsman();
+    let mut process = start(scene, &scene.bed.api.kubeconfig, &["--to", new, "--settle=0s"]);
+    let log = || std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+    scene.eventually(|| log().contains("trying again in").then_some(()));
+    *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
+    assert_eq!(process.end(Duration::from_secs(60)), Some(0), "{}", log());
+    assert_migrated(scene, new, &names, &before);
+    for name in names {
+        assert!(scene.etcd(&name)["metadata"]["managedFields"].is_array(), "{name}");
+    }
+}
+
+fn cluster_scoped(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let mut crd = scene.armed(old);
+    crd["spec"]["scope"] = json!("Cluster");
+    scene.post(CRDS, &crd).ok();
+    let all = |version: &str| format!("/apis/{}/{version}/{}", scene.group, scene.sample.plural);
+    scene.eventually(|| scene.call(Method::GET, &all(old), None).is_ok().then_some(()));
+    // Nothing there yet.
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=0s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains("0 objects written") && text.contains("storedVersions was"), "{text}");
+    let mut object = scene.object(old, "a");
+    drop(object["metadata"].as_object_mut().unwrap().remove("namespace"));
+    scene.eventually(|| scene.post(&all(old), &object).is_ok().then_some(()));
+    let (code, text, errors) = scene.migrate(&["--to", old, "--settle=2s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains("1 object written"), "{text}");
+    let key = format!("/registry/{}/{}/a", scene.group, scene.sample.plural);
+    let stored = scene.bed.etcd.read(&key).expect("stored");
+    assert_eq!(stored["apiVersion"], format!("{}/{old}", scene.group));
+    let path = format!("{}/a", all(old));
+    scene.call(Method::PATCH, &path, Some((MERGE, "{}".to_owned()))).ok();
+}

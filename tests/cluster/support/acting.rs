@@ -1,0 +1,111 @@
+//! pointsman as whoever acts on the cluster runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::bed::Route;
+use super::scene::{CRDS, Scene};
+
+/// Exit code, stdout and stderr.
+pub(crate) type Told = (i32, String, String);
+
+impl Scene<'_> {
+    /// What `pointsman migrate` is started with.
+    pub(crate) fn migrate_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
+        let own = ["migrate".to_owned(), self.crd_name()];
+        let more = more.iter().map(|arg| (*arg).to_owned());
+        own.into_iter().chain(self.cluster_args(kubeconfig)).chain(more).collect()
+    }
+
+    pub(crate) fn migrate(&self, more: &[&str]) -> Told {
+        run(&self.migrate_args(&self.bed.api.kubeconfig, more))
+    }
+
+    pub(crate) fn migrate_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
+        run(&self.migrate_args(kubeconfig, more))
+    }
+
+    /// What `pointsman arm` is started with, to point the CRD at us.
+    pub(crate) fn arm_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
+        let ca = self.dir.join("ca.crt");
+        fs::write(&ca, &self.bed.authority.pem).unwrap();
+        let given = |flag: &str| more.iter().any(|arg| arg.starts_with(flag));
+        let mut args = vec!["arm".to_owned(), self.crd_name()];
+        if !given("--service") && !given("--url") {
+            let port = self.setup.port;
+            args.push(match self.route {
+                Route::Service => format!("--service={}/pointsman:{port}", self.ns),
+                Route::Url => format!("--url=https://127.0.0.1:{port}"),
+            });
+        }
+        if !given("--ca-file") {
+            args.push(format!("--ca-file={}", ca.display()));
+        }
+        args.extend(self.cluster_args(kubeconfig));
+        args.extend(more.iter().map(|arg| (*arg).to_owned()));
+        args
+    }
+
+    pub(crate) fn arms(&self, more: &[&str]) -> Told {
+        run(&self.arm_args(&self.bed.api.kubeconfig, more))
+    }
+
+    pub(crate) fn arms_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
+        run(&self.arm_args(kubeconfig, more))
+    }
+
+    fn cluster_args(&self, kubeconfig: &Path) -> [String; 2] {
+        [format!("--kubeconfig={}", kubeconfig.display()), format!("--kinds={}", self.setup.kinds.display())]
+    }
+
+    /// A kubeconfig that leads somewhere else, or as somebody else.
+    pub(crate) fn kubeconfig(&self, name: &str, cluster: &Value, user: &Value) -> PathBuf {
+        let file = self.dir.join(name);
+        let it = |what: &str, value: &Value| json!([{"name": "it", what: value}]);
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "clusters": it("cluster", cluster), "users": it("user", user),
+            "contexts": it("context", &json!({"cluster": "it", "user": "it"})),
+        });
+        fs::write(&file, config.to_string()).unwrap();
+        file
+    }
+
+    /// One that leads through a proxy.
+    pub(crate) fn through(&self, port: u16) -> PathBuf {
+        let server = json!({"server": format!("http://127.0.0.1:{port}")});
+        self.kubeconfig(&format!("through-{port}"), &server, &json!({"token": "secret-token"}))
+    }
+
+    /// The CRD as it is.
+    pub(crate) fn crd_now(&self) -> Value {
+        self.call_get(&format!("{CRDS}/{}", self.crd_name()))
+    }
+
+    pub(crate) fn stored_versions(&self) -> Value {
+        self.crd_now()["status"]["storedVersions"].clone()
+    }
+
+    /// Serves one version alone, and stops us: whatever is stored in it needs nobody.
+    pub(crate) fn leave_alone(&self, version: &str, other: &str) {
+        self.change_crd(|crd| {
+            for each in crd["spec"]["versions"].as_array_mut().unwrap() {
+                each["served"] = json!(each["name"] == version);
+            }
+        });
+        self.eventually(|| (self.list(other).code == 404).then_some(()));
+        self.stop_pointsman();
+        // Handlers of the CRD as it was may still ask for us, in vain; the new ones take a moment.
+        self.eventually(|| self.list(version).is_ok().then_some(()));
+    }
+}
+
+/// Runs pointsman to its end.
+pub(crate) fn run(args: &[String]) -> Told {
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
