@@ -7,14 +7,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{LimitArgs, ServeArgs, Usage, hinted};
-use pointsman_server::{BodyLimits, CertPaths, Decide, DevPair, LogQueue, Memory, Options, ServeError};
+use pointsman_cli::{LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
+use pointsman_server::{
+    BodyLimits, CertPaths, Decide, Definitions, DefinitionsFound, DevPair, LogQueue, Memory, Options, ServeError,
+};
 
 /// Serves until a signal asks to stop.
 pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<ExitCode> {
     let (mut options, dev) = options(args)?;
     options.log_queue = Some(log_queue.clone());
-    let webhook = args.webhook()?;
+    let definitions = args.definitions()?;
     for misfit in args.misfits()? {
         let (document, problem, change) = (misfit.document, misfit.problem, misfit.change);
         tracing::warn!(document, problem, change, "what is registered does not fit this server");
@@ -26,12 +28,17 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
             }
         }
     }
-    options.conversions = webhook.every_conversion();
+    let served = definitions.served();
+    options.conversions = served.conversions();
+    if definitions.are_files() {
+        options.definitions = Some(looking(definitions));
+    }
+    let kinds = served.names();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
-    let decide = Decide::new(move |endpoint, body| webhook.handle(endpoint, &body));
+    let decide = Decide::new(move |endpoint, body| served.handle(endpoint, &body));
     pointsman_server::serve(options, decide, &mut |addr, admin| {
         let version = env!("CARGO_PKG_VERSION");
-        tracing::info!(%addr, %admin, memory_budget, max_connections, version, "listening");
+        tracing::info!(%addr, %admin, kinds, memory_budget, max_connections, version, "listening");
         if let Some(dev) = &dev {
             // Behind the lines before it; a closed stderr is no reason not to serve.
             let _ = log_queue.clone().write_all(what_next(dev, addr, admin).as_bytes());
@@ -39,6 +46,15 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     })
     .map_err(advise)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn looking(mut definitions: ServedDefinitions) -> Definitions {
+    let served = definitions.served();
+    Definitions::new(move || match definitions.look() {
+        Ok(false) => DefinitionsFound::Same,
+        Ok(true) => DefinitionsFound::Renewed { conversions: served.conversions(), kinds: served.names() },
+        Err(error) => DefinitionsFound::Refused { reason: format!("{error:#}") },
+    })
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {

@@ -273,6 +273,31 @@ fn what_is_registered_and_does_not_fit_is_logged() {
     assert!(error.contains("gone.yaml"), "{error}");
 }
 
+/// A change of the definitions needs no restart, and one that is not good changes nothing.
+#[test]
+fn definitions_are_read_again_when_they_change() {
+    let dir = TempDir::new().unwrap();
+    let kinds = dir.path().join("kinds");
+    fs::create_dir(&kinds).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds");
+    for name in ["widgets.yaml", "widgets.crd.yaml"] {
+        fs::copy(data.join(name), kinds.join(name)).unwrap();
+    }
+    let mut dev = Dev::start(dir.path(), &["--kinds", "kinds", "--no-built-in"]);
+    assert!(dev.said.contains("kinds=\"Widget.example.com v1 v2\""), "{}", dev.said);
+    let good = fs::read_to_string(kinds.join("widgets.yaml")).unwrap();
+    fs::write(kinds.join("widgets.yaml"), good.replace("spec.port", "spec.prot")).unwrap();
+    dev.says("definitions cannot be used, the last good ones go on");
+    fs::write(kinds.join("widgets.yaml"), good).unwrap();
+    dev.says("definitions reloaded");
+    let metrics = Command::new("sh").args(["-c", &dev.commands()[2]]).output().unwrap().stdout;
+    let metrics = String::from_utf8(metrics).unwrap();
+    for line in ["pointsman_definition_reloads_total{result=\"error\"} 1", "{result=\"success\"} 1"] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    assert_eq!(dev.terminate().0, Some(0));
+}
+
 #[test]
 fn the_second_signal_aborts() {
     let dir = TempDir::new().unwrap();

@@ -15,6 +15,7 @@ mod cgroup;
 mod client;
 mod current_tls;
 mod decide;
+mod definitions;
 mod descriptors;
 mod labels;
 mod line_limits;
@@ -34,6 +35,7 @@ mod shutdown;
 
 pub use self::body_limits::BodyLimits;
 pub use self::decide::Decide;
+pub use self::definitions::{Definitions, DefinitionsFound};
 pub use self::log_queue::LogQueue;
 pub use self::memory::Memory;
 pub use self::options::Options;

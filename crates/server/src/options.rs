@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::body_limits::BodyLimits;
+use super::definitions::Definitions;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
 use pointsman_core::webhook::Conversions;
@@ -57,9 +58,11 @@ pub struct Options {
     /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen
     /// by a rate. Default: none.
     pub conversions: Vec<Conversions>,
+    /// What looks for changed definitions, as often as certificates are looked at. Default: nothing.
+    pub definitions: Option<Definitions>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,
-    /// How often certificates are looked at when no event says that they changed. Default 10 s, as in
+    /// How often certificates are looked at when no event says that they changed, and definitions at all. Default 10 s, as in
     /// controller-runtime's certwatcher.
     pub reload_interval: Duration,
     /// How long to serve on after the first request to stop, while `/readyz` says 503. Default 5 s: what endpoint
@@ -88,6 +91,7 @@ impl Options {
             write_timeout: Duration::from_secs(10),
             patience: Duration::from_secs(2),
             conversions: Vec::new(),
+            definitions: None,
             log_queue: None,
             reload_interval: Duration::from_secs(10),
             lame_duck: Duration::from_secs(5),

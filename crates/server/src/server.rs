@@ -125,6 +125,10 @@ impl BoundServer {
         // Dropping the sets ends their tasks, however this function is left.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
+        if let Some(definitions) = options.definitions.clone() {
+            let watching = definitions.watch(options.reload_interval, &metrics);
+            watching.map_err(|source| ServeError::Thread { source })?;
+        }
         let admin = Admin { socket: admin, lifecycle: lifecycle.clone(), metrics, max_connections: descriptors.admin };
         background.spawn(async move { limits.report().await });
         background.spawn(budget.write_deadline(options.write_timeout));

@@ -7,11 +7,12 @@ use clap::Args;
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::webhook::{Metadata, Webhook};
 
+use super::file_stamps::FileStamps;
 use super::input::{self, InputObject, Source};
 use super::json_tree::JsonTree;
 
 /// Kinds beside those that are built in.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct KindsArgs {
     /// Directory of kind definitions, beside those that are built in. A definition of the same kind replaces the
     /// built-in one. May be given several times.
@@ -29,6 +30,8 @@ pub(crate) struct Known {
     pub(crate) file: Option<String>,
     /// The definition as it is written.
     pub(crate) text: String,
+    /// The files that it was read from: its own and its CRD.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Known {
@@ -49,6 +52,13 @@ impl KindsArgs {
         Ok(Webhook::new(kinds.collect(), metadata)?)
     }
 
+    /// The states of all files that kinds may come from, now: those of the directories, and those that were read before.
+    pub(crate) fn stamps(&self, read: &[PathBuf]) -> FileStamps {
+        // What is wrong with a directory is said by whoever reads it.
+        let listed = self.directories.iter().flat_map(|dir| input::in_directory(dir, false).unwrap_or_default());
+        FileStamps::of(listed.chain(read.iter().cloned()).collect())
+    }
+
     /// The kinds that are built in, and those of the directories.
     pub(crate) fn load(&self) -> anyhow::Result<Vec<Known>> {
         let own = own(&self.directories)?;
@@ -65,7 +75,7 @@ fn built_in(own: &[Known]) -> anyhow::Result<Vec<Known>> {
     let kinds = Kind::embedded()?.into_iter().filter(|kind| !replaced(kind));
     let known = kinds.map(|kind| {
         let text = definition::embedded_text(kind.name()).unwrap_or_default().to_owned();
-        Known { kind, file: None, text }
+        Known { kind, file: None, text, files: Vec::new() }
     });
     Ok(known.collect())
 }
@@ -143,8 +153,13 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
 }
 
 pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
-    let kind = Kind::load(&source.name, &source.text, &mut |crd| fs::read_to_string(beside(file, crd)))?;
-    Ok(Known { kind, file: Some(source.name), text: source.text })
+    let mut files = vec![file.to_path_buf()];
+    let kind = Kind::load(&source.name, &source.text, &mut |crd| {
+        let crd = beside(file, crd);
+        files.push(crd.clone());
+        fs::read_to_string(crd)
+    })?;
+    Ok(Known { kind, file: Some(source.name), text: source.text, files })
 }
 
 /// A path that is written in a file, from where that file is.

@@ -7,6 +7,7 @@ pub(crate) mod completion;
 mod connected;
 pub(crate) mod convert;
 pub(crate) mod crd;
+mod file_stamps;
 mod format;
 pub(crate) mod hash;
 mod input;
@@ -30,5 +31,5 @@ pub(crate) mod webhooks;
 mod yaml;
 
 pub use ca_file::AuthorityRemarks;
-pub use serve::{LimitArgs, ServeArgs};
+pub use serve::{LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
 pub use usage::Usage;

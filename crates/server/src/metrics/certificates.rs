@@ -2,7 +2,7 @@
 
 use prometheus::{Error, Gauge, GaugeVec, IntCounterVec, Opts};
 
-use super::registry::Register;
+use super::registry::{Register, seconds};
 
 /// The metrics of the certificate that is served.
 #[derive(Debug)]
@@ -48,16 +48,16 @@ impl CertificateMetrics {
     pub(crate) fn serving(&self, chain: &[(String, u64)]) {
         self.chain.reset();
         for (position, (fingerprint, not_after)) in chain.iter().enumerate() {
-            set(&self.chain.with_label_values(&[&position.to_string(), fingerprint]), *not_after);
+            self.chain.with_label_values(&[&position.to_string(), fingerprint]).set(seconds(*not_after));
             if position == 0 {
-                set(&self.expiry, *not_after);
+                self.expiry.set(seconds(*not_after));
             }
         }
     }
 
     /// The files have been read, whatever was found.
     pub(crate) fn looked(&self, at: u64) {
-        set(&self.last_look, at);
+        self.last_look.set(seconds(at));
     }
 
     pub(crate) fn reloaded(&self) {
@@ -67,11 +67,6 @@ impl CertificateMetrics {
     pub(crate) fn reload_refused(&self) {
         self.reloads.with_label_values(&[REFUSED]).inc();
     }
-}
-
-fn set(gauge: &Gauge, seconds: u64) {
-    #[expect(clippy::cast_precision_loss, reason = "seconds since the epoch stay far below 2^52")]
-    gauge.set(seconds as f64);
 }
 
 const RELOADED: &str = "success";

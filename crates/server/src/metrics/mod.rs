@@ -3,6 +3,7 @@
 mod certificates;
 mod connections;
 mod decisions;
+mod definitions;
 mod logs;
 mod memory;
 mod registry;

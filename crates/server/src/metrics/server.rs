@@ -6,6 +6,7 @@ use prometheus::{Error, IntCounter, Registry, TextEncoder};
 use super::certificates::CertificateMetrics;
 use super::connections::ConnectionMetrics;
 use super::decisions::DecisionMetrics;
+use super::definitions::DefinitionMetrics;
 use super::logs::LogMetrics;
 use super::memory::MemoryMetrics;
 use super::registry::Register;
@@ -20,6 +21,7 @@ pub(crate) struct Metrics {
     pub(crate) certificates: CertificateMetrics,
     pub(crate) connections: ConnectionMetrics,
     pub(crate) decisions: DecisionMetrics,
+    pub(crate) definitions: DefinitionMetrics,
     pub(crate) logs: LogMetrics,
     pub(crate) memory: MemoryMetrics,
     pub(crate) requests: RequestMetrics,
@@ -38,6 +40,7 @@ impl Metrics {
             certificates: CertificateMetrics::new(&new)?,
             connections: ConnectionMetrics::new(&new)?,
             decisions: DecisionMetrics::new(&new)?,
+            definitions: DefinitionMetrics::new(&new)?,
             logs: LogMetrics::new(&new, lost_lines)?,
             memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,

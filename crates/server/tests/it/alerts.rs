@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
-use pointsman_server::{Decide, LogQueue};
+use pointsman_server::{Decide, Definitions, DefinitionsFound, LogQueue};
 
 use crate::support::certs::Authority;
 use crate::support::client::Dial;
@@ -66,6 +66,8 @@ async fn server() -> TestServer {
         options.conversions = webhook().every_conversion();
         options.log_queue = Some(LogQueue::start(std::io::sink()).unwrap());
         options.max_connections = 10;
+        let reason = "widgets.yaml:3: unknown key".to_owned();
+        options.definitions = Some(Definitions::new(move || DefinitionsFound::Refused { reason: reason.clone() }));
     })
     .await
 }
@@ -132,6 +134,8 @@ async fn faults_raise_the_counters_that_alerts_are_on() {
 
     server.volume.swap_files(&[]);
     rises(&server, "PointsmanCertificateUnusable", &before).await;
+
+    rises(&server, "PointsmanDefinitionsUnusable", &before).await;
 }
 
 #[tokio::test]

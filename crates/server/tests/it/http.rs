@@ -219,6 +219,8 @@ async fn decisions_are_counted() {
         ("conversion_notices_total{event=\"bruised\"}", 1.0),
         ("certificate_reloads_total{result=\"success\"}", 0.0),
         ("certificate_reloads_total{result=\"error\"}", 0.0),
+        ("definition_reloads_total{result=\"success\"}", 0.0),
+        ("definition_reloads_total{result=\"error\"}", 0.0),
         (concat!("build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1.0),
     ] {
         assert_eq!(server.metric(series).await, Some(value), "{series}");

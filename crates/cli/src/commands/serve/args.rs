@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::Finding;
-use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_core::webhook::Metadata;
 
+use super::definitions::ServedDefinitions;
 use super::limits::LimitArgs;
 use crate::commands::input::{Source, read};
 use crate::commands::webhooks::findings;
@@ -94,12 +95,12 @@ impl ServeArgs {
     ///
     /// # Errors
     /// A definition that cannot be read, by file and line.
-    pub fn webhook(&self) -> anyhow::Result<Webhook> {
+    pub fn definitions(&self) -> anyhow::Result<ServedDefinitions> {
         let metadata = match self.full_metadata {
             true => Metadata::Full,
             false => Metadata::Identity,
         };
-        Ok(self.kinds.webhook_with(metadata)?.admitting(self.admission.settings()))
+        ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings())
     }
 
     /// What does not fit this server in the files of `--registered`.
@@ -126,6 +127,9 @@ Examples:
   Your own kinds, admission for API servers with a client certificate only:
     pointsman serve --kinds /kinds --client-ca-file /client-ca/ca.crt \\
       --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
+
+Definitions of --kinds are read again when their files change. What cannot be served, or lacks a version that is served,
+changes nothing and is said in the log.
 
 Signals:
   The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.

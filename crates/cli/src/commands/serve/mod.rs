@@ -1,7 +1,9 @@
 //! The flags of `pointsman serve`. What it does is the binary's.
 
 mod args;
+mod definitions;
 mod limits;
 
 pub use args::ServeArgs;
+pub use definitions::{ServedDefinitions, ServedKinds};
 pub use limits::LimitArgs;

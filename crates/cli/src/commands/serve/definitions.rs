@@ -1,0 +1,222 @@
+//! The definitions that are served, and whether there are others by now.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{BadReview, Conversions, Endpoint, Metadata, Reply, Settings, Webhook};
+
+use crate::commands::file_stamps::FileStamps;
+use crate::commands::kinds_dir::KindsArgs;
+
+/// What decides about requests, by definitions that may be swapped at any time.
+#[derive(Clone, Debug)]
+pub struct ServedKinds(Arc<ArcSwap<Webhook>>);
+
+impl ServedKinds {
+    /// Decides: see [`Webhook::handle`].
+    ///
+    /// # Errors
+    /// The body is no review of that endpoint.
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
+        self.0.load().handle(endpoint, body)
+    }
+
+    /// The conversions there can be.
+    #[must_use]
+    pub fn conversions(&self) -> Vec<Conversions> {
+        self.0.load().every_conversion()
+    }
+
+    /// Kinds and their versions, for people: `Widget.example.com v1 v2, …`.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let webhook = self.0.load();
+        let names = webhook.kinds().iter().map(|kind| {
+            let versions: Vec<&str> = kind.versions().collect();
+            format!("{}.{} {}", kind.kind(), kind.group(), versions.join(" "))
+        });
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The files of the definitions that are served. What replaces these has to be as good: readable to the end, accepted,
+/// and with every version that is served already.
+#[derive(Debug)]
+pub struct ServedDefinitions {
+    kinds: KindsArgs,
+    metadata: Metadata,
+    settings: Settings,
+    /// The files that were read last.
+    files: Vec<PathBuf>,
+    /// As they were when they were read.
+    stamps: FileStamps,
+    /// What was found last cannot be served; it may be mended in a file that nobody knows to belong to it.
+    refused: bool,
+    served: ServedKinds,
+}
+
+impl ServedDefinitions {
+    /// Reads them for the first time.
+    pub(super) fn load(kinds: KindsArgs, metadata: Metadata, settings: Settings) -> anyhow::Result<Self> {
+        let (webhook, files) = read(&kinds, metadata, &settings)?;
+        let stamps = kinds.stamps(&files);
+        let served = ServedKinds(Arc::new(ArcSwap::from_pointee(webhook)));
+        Ok(Self { kinds, metadata, settings, files, stamps, refused: false, served })
+    }
+
+    /// What decides by them.
+    #[must_use]
+    pub fn served(&self) -> ServedKinds {
+        self.served.clone()
+    }
+
+    /// Whether there are files that may change.
+    #[must_use]
+    pub fn are_files(&self) -> bool {
+        !self.kinds.directories.is_empty()
+    }
+
+    /// Serves what the files say, where they are others than at the last look. Returns whether they are.
+    ///
+    /// # Errors
+    /// They cannot be served: what is served goes on.
+    pub fn look(&mut self) -> anyhow::Result<bool> {
+        let stamps = self.kinds.stamps(&self.files);
+        if stamps == self.stamps && !self.refused {
+            return Ok(false);
+        }
+        let found = read(&self.kinds, self.metadata, &self.settings);
+        if self.kinds.stamps(&self.files) != stamps {
+            // Somebody is writing: the next look reads them again.
+            return Ok(false);
+        }
+        self.stamps = stamps;
+        self.refused = true;
+        let (webhook, files) = found?;
+        keeps_all(&self.served.0.load(), &webhook)?;
+        self.stamps = self.kinds.stamps(&files);
+        self.files = files;
+        self.refused = false;
+        self.served.0.store(Arc::new(webhook));
+        Ok(true)
+    }
+}
+
+/// What decides by the definitions that are there now, and the files of these.
+fn read(kinds: &KindsArgs, metadata: Metadata, settings: &Settings) -> anyhow::Result<(Webhook, Vec<PathBuf>)> {
+    let all = kinds.load()?;
+    let files = all.iter().flat_map(|known| known.files.iter().cloned()).collect();
+    let webhook = Webhook::new(all.into_iter().map(|known| known.kind).collect(), metadata)?;
+    Ok((webhook.admitting(settings.clone()), files))
+}
+
+/// A version that somebody may have stored, or reads, is not dropped by an edit: no list of its kind would be answered.
+fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
+    for kind in serving.kinds() {
+        let same = |other: &&Kind| (other.group(), other.kind()) == (kind.group(), kind.kind());
+        let other = new.kinds().iter().find(same);
+        let has = |version: &str| other.is_some_and(|other| other.versions().any(|name| name == version));
+        if let Some(gone) = kind.versions().find(|version| !has(version)) {
+            let (kind, group) = (kind.kind(), kind.group());
+            anyhow::bail!(
+                "{kind}.{group} has no {gone} any more, which is served: bring it back, or restart to let it go"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use pointsman_core::webhook::Enforcement;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const CRD: &str = include_str!("../../../../../tests/data/kinds/widgets.crd.yaml");
+    const DEFINITION: &str = include_str!("../../../../../tests/data/kinds/widgets.yaml");
+
+    fn written(dir: &Path) {
+        fs::write(dir.join("widgets.yaml"), DEFINITION).unwrap();
+        fs::write(dir.join("widgets.crd.yaml"), CRD).unwrap();
+    }
+
+    fn served(dir: &Path) -> ServedDefinitions {
+        let kinds = KindsArgs { directories: vec![dir.to_path_buf()], no_built_in: true };
+        let settings = Settings {
+            controller: None,
+            default: false,
+            served: Vec::new(),
+            enforcement: Enforcement::Enforce,
+            shadowed: Vec::new(),
+        };
+        ServedDefinitions::load(kinds, Metadata::Identity, settings).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_served_and_what_is_not_is_not_read() {
+        let dir = TempDir::new().unwrap();
+        written(dir.path());
+        let mut definitions = served(dir.path());
+        assert!(!definitions.look().unwrap());
+        assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
+        fs::write(dir.path().join("widgets.crd.yaml"), CRD.replace("port", "gate")).unwrap();
+        let error = definitions.look().unwrap_err().to_string();
+        assert!(error.contains("widgets.yaml"), "{error}");
+        assert!(definitions.look().is_err(), "again, until it is mended");
+        fs::write(dir.path().join("widgets.yaml"), DEFINITION.replace("spec.port", "spec.gate")).unwrap();
+        assert!(definitions.look().unwrap());
+        assert!(!definitions.look().unwrap());
+    }
+
+    #[test]
+    fn a_version_that_is_served_does_not_go() {
+        let dir = TempDir::new().unwrap();
+        written(dir.path());
+        let mut definitions = served(dir.path());
+        for name in ["widgets.yaml", "widgets.crd.yaml"] {
+            fs::remove_file(dir.path().join(name)).unwrap();
+        }
+        assert!(definitions.look().unwrap_err().to_string().contains("no .yaml, .yml or .json file"));
+        let group = |text: &str| text.replace("example.com", "example.org");
+        fs::write(dir.path().join("widgets.yaml"), group(DEFINITION)).unwrap();
+        fs::write(dir.path().join("widgets.crd.yaml"), group(CRD)).unwrap();
+        let error = definitions.look().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "Widget.example.com has no v1 any more, which is served: bring it back, or restart to let it go"
+        );
+        assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
+        written(dir.path());
+        assert!(definitions.look().unwrap(), "as it was, which was not what was looked at last");
+    }
+
+    /// As a kubelet does it: a new directory, and one link that is swapped.
+    #[test]
+    fn a_volume_whose_link_is_swapped_is_seen() {
+        let dir = TempDir::new().unwrap();
+        for (name, text) in [("one", DEFINITION.to_owned()), ("two", format!("# again\n{DEFINITION}"))] {
+            let version = dir.path().join(name);
+            fs::create_dir(&version).unwrap();
+            written(&version);
+            fs::write(version.join("widgets.yaml"), text).unwrap();
+        }
+        let link = dir.path().join("..data");
+        std::os::unix::fs::symlink("one", &link).unwrap();
+        let mounted = dir.path().join("mounted");
+        fs::create_dir(&mounted).unwrap();
+        for name in ["widgets.yaml", "widgets.crd.yaml"] {
+            std::os::unix::fs::symlink(link.join(name), mounted.join(name)).unwrap();
+        }
+        let mut definitions = served(&mounted);
+        assert!(!definitions.look().unwrap());
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("two", &link).unwrap();
+        assert!(definitions.look().unwrap());
+    }
+}
