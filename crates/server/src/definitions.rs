@@ -9,9 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::metrics::Metrics;
 use pointsman_core::webhook::Conversions;
 
-/// Looks whether what decides should decide otherwise from now on, and sees to it: usually by swapping what the function
-/// in a [`Decide`](super::Decide) reads. Called every [`Options::reload_interval`](super::Options::reload_interval) on a
-/// thread of its own, which may wait for files for as long as it likes.
+/// Looks whether what decides should decide otherwise from now on, and sees to it: usually by swapping what the
+/// function in a [`Decide`](super::Decide) reads. Called every
+/// [`Options::reload_interval`](super::Options::reload_interval) on a thread of its own, which may wait for files for
+/// as long as it likes.
 #[derive(Clone)]
 pub struct Definitions(Arc<Mutex<dyn FnMut() -> DefinitionsFound + Send>>);
 

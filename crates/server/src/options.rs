@@ -62,8 +62,8 @@ pub struct Options {
     pub definitions: Option<Definitions>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,
-    /// How often certificates are looked at when no event says that they changed, and definitions at all. Default 10 s, as in
-    /// controller-runtime's certwatcher.
+    /// How often certificates are looked at when no event says that they changed, and definitions at all. Default
+    /// 10 s, as in controller-runtime's certwatcher.
     pub reload_interval: Duration,
     /// How long to serve on after the first request to stop, while `/readyz` says 503. Default 5 s: what endpoint
     /// controllers and proxies need to hear of it.

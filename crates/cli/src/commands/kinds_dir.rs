@@ -52,7 +52,8 @@ impl KindsArgs {
         Ok(Webhook::new(kinds.collect(), metadata)?)
     }
 
-    /// The states of all files that kinds may come from, now: those of the directories, and those that were read before.
+    /// The states of all files that kinds may come from, now: those of the directories, and those that were read
+    /// before.
     pub(crate) fn stamps(&self, read: &[PathBuf]) -> FileStamps {
         // What is wrong with a directory is said by whoever reads it.
         let listed = self.directories.iter().flat_map(|dir| input::in_directory(dir, false).unwrap_or_default());
