@@ -8,9 +8,11 @@ mod arm;
 mod call_error;
 mod cluster;
 mod connect;
+mod conversion;
 mod crd_state;
 mod live;
 mod migrate;
+mod pages;
 mod until_stopped;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};

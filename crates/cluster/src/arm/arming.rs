@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client_stanza::ClientStanza;
-use super::endpoints::endpoints;
 use super::options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};
 use super::refusals::{refusal, says};
 use super::self_test::SelfTest;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, MANAGER, PatchForm, title};
+use crate::conversion::{ClientStanza, endpoints};
 use crate::crd_state::{CrdState, crd_path};
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting

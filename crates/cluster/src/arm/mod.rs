@@ -1,8 +1,6 @@
 //! Pointing a CRD's conversion to us, after proving that we answer.
 
 mod arming;
-mod client_stanza;
-mod endpoints;
 mod options;
 mod refusals;
 mod self_test;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::call_error::CallError;
+use crate::conversion::NoEndpoints;
 use crate::crd_state::BadCrd;
 
 /// What the cluster is to hold, where a certain version is stored.
@@ -144,6 +145,15 @@ impl ArmError {
         match self {
             Self::Call(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl From<NoEndpoints> for ArmError {
+    fn from(error: NoEndpoints) -> Self {
+        match error {
+            NoEndpoints::Call(error) => Self::Call(error),
+            NoEndpoints::Nobody(reason) => Self::Untested(reason),
         }
     }
 }

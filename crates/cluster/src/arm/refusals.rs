@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::client_stanza::ClientStanza;
+use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 
 /// Why this CRD must not become that one; nothing if it may.

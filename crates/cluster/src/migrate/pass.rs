@@ -316,8 +316,7 @@ fn key(uid: &str, version: &str) -> String {
 }
 
 fn listed(list: &Value) -> impl Iterator<Item = Listed> {
-    let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(|item| {
+    items(list).filter_map(|item| {
         let metadata = item.get("metadata")?;
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let (uid, version) = (text("uid").unwrap_or_default(), text("resourceVersion").unwrap_or_default());

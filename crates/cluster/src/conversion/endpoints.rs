@@ -3,12 +3,22 @@
 use serde_json::Value;
 
 use super::client_stanza::WebhookPlace;
-use super::options::ArmError;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
+/// Why nobody is known who could be asked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum NoEndpoints {
+    /// The cluster could not say.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// There is nobody.
+    #[error("{0}")]
+    Nobody(String),
+}
+
 /// `host:port` of everybody who is ready.
-pub(super) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, ArmError> {
+pub(crate) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, NoEndpoints> {
     let (namespace, name, port) = match place {
         WebhookPlace::Url { host, port } => return Ok(vec![joined(host, *port)]),
         WebhookPlace::Service { namespace, name, port } => (namespace, name, *port),
@@ -16,7 +26,9 @@ pub(super) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result
     let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
         Ok(service) => service,
         Err(CallError::Refused { code: 404, .. }) => {
-            return Err(ArmError::Untested(format!("there is no Service {namespace}/{name}: install pointsman first")));
+            return Err(NoEndpoints::Nobody(format!(
+                "there is no Service {namespace}/{name}: install pointsman first"
+            )));
         }
         Err(error) => return Err(error.into()),
     };
@@ -27,13 +39,13 @@ pub(super) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result
     let ports = service.pointer("/spec/ports").and_then(Value::as_array);
     let is_it = |entry: &&Value| entry.get("port").and_then(Value::as_u64) == Some(u64::from(port));
     let Some(entry) = ports.into_iter().flatten().find(is_it) else {
-        return Err(ArmError::Untested(format!("Service {namespace}/{name} has no port {port}")));
+        return Err(NoEndpoints::Nobody(format!("Service {namespace}/{name} has no port {port}")));
     };
     let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
     let slices = cluster.get(&format!("{path}?labelSelector=kubernetes.io%2Fservice-name%3D{name}")).await?;
     let found = ready(&slices, entry.get("name").and_then(Value::as_str).unwrap_or_default());
     if found.is_empty() {
-        return Err(ArmError::Untested(format!("Service {namespace}/{name} has no endpoint that is ready")));
+        return Err(NoEndpoints::Nobody(format!("Service {namespace}/{name} has no endpoint that is ready")));
     }
     Ok(found)
 }

@@ -6,23 +6,23 @@ use serde_json::Value;
 
 /// `spec.conversion.webhook.clientConfig`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct ClientStanza {
-    pub(super) place: WebhookPlace,
-    pub(super) path: String,
+pub(crate) struct ClientStanza {
+    pub(crate) place: WebhookPlace,
+    pub(crate) path: String,
     /// PEM; what cert-manager has yet to write is not there.
-    pub(super) authorities: Option<Vec<u8>>,
+    pub(crate) authorities: Option<Vec<u8>>,
 }
 
 /// Whom the API server calls.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum WebhookPlace {
+pub(crate) enum WebhookPlace {
     Service { namespace: String, name: String, port: u16 },
     Url { host: String, port: u16 },
 }
 
 impl ClientStanza {
     /// The stanza of a CRD that is converted by a webhook.
-    pub(super) fn of(crd: &Value) -> Option<Self> {
+    pub(crate) fn of(crd: &Value) -> Option<Self> {
         let config = crd.pointer("/spec/conversion/webhook/clientConfig")?;
         let bundle = config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty());
         let authorities = bundle.and_then(|text| STANDARD.decode(text).ok());
@@ -40,7 +40,7 @@ impl ClientStanza {
     }
 
     /// The name that its certificate must have.
-    pub(super) fn server_name(&self) -> String {
+    pub(crate) fn server_name(&self) -> String {
         match &self.place {
             WebhookPlace::Service { namespace, name, .. } => format!("{name}.{namespace}.svc"),
             WebhookPlace::Url { host, .. } => host.clone(),

@@ -1,0 +1,60 @@
+//! A connection to an endpoint, as an API server would make it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::client_stanza::ClientStanza;
+
+/// Connects, and trusts what the API server is told to trust, and nothing else.
+pub(crate) struct TlsClient {
+    tls: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl TlsClient {
+    /// A client for this stanza.
+    pub(crate) fn new(stanza: &ClientStanza) -> Result<Self, String> {
+        let Some(pem) = &stanza.authorities else {
+            return Err("there is no authority yet to judge its certificate by: give --ca-file".to_owned());
+        };
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|error| format!("caBundle: {error}"))?;
+            roots.add(certificate).map_err(|error| format!("caBundle: {error}"))?;
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = stanza.server_name();
+        let name = ServerName::try_from(name.clone()).map_err(|_| format!("{name:?} is no name of a server"))?;
+        Ok(Self { tls: TlsConnector::from(Arc::new(config)), name })
+    }
+
+    /// The name that whoever answers has to have.
+    pub(crate) fn server_name(&self) -> Cow<'_, str> {
+        self.name.to_str()
+    }
+
+    /// Connects; whoever answers is who they should be.
+    pub(crate) async fn connect(&self, endpoint: &str) -> Result<TlsStream<TcpStream>, String> {
+        let unreached = |error: std::io::Error| {
+            format!(
+                "cannot be reached from here: {error}. Run this where Pods can be reached, as a Job in the cluster, or \
+                 give --endpoint HOST:PORT after kubectl port-forward"
+            )
+        };
+        let stream = TcpStream::connect(endpoint).await.map_err(unreached)?;
+        let stream = self.tls.connect(self.name.clone(), stream).await;
+        stream.map_err(|error| format!("TLS as {}: {error}", self.name.to_str()))
+    }
+}
