@@ -31,6 +31,7 @@ mod certificates;
 mod chart;
 mod controllers;
 mod conversion;
+mod crd_guard;
 mod deletion;
 mod failures;
 mod gitops;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         access::SCENARIOS,
         arm::SCENARIOS,
         arm_trouble::SCENARIOS,
+        crd_guard::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

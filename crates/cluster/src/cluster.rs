@@ -87,7 +87,12 @@ impl Cluster {
             PatchForm::Merge => "application/merge-patch+json",
             PatchForm::Json => "application/json-patch+json",
         };
-        self.call(Method::PATCH, path, extent, Some((form, patch))).await
+        let path = match path.contains("fieldManager=") {
+            true => path.to_owned(),
+            // What guards a CRD knows by the name that somebody looked first.
+            false => format!("{path}{}fieldManager={MANAGER}", if path.contains('?') { '&' } else { '?' }),
+        };
+        self.call(Method::PATCH, &path, extent, Some((form, patch))).await
     }
 
     /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
-    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, incomplete,
+    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, crd_guard, incomplete,
 };
 
 use super::ca_file::{AuthorityRemarks, trust};
@@ -50,6 +50,10 @@ pub(crate) struct CrdArgs {
     /// Leave the policy out that refuses to store an object without what was too large to come along when it was read.
     #[arg(long, help_heading = "Conversion")]
     no_policy: bool,
+    /// Also print the policy that refuses to take the conversion from the CRD while it is needed, whoever applies
+    /// another one.
+    #[arg(long, conflicts_with = "no_conversion", help_heading = "Conversion")]
+    guard: bool,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -102,7 +106,7 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
 
 /// Whether there is something to convert. A definition without conversion need not have the whole schema, so that its
 /// CRD is printed only where somebody asks for it by name: applied, it would stand in the way of the real one.
-fn converts(kind: &Kind) -> bool {
+pub(super) fn converts(kind: &Kind) -> bool {
     kind.versions().count() > 1
 }
 
@@ -125,7 +129,9 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
     let stored = options.storage.as_deref().unwrap_or_else(|| kind.storage());
     let guarded = options.conversion.is_some() && converts(kind) && !args.no_policy;
     let policy = guarded.then(|| incomplete(kind, stored));
-    policy.into_iter().flatten().chain([crd]).map(|document| JsonTree::from_json(&document.to_string())).collect()
+    let guard = (args.guard && converts(kind)).then(|| crd_guard(kind));
+    let documents = policy.into_iter().chain(guard).flatten().chain([crd]);
+    documents.map(|document| JsonTree::from_json(&document.to_string())).collect()
 }
 
 /// Says of each version whether it is served.

@@ -1,0 +1,154 @@
+//! The policy that keeps a conversion on a CRD for as long as somebody needs it, evaluated by the API server itself.
+//!
+//! A chart, a GitOps tool or an operator that applies a CRD of its own takes the conversion away without knowing that
+//! it is there. From then on the API server only relabels objects, and fields are lost with the first write. It happens
+//! by accident, so the guard lets through whoever says that it is none: by the field manager of our own commands, which
+//! look first, or by an annotation.
+//!
+//! Versions that are in `status.storedVersions` cannot be taken out of a CRD anyway: the API server refuses that before
+//! it asks any policy (`apiextensions-apiserver pkg/apis/apiextensions/validation`).
+
+use serde_json::{Value, json};
+
+use super::cel::literal;
+use super::document::{Component, policy};
+use crate::definition::Kind;
+
+/// The `ValidatingAdmissionPolicy` for the CRD of a kind, and its binding. It refuses a write that takes the conversion
+/// away, or leads it elsewhere, while more than one version is served or stored, and a deletion of the CRD while a
+/// webhook converts. The `caBundle` may change at any time: authorities do, and others write it.
+#[must_use]
+pub fn crd_guard(kind: &Kind) -> [Value; 2] {
+    let crd = format!("{}.{}", kind.plural(), kind.group());
+    let name = format!("pointsman-crd-guard.{crd}");
+    let rule = json!({
+        "apiGroups": ["apiextensions.k8s.io"],
+        "apiVersions": ["v1"],
+        "operations": ["UPDATE", "DELETE"],
+        "resources": ["customresourcedefinitions"],
+    });
+    let mut documents = policy((&name, Component::Conversion), &rule, (variables(), validations()), "Deny");
+    let conditions = documents.iter_mut().find_map(|document| document.pointer_mut("/spec/matchConditions"));
+    if let Some(Value::Array(conditions)) = conditions {
+        // By name, not by `resourceNames`: a deletion of all CRDs at once names none.
+        let ours = format!("oldObject.metadata.name in [{}]", literal(&crd));
+        conditions.push(json!({"name": "ours", "expression": ours}));
+    }
+    documents
+}
+
+/// What is there before and after, and whether somebody says that a change is meant.
+fn variables() -> Value {
+    let converted = |crd: &str| format!("has({crd}.spec.conversion) && {crd}.spec.conversion.strategy == \"Webhook\"");
+    let (key, manager) = (literal(LET_GO), literal(MANAGER));
+    let says = |crd: &str| {
+        let annotations = format!("{crd}.metadata.annotations");
+        format!("has({annotations}) && {key} in {annotations} && {annotations}[{key}] != \"\"")
+    };
+    let deletes = "request.operation == \"DELETE\"";
+    let status = "oldObject.status.storedVersions";
+    let by_us = "has(request.options) && has(request.options.fieldManager) && request.options.fieldManager";
+    let more = "size(variables.served) > 1 || size(variables.stored) > 1 || variables.stored != variables.served";
+    let needed = format!("variables.armed && ({more})");
+    json!([
+        {"name": "armed", "expression": converted("oldObject")},
+        {"name": "before", "expression": format!("variables.armed ? ({}) : \"\"", client("oldObject"))},
+        {
+            "name": "after",
+            "expression": format!("!({deletes}) && {} ? ({}) : \"nobody\"", converted("object"), client("object")),
+        },
+        {"name": "served", "expression": "oldObject.spec.versions.filter(v, v.served).map(v, v.name)"},
+        {
+            "name": "stored",
+            "expression": format!("has(oldObject.status) && has({status}) ? {status} : variables.served"),
+        },
+        {"name": "needed", "expression": needed},
+        {
+            "name": "meant",
+            "expression": format!("({by_us} == {manager}) || ({deletes} ? ({}) : ({}))", says("oldObject"), says("object")),
+        },
+    ])
+}
+
+/// Whom the API server calls, as a text; what it trusts is no part of it.
+fn client(crd: &str) -> String {
+    let config = format!("{crd}.spec.conversion.webhook.clientConfig");
+    let service = format!("{config}.service");
+    let path = format!("(has({service}.path) ? {service}.path : \"/\")");
+    let port = format!("string(has({service}.port) ? {service}.port : 443)");
+    format!(
+        "has({service}) ? \"Service \" + {service}.namespace + \"/\" + {service}.name + \":\" + {port} + {path} : {config}.url"
+    )
+}
+
+fn validations() -> Value {
+    let crd = "oldObject.metadata.name";
+    let changed = [
+        literal("this write would lead the conversion of "),
+        crd.to_owned(),
+        literal(" from "),
+        "variables.before".to_owned(),
+        literal(" to "),
+        "variables.after".to_owned(),
+        literal(" while "),
+        "variables.served.join(\", \")".to_owned(),
+        literal(" are served and "),
+        "variables.stored.join(\", \")".to_owned(),
+        literal(
+            " may be stored: without it the API server only relabels objects, and fields are lost. Take the conversion over \
+             into what you apply (pointsman crd prints it), or leave with pointsman disarm",
+        ),
+    ];
+    let deleted = [
+        literal("this would delete every object of "),
+        crd.to_owned(),
+        literal(", which "),
+        "variables.before".to_owned(),
+        literal(" converts. If that is meant: kubectl annotate crd "),
+        crd.to_owned(),
+        literal(&format!(" {LET_GO}=WHY, then delete it; the objects stay with pointsman disarm")),
+    ];
+    json!([
+        {
+            "expression": "request.operation != \"UPDATE\" || !variables.needed || variables.meant || variables.before == variables.after",
+            "messageExpression": changed.join(" + "),
+            "message": "this write would take the conversion from the CRD while it is needed: see pointsman disarm",
+            "reason": "Invalid",
+        },
+        {
+            "expression": "request.operation != \"DELETE\" || !variables.armed || variables.meant",
+            "messageExpression": deleted.join(" + "),
+            "message": format!("this would delete every object of a kind that is converted: annotate the CRD with {LET_GO} first"),
+            "reason": "Invalid",
+        },
+    ])
+}
+
+/// On a CRD, with the reason in it: whoever takes its conversion away, or deletes it, means to.
+const LET_GO: &str = "pointsman.dev/let-go";
+
+/// The field manager of our own commands (`crates/cluster`), which look for themselves before they change a CRD.
+const MANAGER: &str = "pointsman";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guard_knows_one_kind_by_its_name_alone() {
+        let kinds = Kind::embedded().unwrap();
+        let guards: Vec<[Value; 2]> = kinds.iter().map(crd_guard).collect();
+        let without_name = |[policy, binding]: &[Value; 2], crd: &str| {
+            let name = format!("pointsman-crd-guard.{crd}");
+            let text = format!("{policy}{binding}");
+            assert!(text.contains(&format!("oldObject.metadata.name in [\\\"{crd}\\\"]")), "{text}");
+            text.replace(&name, "").replace(crd, "")
+        };
+        let texts: Vec<String> = kinds
+            .iter()
+            .zip(&guards)
+            .map(|(kind, guard)| without_name(guard, &format!("{}.{}", kind.plural(), kind.group())))
+            .collect();
+        assert!(texts.len() > 1 && texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+    }
+}
