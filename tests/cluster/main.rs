@@ -33,6 +33,7 @@ mod controllers;
 mod conversion;
 mod crd_guard;
 mod deletion;
+mod disarm;
 mod failures;
 mod gitops;
 mod harness;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         access::SCENARIOS,
         arm::SCENARIOS,
         arm_trouble::SCENARIOS,
+        disarm::SCENARIOS,
         crd_guard::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, hash, kinds, man, migrate, mutate, plan, serve, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, serve, validate,
+    webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -40,6 +41,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
     Crd(crd::CrdArgs),
+    /// Take the conversion from a CRD in a cluster, once nobody needs it any more.
+    Disarm(disarm::DisarmArgs),
     /// Print the rollout hash of objects, and what it is made of.
     Hash(hash::HashArgs),
     /// List, check and show the definitions of kinds.
@@ -88,6 +91,7 @@ impl Command {
             Self::Completion(args) => completion::run(&args, Cli::command()),
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),
+            Self::Disarm(args) => disarm::run(&args),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),
             Self::Man(args) => man::run(&args, Cli::command()),

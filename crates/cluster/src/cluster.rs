@@ -95,6 +95,14 @@ impl Cluster {
         self.call(Method::PATCH, &path, extent, Some((form, patch))).await
     }
 
+    /// Deletes a document. One that is gone already is as good as deleted.
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), CallError> {
+        match self.call(Method::DELETE, path, "application/json", None).await {
+            Ok(_) | Err(CallError::Refused { code: 404, .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.
     /// `force` takes them over.
     pub(crate) async fn apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {

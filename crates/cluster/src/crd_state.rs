@@ -49,6 +49,14 @@ impl CrdState {
         format!("{}.{}", self.plural, self.group)
     }
 
+    pub(crate) fn group(&self) -> &str {
+        &self.group
+    }
+
+    pub(crate) fn plural(&self) -> &str {
+        &self.plural
+    }
+
     /// The version that is stored from now on.
     #[must_use]
     pub fn storage(&self) -> &str {

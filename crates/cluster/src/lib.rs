@@ -4,12 +4,14 @@
 //!
 //! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
 
+mod annotations;
 mod arm;
 mod call_error;
 mod cluster;
 mod connect;
 mod conversion;
 mod crd_state;
+mod disarm;
 mod live;
 mod migrate;
 mod pages;
@@ -20,5 +22,6 @@ pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};
 pub use crd_state::{BadCrd, CrdState};
+pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun, disarm};
 pub use live::{LiveError, live};
 pub use migrate::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten, migrate};

@@ -8,6 +8,7 @@ mod connected;
 pub(crate) mod convert;
 pub(crate) mod crd;
 mod file_stamps;
+pub(crate) mod disarm;
 mod format;
 pub(crate) mod hash;
 mod input;

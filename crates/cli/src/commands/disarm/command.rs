@@ -1,0 +1,128 @@
+//! Flags in, a CRD without a conversion, an exit code out.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use pointsman_cluster::{DisarmError, DisarmOptions, DryRun, disarm};
+use pointsman_core::parse_duration;
+use pointsman_core::registration::{Address, ClientConfig, CrdOptions, Service, Trust, Url, crd};
+
+use super::told::{document, sentence, tell};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::kind_names::find;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+use crate::hint::hinted;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DisarmArgs {
+    /// Kind by any of its names.
+    #[arg(value_name = "KIND")]
+    kind: String,
+    /// Service of the webhook that goes. The port is 443 if none is given.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url")]
+    service: Option<Service>,
+    /// Address of the webhook that goes, where it is not behind a Service. Without a path, /convert is meant.
+    #[arg(long, value_name = "URL", conflicts_with = "service")]
+    url: Option<Url>,
+    /// Serve this version alone from now on. All objects have to be stored in it.
+    #[arg(long, value_name = "VERSION")]
+    served: Option<String>,
+    /// Delete the webhook configurations and policies of ours that are about this kind alone.
+    #[arg(long)]
+    admission: bool,
+    /// Change nothing: only say what would be done, or have the API server judge it as well.
+    #[arg(long, value_enum, value_name = "client|server", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    dry_run: Option<DryRunMode>,
+    /// Form of the result; without it, lines for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    /// How long API servers may take to hear of a change of the CRD.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s", help_heading = "Pace")]
+    settle: Duration,
+    /// Objects listed at a time.
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
+    page: u32,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// As kubectl calls them.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DryRunMode {
+    /// Nothing is sent.
+    Client,
+    /// The API server judges what it can, and stores nothing.
+    Server,
+}
+
+impl From<DryRunMode> for DryRun {
+    fn from(mode: DryRunMode) -> Self {
+        match mode {
+            DryRunMode::Client => Self::Client,
+            DryRunMode::Server => Self::Server,
+        }
+    }
+}
+
+/// Disarms a CRD.
+pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let kind = &find(&all, &args.kind)?.kind;
+    let address = args.service.clone().map(Address::Service).or_else(|| args.url.clone().map(Address::Url));
+    let client = address.map(|address| ClientConfig { address, trust: Trust::SystemRoots });
+    let armed = crd(kind, &CrdOptions { conversion: client, ..CrdOptions::default() });
+    let options = DisarmOptions {
+        name: format!("{}.{}", kind.plural(), kind.group()),
+        armed: armed.context("the definition stores a version that it does not have")?,
+        served: args.served.clone(),
+        admission: args.admission,
+        dry_run: args.dry_run.map(DryRun::from),
+        settle: args.settle,
+        page: args.page,
+    };
+    let done = args.cluster.with(async |cluster| disarm(&cluster, &options, &mut tell).await.map_err(advise))?;
+    match args.output {
+        None => output::text(&sentence(&done, options.dry_run))?,
+        Some(format) => output::data(&format.write(&document(&done, options.dry_run)?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn advise(error: DisarmError) -> anyhow::Error {
+    let hint = match &error {
+        DisarmError::Call(call) => call.hint(),
+        _ => None,
+    };
+    match hint {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    }
+}
+
+const EXAMPLES: &str = "\
+The way out, before the server is uninstalled. All objects have to be stored in one version: see pointsman migrate. The
+other versions are no longer served, with --served; then the conversion is led to nobody while every object is listed,
+which would show one that still needs it; then it is taken away. What would lose something is refused. It can be killed
+at any time: the same command goes on.
+
+Examples:
+  What would be done:
+    pointsman disarm materialize --service pointsman-system/pointsman \\
+      --served v1alpha2 --admission --dry-run=server
+
+  Keep the objects, as v1alpha2:
+    pointsman migrate materialize --to v1alpha2
+    pointsman disarm materialize --service pointsman-system/pointsman \\
+      --served v1alpha2 --admission
+
+Exit codes:
+  0  disarmed, or, in a dry run, it could be
+  1  something stood in the way: the message says what, and what was changed
+  2  the flags are wrong";

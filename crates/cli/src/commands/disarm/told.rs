@@ -1,0 +1,96 @@
+//! What disarming says on the way, and what came of it.
+
+use pointsman_cluster::{DisarmEvent, Disarmed, DryRun};
+use serde_json::json;
+
+use crate::commands::json_tree::JsonTree;
+use crate::commands::output::talk;
+
+/// Says a line to the person.
+pub(super) fn tell(event: DisarmEvent) {
+    match event {
+        DisarmEvent::Plan(steps) => {
+            for (at, step) in steps.iter().enumerate() {
+                talk(&format!("{}. {step}", at + 1));
+            }
+        }
+        DisarmEvent::Done(step) => talk(&format!("done: {step}")),
+        DisarmEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
+        DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
+        _ => {}
+    }
+}
+
+/// The result, for people.
+pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
+    let Disarmed { crd, version, steps, objects, .. } = done;
+    let objects = objects.unwrap_or_default();
+    let listed = format!("{objects} object{} listed at {version}", if objects == 1 { "" } else { "s" });
+    let mut text = match (steps.is_empty(), dry_run) {
+        (true, None) => format!("{crd} is disarmed; there was nothing to do, {listed}\n"),
+        (true, Some(_)) => format!("{crd} is disarmed; there is nothing to do\n"),
+        (false, None) => format!("{crd} is disarmed: {listed}, and nobody is asked\n"),
+        (false, Some(DryRun::Client)) => format!("{crd} can be disarmed; nothing was changed\n"),
+        (false, Some(DryRun::Server)) => {
+            format!("{crd} can be disarmed: the API server takes what it was shown; nothing was changed\n")
+        }
+    };
+    for (kept, count) in &done.kept {
+        text.push_str(&format!(
+            "left: what only {kept} could say, in an annotation of {count}: pointsman migrate {crd} --forget {kept}\n"
+        ));
+    }
+    for document in &done.registered {
+        text.push_str(&format!("left: {document}; --admission deletes it\n"));
+    }
+    if let Some(reason) = &done.unlisted {
+        text.push_str(&format!("not known: which webhook configurations and policies are left ({reason})\n"));
+    }
+    text
+}
+
+/// The result, for programs.
+pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Result<JsonTree> {
+    let Disarmed { crd, version, steps, objects, kept, registered, unlisted } = done;
+    let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+    let dry_run = dry_run.map(|mode| match mode {
+        DryRun::Client => "client",
+        DryRun::Server => "server",
+    });
+    let value = json!({
+        "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "registered": registered,
+        "unlisted": unlisted,
+        "dryRun": dry_run,
+    });
+    JsonTree::from_json(&value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use pointsman_cluster::DisarmStep;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_said_with_what_takes_it_away() {
+        let mut done = Disarmed {
+            crd: "widgets.example.com".to_owned(),
+            version: "v2".to_owned(),
+            steps: vec![DisarmStep::LetGo],
+            objects: Some(1),
+            kept: [("v1".to_owned(), 3)].into(),
+            registered: vec!["ValidatingWebhookConfiguration w".to_owned()],
+            unlisted: None,
+        };
+        let text = "widgets.example.com is disarmed: 1 object listed at v2, and nobody is asked\n\
+                    left: what only v1 could say, in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
+                    left: ValidatingWebhookConfiguration w; --admission deletes it\n";
+        assert_eq!(sentence(&done, None), text);
+        done.unlisted = Some("forbidden".to_owned());
+        assert!(sentence(&done, None).ends_with("policies are left (forbidden)\n"));
+        done.unlisted = None;
+        (done.steps, done.kept, done.registered) = (Vec::new(), [].into(), Vec::new());
+        assert!(sentence(&done, None).contains("there was nothing to do, 1 object listed"));
+        assert!(sentence(&done, Some(DryRun::Server)).ends_with("there is nothing to do\n"));
+    }
+}

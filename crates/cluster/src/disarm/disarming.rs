@@ -1,0 +1,319 @@
+//! Disarming from the first look to the last.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::last_look::{Looked, away, back, leads_nowhere, look, to_nowhere};
+use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun};
+use super::plan::{DisarmPlan, Unplanned, plan};
+use super::registered::{OwnDocument, registered};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::conversion::ClientStanza;
+use crate::crd_state::{CrdState, crd_path};
+use crate::pages::{items, page};
+
+/// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
+/// refused: objects in several versions, versions that are still served. Whether that is so is not only read in
+/// `status.storedVersions`: before the end the conversion is led to nobody, and every object is listed.
+///
+/// It can be killed at any point and run again: what is done is found done.
+///
+/// # Errors
+/// [`DisarmError`]: what was in the way, and what was changed.
+pub async fn disarm(
+    cluster: &Cluster,
+    options: &DisarmOptions,
+    say: &mut dyn FnMut(DisarmEvent),
+) -> Result<Disarmed, DisarmError> {
+    let crd = read(cluster, &options.name).await?;
+    let (ours, unlisted) = match registered(cluster, &crd).await {
+        Ok(ours) => (ours, None),
+        Err(error) if options.admission => return Err(error.into()),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let deleted = if options.admission { ours.clone() } else { Vec::new() };
+    let armed = ClientStanza::of(&options.armed);
+    let planned = match plan(&crd, armed.as_ref(), options.served.as_deref(), &deleted) {
+        Ok(planned) => planned,
+        Err(Unplanned::Refused(reason)) => return Err(DisarmError::Refused(reason)),
+        Err(Unplanned::Stored(reason)) => {
+            return Err(DisarmError::Refused(emergency(cluster, &crd, options, reason, say).await));
+        }
+    };
+    say(DisarmEvent::Plan(planned.steps.clone()));
+    let left = if options.admission { &[][..] } else { &ours };
+    let mut disarmed = Disarmed {
+        crd: crd.name(),
+        version: planned.version.clone(),
+        steps: planned.steps.clone(),
+        objects: None,
+        kept: BTreeMap::new(),
+        registered: left.iter().map(|one| one.document.clone()).collect(),
+        unlisted,
+    };
+    let run = DisarmRun { cluster, options, planned: &planned, armed: armed.as_ref(), deleted: &deleted };
+    match options.dry_run {
+        Some(DryRun::Client) => return Ok(disarmed),
+        Some(DryRun::Server) => return run.try_all(say).await.map(|()| disarmed),
+        None => {}
+    }
+    for step in &planned.steps {
+        run.take(step, say).await?;
+        say(DisarmEvent::Done(step.clone()));
+    }
+    let looked = run.verify(say).await?;
+    (disarmed.objects, disarmed.kept) = (Some(looked.objects), looked.kept);
+    Ok(disarmed)
+}
+
+async fn read(cluster: &Cluster, name: &str) -> Result<CrdState, DisarmError> {
+    match cluster.get(&crd_path(name)).await {
+        Ok(document) => Ok(CrdState::new(document)?),
+        Err(CallError::Refused { code: 404, .. }) => Err(DisarmError::NoCrd(name.to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The reason, and, where somebody should migrate and nobody converts any more, what is possible then.
+async fn emergency(
+    cluster: &Cluster,
+    crd: &CrdState,
+    options: &DisarmOptions,
+    reason: String,
+    say: &mut dyn FnMut(DisarmEvent),
+) -> String {
+    let storage = crd.storage();
+    let Some(unread) = unreadable(cluster, crd, options.page, say).await else { return reason };
+    format!(
+        "{reason}. Now that cannot be done, since nobody converts: {unread}. Nothing is lost yet. What is stored as {storage} \
+         can be read and written at {storage}; the rest needs its server: install pointsman again, in the same namespace \
+         and under the same name, and begin anew. Do not take the conversion away by hand: objects in another version \
+         would be relabelled, and lose fields. docs/uninstall.md has more (It is gone already)"
+    )
+}
+
+/// What the API server says of an object that it cannot read at the version that is stored. A list would be answered
+/// from memory; one object is not.
+async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisarmEvent)) -> Option<String> {
+    let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
+    let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
+    let list = match page(cluster, &crd.collection(crd.storage()), size, None, &mut waits).await {
+        Ok(list) => list,
+        Err(error) => return failed(error),
+    };
+    for item in items(&list) {
+        let text = |path: &str| item.pointer(path).and_then(Value::as_str);
+        let name = text("/metadata/name").unwrap_or_default();
+        let path = crd.object(crd.storage(), text("/metadata/namespace"), name);
+        if let Some(unread) = cluster.read(&path, Extent::Metadata).await.err().and_then(failed) {
+            return Some(unread);
+        }
+    }
+    None
+}
+
+/// A plan, and what it was made from.
+struct DisarmRun<'r> {
+    cluster: &'r Cluster,
+    options: &'r DisarmOptions,
+    planned: &'r DisarmPlan,
+    armed: Option<&'r ClientStanza>,
+    deleted: &'r [OwnDocument],
+}
+
+impl DisarmRun<'_> {
+    async fn take(&self, step: &DisarmStep, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
+        match step {
+            DisarmStep::Unserve { stays, gone } => {
+                let crd = self.change("", &|crd| Ok(serving(crd, stays))).await?;
+                for version in gone {
+                    self.let_go_of(&crd, version).await?;
+                }
+                Ok(())
+            }
+            DisarmStep::Delete { document } => self.delete(document, "").await,
+            DisarmStep::LastLook { version } => {
+                let crd = self.change("", &|crd| self.leading_nowhere(crd)).await?;
+                say(DisarmEvent::Settling(self.options.settle));
+                sleep(self.options.settle).await;
+                match look(self.cluster, &crd, version, self.options.page, say).await {
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(self.put_back(error).await),
+                }
+            }
+            DisarmStep::LetGo => self.change("", &|crd| self.letting_go(crd)).await.map(drop),
+        }
+    }
+
+    /// What the API server would say of the steps, as things stand: it judges a step by what is stored, so that the
+    /// conversion cannot be tried while other versions are served.
+    async fn try_all(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
+        let unserves = self.planned.steps.iter().any(|step| matches!(step, DisarmStep::Unserve { .. }));
+        for step in &self.planned.steps {
+            match step {
+                DisarmStep::Unserve { stays, .. } => {
+                    self.change(DRY, &|crd| Ok(serving(crd, stays))).await?;
+                }
+                DisarmStep::Delete { document } => self.delete(document, DRY).await?,
+                DisarmStep::LetGo if !unserves => {
+                    self.change(DRY, &|crd| Ok(away(crd))).await?;
+                }
+                DisarmStep::LetGo | DisarmStep::LastLook { .. } => continue,
+            }
+            say(DisarmEvent::Done(step.clone()));
+        }
+        Ok(())
+    }
+
+    /// Patches the CRD as it is now, whatever else of it others have changed.
+    async fn change(
+        &self,
+        query: &str,
+        patch: &dyn Fn(&CrdState) -> Result<Vec<Value>, DisarmError>,
+    ) -> Result<CrdState, DisarmError> {
+        for _ in 0..TRIES {
+            let crd = read(self.cluster, &self.options.name).await?;
+            let mut patch = patch(&crd)?;
+            if patch.is_empty() {
+                return Ok(crd);
+            }
+            let seen = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": crd.resource_version()});
+            patch.push(seen);
+            let path = format!("{}{query}", crd.path());
+            match self.cluster.patch(&path, PatchForm::Json, &Value::Array(patch), Extent::Objects).await {
+                Ok(document) => return Ok(CrdState::new(document)?),
+                // Somebody was quicker.
+                Err(CallError::Refused { code: 409, .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(DisarmError::Stuck(format!("{} is changed by somebody else again and again", self.options.name)))
+    }
+
+    fn leading_nowhere(&self, crd: &CrdState) -> Result<Vec<Value>, DisarmError> {
+        self.is_as_planned(crd)?;
+        Ok(if leads_nowhere(crd) { Vec::new() } else { to_nowhere(crd) })
+    }
+
+    fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisarmError> {
+        self.is_as_planned(crd)?;
+        match leads_nowhere(crd) {
+            true => Ok(away(crd)),
+            false => Err(self.changed()),
+        }
+    }
+
+    /// Another version may have been stored or served since the plan was made.
+    fn is_as_planned(&self, crd: &CrdState) -> Result<(), DisarmError> {
+        let version = &self.planned.version;
+        match plan(crd, self.armed, Some(version), &[]) {
+            Ok(now) if now.steps.first() == Some(&DisarmStep::LastLook { version: version.clone() }) => Ok(()),
+            _ => Err(self.changed()),
+        }
+    }
+
+    fn changed(&self) -> DisarmError {
+        DisarmError::Stuck(format!("{} was changed by somebody else meanwhile", self.options.name))
+    }
+
+    async fn delete(&self, document: &str, query: &str) -> Result<(), DisarmError> {
+        for one in self.deleted.iter().filter(|one| one.document == document) {
+            self.cluster.delete(&format!("{}{query}", one.path)).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a version is neither answered nor told of.
+    async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisarmError> {
+        let (began, collection) = (Instant::now(), format!("{}?limit=1", crd.collection(version)));
+        loop {
+            let is_answered = match self.cluster.read(&collection, Extent::Metadata).await {
+                Err(error) if error.code() == Some(404) => false,
+                Err(error) if !error.passes() && error.code() != Some(500) => return Err(error.into()),
+                Ok(_) | Err(_) => true,
+            };
+            if !is_answered && !self.is_told(crd, version).await? {
+                return Ok(());
+            }
+            if began.elapsed() > HEARD_WITHIN {
+                return Err(DisarmError::Stuck(format!("{version} is no longer to be served, and still is")));
+            }
+            sleep(OFTEN).await;
+        }
+    }
+
+    /// Whether discovery names the kind at a version.
+    async fn is_told(&self, crd: &CrdState, version: &str) -> Result<bool, CallError> {
+        match self.cluster.get(&format!("/apis/{}/{version}", crd.group())).await {
+            Ok(list) => {
+                let mut resources = list.get("resources").and_then(Value::as_array).into_iter().flatten();
+                Ok(resources.any(|one| one.get("name").and_then(Value::as_str) == Some(crd.plural())))
+            }
+            Err(CallError::Refused { code: 404, .. }) => Ok(false),
+            Err(error) if error.passes() => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Leads the conversion to where it led before.
+    async fn put_back(&self, error: CallError) -> DisarmError {
+        let reason = match error.code() {
+            Some(500) => format!(
+                "an object is stored in another version, whatever storedVersions says: {}. Have all of them written, by \
+                 adding its version to status.storedVersions and pointsman migrate {} --to {}",
+                error.message(),
+                self.options.name,
+                self.planned.version
+            ),
+            _ => error.to_string(),
+        };
+        let put = self.change("", &|crd| back(crd).ok_or_else(|| self.changed())).await;
+        let after = match put {
+            Ok(_) => "the conversion is again what it was".to_owned(),
+            Err(error) => format!("and the conversion could not be put back ({error}): pointsman arm sets it"),
+        };
+        DisarmError::Needed { reason, after }
+    }
+
+    /// Everything can be read, and nobody is asked.
+    async fn verify(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<Looked, DisarmError> {
+        let (began, version) = (Instant::now(), &self.planned.version);
+        let crd = read(self.cluster, &self.options.name).await?;
+        loop {
+            match look(self.cluster, &crd, version, self.options.page, say).await {
+                Ok(looked) => return Ok(looked),
+                // A handler on its way out, or not there yet.
+                Err(error) if matches!(error.code(), Some(404 | 500)) && began.elapsed() < HEARD_WITHIN => {
+                    sleep(OFTEN).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// A JSON patch that serves one version and no other.
+fn serving(crd: &CrdState, version: &str) -> Vec<Value> {
+    let versions = crd.versions().into_iter().enumerate();
+    let (served, mut patch) = (crd.served(), Vec::new());
+    for (at, name) in versions.filter(|(_, name)| served.contains(name) != (*name == version)) {
+        let path = format!("/spec/versions/{at}");
+        patch.push(json!({"op": "test", "path": format!("{path}/name"), "value": name}));
+        patch.push(json!({"op": "replace", "path": format!("{path}/served"), "value": name == version}));
+    }
+    patch
+}
+
+/// Judged, and not stored.
+const DRY: &str = "?dryRun=All";
+
+/// Controllers of the API server write the CRD's conditions, a few at most.
+const TRIES: u16 = 10;
+
+/// An API server replaces its handlers within a second; five is what it allows its own replicas.
+const HEARD_WITHIN: Duration = Duration::from_secs(20);
+const OFTEN: Duration = Duration::from_millis(250);

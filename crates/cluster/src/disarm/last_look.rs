@@ -1,0 +1,133 @@
+//! The proof that nothing needs a conversion: it is led to nobody, and everything is listed.
+//!
+//! `status.storedVersions` is what somebody has said, and people edit it. With strategy None an object of another
+//! version would be relabelled in silence, and lose fields with the next write. With a webhook that nobody answers it
+//! fails to be read, which loses nothing, and can be taken back.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::annotations::{DISARMING, kept_versions};
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::conversion::ClientStanza;
+use crate::crd_state::CrdState;
+use crate::pages::{items, next_page, page};
+
+use super::options::DisarmEvent;
+
+/// What was listed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Looked {
+    pub(super) objects: u64,
+    /// Objects with an annotation that keeps something, by the version it is kept for.
+    pub(super) kept: BTreeMap<String, u64>,
+}
+
+/// Lists every object at a version.
+pub(super) async fn look(
+    cluster: &Cluster,
+    crd: &CrdState,
+    version: &str,
+    size: u32,
+    say: &mut dyn FnMut(DisarmEvent),
+) -> Result<Looked, CallError> {
+    let (mut looked, mut next) = (Looked::default(), None);
+    loop {
+        let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
+        let list = page(cluster, &crd.collection(version), size, next.as_deref(), &mut waits).await?;
+        for item in items(&list) {
+            looked.objects += 1;
+            for version in kept_versions(item) {
+                *looked.kept.entry(version.to_owned()).or_default() += 1;
+            }
+        }
+        next = next_page(&list);
+        if next.is_none() {
+            return Ok(looked);
+        }
+    }
+}
+
+/// Whether an earlier run has led the conversion to nobody.
+pub(crate) fn leads_nowhere(crd: &CrdState) -> bool {
+    crd.document().pointer("/spec/conversion/webhook/clientConfig/url").and_then(Value::as_str) == Some(NOWHERE)
+}
+
+/// A JSON patch that leads the conversion to nobody, and leaves on the CRD where it led before.
+pub(super) fn to_nowhere(crd: &CrdState) -> Vec<Value> {
+    let before = crd.document().pointer("/spec/conversion").cloned().unwrap_or_default();
+    let client = json!({"url": NOWHERE});
+    let webhook = json!({"conversionReviewVersions": ["v1"], "clientConfig": client});
+    let mut patch = Vec::new();
+    if crd.document().pointer("/metadata/annotations").is_none() {
+        patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {}}));
+    }
+    patch.push(json!({"op": "add", "path": annotation(DISARMING), "value": before.to_string()}));
+    patch.push(
+        json!({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "Webhook", "webhook": webhook}}),
+    );
+    patch
+}
+
+/// A JSON patch that leads it again to where it led before.
+pub(super) fn back(crd: &CrdState) -> Option<Vec<Value>> {
+    let before: Value = serde_json::from_str(crd.annotation(DISARMING)?).ok()?;
+    ClientStanza::of(&json!({"spec": {"conversion": &before}}))?;
+    Some(vec![
+        json!({"op": "replace", "path": "/spec/conversion", "value": before}),
+        json!({"op": "remove", "path": annotation(DISARMING)}),
+    ])
+}
+
+/// A JSON patch that takes it away, and whatever would write into it.
+pub(super) fn away(crd: &CrdState) -> Vec<Value> {
+    let mut patch = vec![json!({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}})];
+    let there = [DISARMING, INJECTED].into_iter().filter(|name| crd.annotation(name).is_some());
+    patch.extend(there.map(|name| json!({"op": "remove", "path": annotation(name)})));
+    patch
+}
+
+fn annotation(name: &str) -> String {
+    format!("/metadata/annotations/{}", name.replace('/', "~1"))
+}
+
+/// A port of the API server's own machine that nobody may listen on: refused at once, and no other name is asked for.
+const NOWHERE: &str = "https://127.0.0.1:1/disarming";
+
+/// By which cert-manager writes an authority into the CRD.
+const INJECTED: &str = "cert-manager.io/inject-ca-from";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_goes_on_finds_where_it_led() {
+        let version = json!({"name": "v1", "served": true, "storage": true});
+        let config = json!({"service": {"namespace": "n", "name": "s", "path": "/convert"}, "caBundle": "Cg=="});
+        let conversion = json!({"strategy": "Webhook", "webhook": {"clientConfig": config}});
+        let document = |conversion: &Value, annotations: Value| {
+            CrdState::new(json!({
+                "metadata": {"name": "ws.e.com", "annotations": annotations},
+                "spec": {
+                    "group": "e.com", "names": {"plural": "ws"}, "versions": [version], "conversion": conversion,
+                },
+            }))
+            .unwrap()
+        };
+        let armed = document(&conversion, json!({}));
+        assert!(!leads_nowhere(&armed) && back(&armed).is_none());
+        let patch = to_nowhere(&armed);
+        let value = |path: &str| patch.iter().find(|one| one["path"] == path).unwrap()["value"].clone();
+        let left = json!({DISARMING: value(&annotation(DISARMING)), INJECTED: "n/c"});
+        let nowhere = document(&value("/spec/conversion"), left);
+        assert!(leads_nowhere(&nowhere));
+        assert_eq!(back(&nowhere).unwrap()[0]["value"], conversion);
+        let gone: Vec<Value> = away(&nowhere).iter().map(|one| one["path"].clone()).collect();
+        assert_eq!(gone, ["/spec/conversion", &annotation(DISARMING), &annotation(INJECTED)]);
+        let strange = document(&value("/spec/conversion"), json!({DISARMING: "{\"strategy\":\"None\"}"}));
+        assert!(back(&strange).is_none(), "that would be what is to be prevented");
+    }
+}

@@ -1,0 +1,10 @@
+//! The way out: the conversion of a CRD is taken away once nobody needs it any more.
+
+mod disarming;
+mod last_look;
+mod options;
+mod plan;
+mod registered;
+
+pub use disarming::disarm;
+pub use options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun};

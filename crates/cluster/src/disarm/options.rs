@@ -1,0 +1,147 @@
+//! What disarming is asked, what it says on the way, what came of it, and why it does not come to its end.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::crd_state::BadCrd;
+
+/// How a CRD is disarmed.
+pub struct DisarmOptions {
+    /// The CRD's name: `plural.group`.
+    pub name: String,
+    /// The CRD with the conversion that is to go. One that leads elsewhere is somebody else's.
+    pub armed: Value,
+    /// The version that stays served, where there is more than one: the others are no longer.
+    pub served: Option<String>,
+    /// Delete webhook configurations and policies of ours that are about this kind alone.
+    pub admission: bool,
+    /// Change nothing.
+    pub dry_run: Option<DryRun>,
+    /// How long API servers may take to hear of a change of the CRD.
+    pub settle: Duration,
+    /// Objects that are listed at a time.
+    pub page: u32,
+}
+
+/// How nothing is changed, as kubectl calls it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DryRun {
+    /// Nothing is sent.
+    Client,
+    /// What can be judged by the API server as things stand is sent to it, and not stored.
+    Server,
+}
+
+/// Something that is to be done.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DisarmStep {
+    /// Versions are no longer served.
+    Unserve {
+        /// The version that stays.
+        stays: String,
+        /// Those that go.
+        gone: Vec<String>,
+    },
+    /// A webhook configuration or policy is deleted.
+    Delete {
+        /// Kind and name.
+        document: String,
+    },
+    /// The conversion is led to nobody, and every object is listed.
+    LastLook {
+        /// At this version.
+        version: String,
+    },
+    /// The CRD says that nothing is converted.
+    LetGo,
+}
+
+impl fmt::Display for DisarmStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unserve { stays, gone } => {
+                write!(f, "serve {stays} alone; whoever asks for {} gets 404 from then on", gone.join(" or "))
+            }
+            Self::Delete { document } => write!(f, "delete {document}"),
+            Self::LastLook { version } => {
+                write!(
+                    f,
+                    "lead the conversion to nobody, and list every object at {version}; if one needs it, put it back"
+                )
+            }
+            Self::LetGo => write!(f, "take the conversion away: strategy None"),
+        }
+    }
+}
+
+/// What disarming says on the way.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum DisarmEvent {
+    /// What is going to be done, in order.
+    Plan(Vec<DisarmStep>),
+    /// A step was done, or, in a dry run, the API server would have done it.
+    Done(DisarmStep),
+    /// Waits until every API server knows.
+    Settling(Duration),
+    /// The API server is busy or away; the same call is tried again.
+    Trying {
+        /// What it said.
+        error: CallError,
+        /// After this long.
+        pause: Duration,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Disarmed {
+    /// The CRD.
+    pub crd: String,
+    /// The version that is served and stored.
+    pub version: String,
+    /// What was done, or would be.
+    pub steps: Vec<DisarmStep>,
+    /// Objects that were listed at the end, without a conversion. None in a dry run.
+    pub objects: Option<u64>,
+    /// How many of them have an annotation that keeps what only another version could say, by that version.
+    pub kept: BTreeMap<String, u64>,
+    /// Webhook configurations and policies of ours about this kind that are still there.
+    pub registered: Vec<String>,
+    /// Why that is not known, where it is not.
+    pub unlisted: Option<String>,
+}
+
+/// Why a CRD was not disarmed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DisarmError {
+    /// A call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The CRD is not to be understood.
+    #[error(transparent)]
+    Crd(#[from] BadCrd),
+    /// There is no such CRD.
+    #[error("there is no CRD {0} in this cluster")]
+    NoCrd(String),
+    /// Something would be lost, or somebody else's be taken.
+    #[error("nothing was changed: {0}")]
+    Refused(String),
+    /// A change was made and does not come into force.
+    #[error("{0}. What was done stays, and the same command goes on")]
+    Stuck(String),
+    /// The last look has found an object that needs a conversion, or could not be made.
+    #[error("{reason}; {after}")]
+    Needed {
+        /// What was seen.
+        reason: String,
+        /// What became of the conversion.
+        after: String,
+    },
+}

@@ -1,0 +1,151 @@
+//! What there is to do, and what must not be done.
+
+use super::last_look::leads_nowhere;
+use super::options::DisarmStep;
+use super::registered::OwnDocument;
+use crate::conversion::ClientStanza;
+use crate::crd_state::CrdState;
+
+/// Why a CRD cannot be disarmed as it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Unplanned {
+    /// Somebody has to say or do something else first.
+    Refused(String),
+    /// Objects may be stored in another version than the one that stays.
+    Stored(String),
+}
+
+/// The version that stays, and the steps to there. What is done already is none of them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct DisarmPlan {
+    pub(super) version: String,
+    pub(super) steps: Vec<DisarmStep>,
+}
+
+/// `ours` is whom the conversion may be taken from, `deleted` what is deleted on the way.
+pub(super) fn plan(
+    crd: &CrdState,
+    ours: Option<&ClientStanza>,
+    served: Option<&str>,
+    deleted: &[OwnDocument],
+) -> Result<DisarmPlan, Unplanned> {
+    somebody_elses(crd, ours).map_or(Ok(()), |reason| Err(Unplanned::Refused(reason)))?;
+    let version = remaining(crd, served).map_err(Unplanned::Refused)?;
+    other_than(crd, &version).map_or(Ok(()), |reason| Err(Unplanned::Stored(reason)))?;
+    let mut steps = Vec::new();
+    let gone: Vec<String> = crd.served().into_iter().filter(|served| *served != version).map(str::to_owned).collect();
+    if !gone.is_empty() || !crd.served().contains(&version.as_str()) {
+        steps.push(DisarmStep::Unserve { stays: version.clone(), gone });
+    }
+    steps.extend(deleted.iter().map(|one| DisarmStep::Delete { document: one.document.clone() }));
+    if crd.is_converted() {
+        steps.push(DisarmStep::LastLook { version: version.clone() });
+        steps.push(DisarmStep::LetGo);
+    }
+    Ok(DisarmPlan { version, steps })
+}
+
+fn somebody_elses(crd: &CrdState, ours: Option<&ClientStanza>) -> Option<String> {
+    let theirs = ClientStanza::of(crd.document()).filter(|_| crd.is_converted() && !leads_nowhere(crd))?;
+    let same = ours.is_some_and(|ours| (&ours.place, &ours.path) == (&theirs.place, &theirs.path));
+    (!same).then(|| {
+        let named = ours.map_or_else(|| "what was named".to_owned(), |ours| format!("{}{}", ours.place, ours.path));
+        format!(
+            "{} is converted by {}{}, not by {named}: whoever runs that needs it. If it is the one that goes, name it with \
+             --service or --url",
+            crd.name(),
+            theirs.place,
+            theirs.path
+        )
+    })
+}
+
+fn remaining(crd: &CrdState, served: Option<&str>) -> Result<String, String> {
+    let name = crd.name();
+    if let Some(served) = served {
+        let known = crd.versions();
+        return match known.contains(&served) {
+            true => Ok(served.to_owned()),
+            false => Err(format!("{name} has no version {served}; it has {}", known.join(", "))),
+        };
+    }
+    match crd.served().as_slice() {
+        [one] => Ok((*one).to_owned()),
+        several => Err(format!(
+            "{name} serves {}: without a conversion they would be one another's objects with another label, and lose \
+             fields. --served {} serves that version alone; look first who uses the others",
+            several.join(" and "),
+            crd.storage()
+        )),
+    }
+}
+
+fn other_than(crd: &CrdState, version: &str) -> Option<String> {
+    let (name, storage) = (crd.name(), crd.storage());
+    let stored: Vec<&str> = crd.stored_versions().into_iter().filter(|stored| *stored != version).collect();
+    if storage == version && stored.is_empty() {
+        return None;
+    }
+    let what = match storage == version {
+        true => format!("{name} may have objects stored as {}", stored.join(" and ")),
+        false => format!("{name} stores {storage}, not {version}"),
+    };
+    Some(format!("{what}: they would lose fields without a conversion. First: pointsman migrate {name} --to {version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn crd(served: &[&str], storage: &str, stored: &[&str], service: Option<&str>) -> CrdState {
+        let version = |name: &str| json!({"name": name, "served": served.contains(&name), "storage": name == storage});
+        let mut document = json!({
+            "metadata": {"name": "ws.e.com"},
+            "spec": {"group": "e.com", "names": {"plural": "ws"}, "versions": [version("v1"), version("v2")]},
+            "status": {"storedVersions": stored},
+        });
+        if let Some(name) = service {
+            let service = json!({"namespace": "n", "name": name, "path": "/convert"});
+            document["spec"]["conversion"] =
+                json!({"strategy": "Webhook", "webhook": {"clientConfig": {"service": service}}});
+        }
+        CrdState::new(document).unwrap()
+    }
+
+    fn planned(crd: &CrdState, served: Option<&str>) -> Result<DisarmPlan, Unplanned> {
+        let ours = self::crd(&[], "v1", &[], Some("us"));
+        plan(crd, ClientStanza::of(ours.document()).as_ref(), served, &[])
+    }
+
+    #[test]
+    fn what_would_lose_something_is_refused_with_what_to_do() {
+        let refused = |crd: &CrdState, served| match planned(crd, served) {
+            Err(Unplanned::Refused(reason) | Unplanned::Stored(reason)) => reason,
+            Ok(plan) => panic!("{plan:?}"),
+        };
+        let us = Some("us");
+        let both = crd(&["v1", "v2"], "v1", &["v1"], us);
+        assert!(refused(&both, None).contains("serves v1 and v2") && refused(&both, None).contains("--served v1"));
+        assert!(refused(&both, Some("v2")).contains("stores v1, not v2"), "{}", refused(&both, Some("v2")));
+        assert!(refused(&both, Some("v3")).contains("has no version v3; it has v1, v2"));
+        let mixed = crd(&["v1"], "v1", &["v2", "v1"], us);
+        let said = refused(&mixed, None);
+        assert!(said.contains("stored as v2") && said.ends_with("pointsman migrate ws.e.com --to v1"), "{said}");
+        let theirs = crd(&["v1"], "v1", &["v1"], Some("them"));
+        assert!(refused(&theirs, None).contains("converted by Service n/them:443/convert, not by Service n/us:443"));
+    }
+
+    #[test]
+    fn the_plan_is_what_is_left_to_do() {
+        let steps = |crd: &CrdState, served| planned(crd, served).unwrap().steps;
+        let look = || vec![DisarmStep::LastLook { version: "v1".to_owned() }, DisarmStep::LetGo];
+        let unserve = DisarmStep::Unserve { stays: "v1".to_owned(), gone: vec!["v2".to_owned()] };
+        let us = Some("us");
+        let all = steps(&crd(&["v1", "v2"], "v1", &["v1"], us), Some("v1"));
+        assert_eq!(all, [vec![unserve], look()].concat());
+        assert_eq!(steps(&crd(&["v1"], "v1", &["v1"], us), None), look());
+        assert_eq!(steps(&crd(&["v1"], "v1", &["v1"], None), None), []);
+    }
+}

@@ -1,0 +1,116 @@
+//! Webhook configurations and policies of ours, and which of them are about one kind.
+
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::crd_state::CrdState;
+use crate::pages::items;
+
+/// A document that is about one kind alone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct OwnDocument {
+    /// Kind and name.
+    pub(super) document: String,
+    pub(super) path: String,
+}
+
+/// What of ours is about this CRD alone, in the order in which it goes: who asks a server first, and a binding before
+/// its policy.
+pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<OwnDocument>, CallError> {
+    let (mut found, mut policies) = (Vec::new(), Vec::new());
+    for (kind, plural) in KINDS {
+        let collection = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
+        let list = match cluster.get(&format!("{collection}?labelSelector={OURS}")).await {
+            Ok(list) => list,
+            // An API server that knows no policies has none.
+            Err(CallError::Refused { code: 404, .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        for item in items(&list) {
+            let name = item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let policy = item.pointer("/spec/policyName").and_then(Value::as_str);
+            if is_about(item, crd) || policy.is_some_and(|policy| policies.contains(&policy.to_owned())) {
+                policies.push(name.to_owned());
+                let path = format!("{collection}/{name}");
+                found.push(OwnDocument { document: format!("{kind} {name}"), path });
+            }
+        }
+    }
+    // Of policies and bindings, the latter come first.
+    let rank = |one: &OwnDocument| u8::from(one.document.starts_with("ValidatingAdmissionPolicy "));
+    found.sort_by_key(rank);
+    Ok(found)
+}
+
+/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other.
+fn is_about(document: &Value, crd: &CrdState) -> bool {
+    let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
+    let rules = webhooks.filter_map(|webhook| webhook.get("rules")?.as_array()).flatten();
+    let constraints = document.pointer("/spec/matchConstraints/resourceRules").and_then(Value::as_array);
+    let rules: Vec<&Value> = rules.chain(constraints.into_iter().flatten()).collect();
+    let says = |rule: &Value, name: &str, is_it: &dyn Fn(&str) -> bool| {
+        let list = rule.get(name).and_then(Value::as_array);
+        list.is_some_and(|list| list.iter().all(|one| one.as_str().is_some_and(is_it)))
+    };
+    let (group, plural) = (crd.group(), crd.plural());
+    let is_kinds = |rule: &&Value| {
+        let resource = |name: &str| name.split('/').next() == Some(plural);
+        says(rule, "apiGroups", &|name| name == group) && says(rule, "resources", &resource)
+    };
+    if !rules.is_empty() && rules.iter().all(is_kinds) {
+        return true;
+    }
+    let only = format!("oldObject.metadata.name in [{}]", Value::String(crd.name()));
+    let conditions = document.pointer("/spec/matchConditions").and_then(Value::as_array);
+    conditions.is_some_and(|all| all.iter().any(|one| one.get("expression").is_some_and(|text| *text == only)))
+}
+
+/// In the order in which they are found: a policy before what binds it.
+const KINDS: [(&str, &str); 4] = [
+    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+    ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+];
+
+/// The label of all that `pointsman` prints.
+const OURS: &str = "app.kubernetes.io%2Fmanaged-by%3Dpointsman";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_about_another_kind_as_well_is_not_taken() {
+        let version = json!({"name": "v1", "served": true, "storage": true});
+        let crd = CrdState::new(json!({
+            "metadata": {"name": "ws.e.com"},
+            "spec": {"group": "e.com", "names": {"plural": "ws"}, "versions": [version]},
+        }))
+        .unwrap();
+        let rule = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources});
+        let webhooks = |rules: Vec<Value>| json!({"webhooks": [{"rules": rules}]});
+        assert!(is_about(&webhooks(vec![rule("e.com", &["ws"]), rule("e.com", &["ws/scale"])]), &crd));
+        assert!(is_about(&json!({"spec": {"matchConstraints": {"resourceRules": [rule("e.com", &["ws"])]}}}), &crd));
+        for other in [
+            webhooks(vec![rule("e.com", &["ws"]), rule("e.com", &["vs"])]),
+            webhooks(vec![rule("e.com", &["ws", "vs"])]),
+            webhooks(vec![rule("f.com", &["ws"])]),
+            webhooks(vec![rule("*", &["ws"])]),
+            webhooks(vec![]),
+            json!({}),
+        ] {
+            assert!(!is_about(&other, &crd), "{other}");
+        }
+        let guard = |names: &str| {
+            let rules = [rule("apiextensions.k8s.io", &["customresourcedefinitions"])];
+            let conditions = [json!({"expression": format!("oldObject.metadata.name in {names}")})];
+            json!({"spec": {"matchConstraints": {"resourceRules": rules}, "matchConditions": conditions}})
+        };
+        assert!(is_about(&guard("[\"ws.e.com\"]"), &crd));
+        assert!(!is_about(&guard("[\"ws.e.com\", \"vs.e.com\"]"), &crd));
+    }
+}

@@ -1,0 +1,176 @@
+//! `pointsman disarm`: the way out, by a process that may be killed at any time.
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::process::Process;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("who_leaves_loses_nothing_and_nobody_is_asked_any_more", left).failing(),
+    Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).failing(),
+    Scenario::new("stored_versions_that_lie_lose_nothing", lying).of(&WIDGETS).failing(),
+    Scenario::new("what_stands_in_the_way_of_leaving_is_said", in_the_way).of(&WIDGETS).failing(),
+    Scenario::new("who_is_left_without_a_server_is_told_what_is_possible", emergency).of(&WIDGETS).failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+fn left(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let spec = |name: &str| scene.get(new, name).ok()["spec"].clone();
+    let before: Vec<Value> = ["a", "b"]
+        .map(|name| {
+            scene.create(old, &scene.object(old, name)).ok();
+            spec(name)
+        })
+        .into();
+    scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=2s"]);
+    // Nothing is guessed, and nothing is done in a dry run.
+    let armed = crd(scene);
+    assert!(refused(scene, &[]).contains(&format!("--served {new}")));
+    assert!(refused(scene, &["--served", old]).contains(&format!("stores {new}, not {old}")));
+    for mode in ["--dry-run", "--dry-run=server"] {
+        let (code, text, errors) = disarm(scene, &["--served", new, mode]);
+        assert_eq!(code, 0, "{errors}");
+        assert!(text.contains("can be disarmed"), "{text}");
+        assert!(errors.contains(&format!("1. serve {new} alone")) && errors.contains("strategy None"), "{errors}");
+    }
+    assert_eq!(crd(scene)["spec"], armed["spec"]);
+    let (code, text, errors) = disarm(scene, &["--served", new, "--settle=2s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains(&format!("is disarmed: 2 objects listed at {new}")), "{text}");
+    scene.stop_pointsman();
+    gone(scene, new);
+    assert_eq!(scene.list(old).code, 404);
+    assert_eq!(["a", "b"].map(spec).to_vec(), before);
+    scene.create(new, &scene.object(new, "c")).ok();
+    assert_eq!(scene.names(new), ["a", "b", "c"]);
+    // Again, as a program reads it.
+    let generation = crd(scene)["metadata"]["generation"].clone();
+    let (code, text, errors) = disarm(scene, &["-o", "json"]);
+    assert_eq!(code, 0, "{errors}");
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&result["steps"], &result["objects"], &result["version"]), (&json!([]), &json!(3), &json!(new)));
+    assert_eq!(crd(scene)["metadata"]["generation"], generation);
+}
+
+/// In the moment in which the conversion leads to nobody, and a moment before.
+fn killed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    let args = ["disarm", &scene.crd_name(), &scene.server(), "--served", new, "--settle=30s"];
+    let log = scene.dir.join("disarm.log");
+    for seen in ["1. serve", "done: serve", "waiting 30 s", "waiting 30 s"] {
+        let program = env!("CARGO_BIN_EXE_pointsman").as_ref();
+        let _ = std::fs::remove_file(&log);
+        let mut process = Process::start("disarm", program, &scene.on_the_cluster(&args), &log);
+        scene.eventually(|| std::fs::read_to_string(&log).is_ok_and(|log| log.contains(seen)).then_some(()));
+        process.kill();
+        scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    }
+    assert_eq!(client(&crd(scene))["url"], "https://127.0.0.1:1/disarming");
+    let (code, text, errors) = disarm(scene, &["--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    gone(scene, new);
+    assert_eq!(scene.list(old).code, 404);
+    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+}
+
+/// Somebody has edited `status.storedVersions`, as pages on the web tell people to.
+fn lying(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    scene.store(new);
+    stored(scene, &[new]);
+    let before = crd(scene)["spec"]["conversion"].clone();
+    let (code, _, errors) = disarm(scene, &["--served", new, "--settle=2s"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("an object is stored in another version, whatever storedVersions says"), "{errors}");
+    assert!(errors.contains("the conversion is again what it was"), "{errors}");
+    assert_eq!(crd(scene)["spec"]["conversion"], before);
+    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    // What it says to do helps.
+    stored(scene, &[old, new]);
+    assert!(refused(scene, &[]).contains(&format!("migrate {} --to {new}", scene.crd_name())));
+    scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=1s"]);
+    let (code, text, errors) = disarm(scene, &["--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
+}
+
+fn in_the_way(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    assert!(refused(scene, &[]).contains(&format!("there is no CRD {}", scene.crd_name())));
+    scene.arm(old);
+    let before = crd(scene)["spec"].clone();
+    let name = scene.crd_name();
+    let theirs = scene.refused(&["disarm", &name, "--service=other/server:1", "--served", old]);
+    assert!(theirs.contains("is converted by") && theirs.contains("nothing was changed"), "{theirs}");
+    let unread = refused(scene, &["--served", old, &scene.as_nobody()]);
+    assert!(unread.contains("cannot get resource") && unread.contains("docs/running.md"), "{unread}");
+    scene.create(old, &scene.object(old, "a")).ok();
+    stored(scene, &[old, new]);
+    let mixed = refused(scene, &["--served", old]);
+    assert!(mixed.contains(&format!("may have objects stored as {new}")), "{mixed}");
+    assert!(mixed.trim_end().ends_with(&format!("pointsman migrate {name} --to {old}")), "{mixed}");
+    assert_eq!(crd(scene)["spec"], before);
+    let (code, _, errors) = scene.command(&["disarm", &name]);
+    assert_eq!(code, 2, "{errors}");
+}
+
+/// The server went first, and objects are stored in two versions.
+fn emergency(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    scene.store(new);
+    scene.create(new, &scene.object(new, "b")).ok();
+    scene.stop_pointsman();
+    let before = crd(scene)["spec"].clone();
+    let said = refused(scene, &["--served", new]);
+    for words in ["nobody converts", "install pointsman again", "Do not take the conversion away by hand"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(crd(scene)["spec"], before);
+    assert!(scene.get(new, "b").is_ok(), "as it says");
+    let pointsman = crate::support::pointsman::Pointsman::start(&scene.setup);
+    *scene.pointsman.borrow_mut() = Some(pointsman);
+    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+}
+
+fn gone(scene: &Scene<'_>, version: &str) {
+    let crd = crd(scene);
+    assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}));
+    assert_eq!(crd["status"]["storedVersions"], json!([version]));
+}
+
+fn crd(scene: &Scene<'_>) -> Value {
+    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+}
+
+fn client(crd: &Value) -> &Value {
+    &crd["spec"]["conversion"]["webhook"]["clientConfig"]
+}
+
+/// Says in the CRD's status what is stored.
+fn stored(scene: &Scene<'_>, versions: &[&str]) {
+    let path = format!("{CRDS}/{}/status", scene.crd_name());
+    let status = json!({"status": {"storedVersions": versions}});
+    scene.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
+}
+
+fn disarm(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
+    scene.command(&[&["disarm", &scene.crd_name(), &scene.server()], more].concat())
+}
+
+#[track_caller]
+fn refused(scene: &Scene<'_>, more: &[&str]) -> String {
+    scene.refused(&[&["disarm", &scene.crd_name(), &scene.server()], more].concat())
+}
