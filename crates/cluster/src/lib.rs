@@ -24,4 +24,7 @@ pub use connect::{ConnectError, ConnectOptions, connect};
 pub use crd_state::{BadCrd, CrdState};
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun, disarm};
 pub use live::{LiveError, live};
-pub use migrate::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten, migrate};
+pub use migrate::{
+    ForgetError, ForgetEvent, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated,
+    Unwritten, forget, migrate,
+};

@@ -9,7 +9,7 @@ use crate::crd_state::CrdState;
 /// An object whose resourceVersion is not older needs no rewriting, whoever wrote it and however often a run was
 /// killed. So nothing else has to be remembered: no continue token, no list of what is done.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// Of the CRD: one that is made again, or restored from a file, has an annotation that was true of another.
     uid: String,
     /// The generation of the CRD: after any change of its spec nobody knows in which version others have written.
@@ -26,7 +26,7 @@ impl Mark {
     }
 
     /// The one that an earlier run left, where it still says something.
-    pub(super) fn of(crd: &CrdState) -> Option<Self> {
+    pub(crate) fn of(crd: &CrdState) -> Option<Self> {
         let value: Value = serde_json::from_str(crd.annotation(ANNOTATION)?).ok()?;
         let number = |name: &str| value.get(name).and_then(Value::as_u64);
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -37,7 +37,7 @@ impl Mark {
     }
 
     /// Whether an object with this resourceVersion was written since.
-    pub(super) fn covers(&self, resource_version: &str) -> bool {
+    pub(crate) fn covers(&self, resource_version: &str) -> bool {
         resource_version.parse::<u64>().is_ok_and(|version| version > self.since)
     }
 

@@ -1,5 +1,6 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
+mod forget;
 mod mark;
 mod migration;
 mod options;
@@ -7,5 +8,6 @@ mod pace;
 mod pass;
 mod patience;
 
+pub use forget::{ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
 pub use migration::migrate;
 pub use options::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten};

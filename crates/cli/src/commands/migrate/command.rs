@@ -10,6 +10,7 @@ use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
 use serde_json::Value;
 
+use super::forget::ForgetAsked;
 use super::told::{MigrateFormat, MigrateTold, outcome, summary};
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::kind_names::find;
@@ -26,6 +27,10 @@ pub(crate) struct MigrateArgs {
     /// Store this version from now on, newer or older; without it, the version that the CRD stores already.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
+    /// Instead, take the annotations away that keep what only this version could say, once it is neither served nor
+    /// stored.
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["to", "settle"])]
+    forget: Option<String>,
     /// Change nothing; say what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -49,6 +54,12 @@ pub(crate) struct MigrateArgs {
 
 /// Rewrites what is stored.
 pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
+    if let Some(version) = &args.forget {
+        let all = args.kinds.load()?;
+        let (page, at_once, dry_run, output) = (args.page, args.at_once, args.dry_run, args.output);
+        let asked = ForgetAsked { kind: &find(&all, &args.kind)?.kind, version, page, at_once, dry_run, output };
+        return asked.run(&args.cluster);
+    }
     let asked = asked(args)?;
     let stop = Stop::on_interrupt()?;
     let mut told = MigrateTold::new(args.output);
@@ -136,6 +147,9 @@ Examples:
 
   Store the older version again, and rewrite everything:
     pointsman migrate materialize --to v1alpha1
+
+  What was kept for a version that is served no more goes, too:
+    pointsman migrate materialize --forget v1alpha1
 
   A CRD that some other webhook converts:
     pointsman migrate certificates.cert-manager.io

@@ -1,6 +1,7 @@
 //! `pointsman migrate`: its flags, what it says on the way, and what came of it.
 
 mod command;
+mod forget;
 mod told;
 
 pub(crate) use command::{MigrateArgs, run};

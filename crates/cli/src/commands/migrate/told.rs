@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use pointsman_cluster::{MigrateEvent, Migrated};
+use pointsman_cluster::{MigrateEvent, Migrated, Unwritten};
 use serde_json::{Value, json};
 
 use crate::commands::output::{data, talk};
@@ -119,10 +119,6 @@ fn json(event: &MigrateEvent) -> Option<Value> {
 
 /// The result, for programs.
 pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
-    let failures = migrated
-        .failures
-        .iter()
-        .map(|failure| json!({"namespace": failure.namespace, "name": failure.name, "reason": failure.reason}));
     json!({
         "event": "result",
         "crd": migrated.crd,
@@ -134,7 +130,7 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
         "gone": migrated.gone,
         "raced": migrated.raced,
         "left": migrated.left,
-        "failures": failures.collect::<Vec<_>>(),
+        "failures": unwritten(&migrated.failures),
         "complete": migrated.is_complete(),
         "interrupted": migrated.interrupted,
         "dryRun": dry_run,
@@ -166,15 +162,7 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
             format!("{crd}: not everything is stored as {storage} ({done}); storedVersions is still {stored}\n")
         }
     };
-    if !migrated.failures.is_empty() {
-        let rows: Vec<[String; 3]> = migrated.failures.iter().take(SHOWN).map(row).collect();
-        text.push_str(&table(["NAMESPACE", "NAME", "REASON"], &rows));
-        let more = migrated.failures.len().saturating_sub(SHOWN);
-        if more > 0 {
-            text.push_str(&format!("and {more} more: -o json names all of them\n"));
-        }
-        text.push_str("Mend these objects, and run the same command again: only they are written.\n");
-    }
+    text.push_str(&failures(&migrated.failures));
     text
 }
 
@@ -192,11 +180,34 @@ fn done(migrated: &Migrated) -> String {
     }
 }
 
-fn row(failure: &pointsman_cluster::Unwritten) -> [String; 3] {
+/// Objects that could not be written, for programs.
+pub(super) fn unwritten(failures: &[Unwritten]) -> Vec<Value> {
+    let told = failures
+        .iter()
+        .map(|Unwritten { namespace, name, reason }| json!({"namespace": namespace, "name": name, "reason": reason}));
+    told.collect()
+}
+
+/// Objects that could not be written, for people: nothing where there are none.
+pub(super) fn failures(failures: &[Unwritten]) -> String {
+    if failures.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<[String; 3]> = failures.iter().take(SHOWN).map(row).collect();
+    let mut text = table(["NAMESPACE", "NAME", "REASON"], &rows);
+    let more = failures.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("and {more} more: -o json names all of them\n"));
+    }
+    text.push_str("Mend these objects, and run the same command again: only they are written.\n");
+    text
+}
+
+fn row(failure: &Unwritten) -> [String; 3] {
     [failure.namespace.clone().unwrap_or_default(), failure.name.clone(), failure.reason.clone()]
 }
 
-fn count(objects: u64) -> String {
+pub(super) fn count(objects: u64) -> String {
     if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
 }
 
@@ -205,8 +216,6 @@ const SHOWN: usize = 20;
 
 #[cfg(test)]
 mod tests {
-    use pointsman_cluster::Unwritten;
-
     use super::*;
 
     fn migrated() -> Migrated {

@@ -34,6 +34,7 @@ pub use change::Change;
 pub use converted::Converted;
 pub(super) use converted::{ConversionEvents, convert, convert_into, explain};
 pub use error::ConvertError;
+pub use kept::is_kept;
 pub use object::Metadata;
 pub(super) use object::Object;
 pub(super) use prune::{Pruned, is_brought, pruned};

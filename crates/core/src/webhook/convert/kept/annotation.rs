@@ -81,6 +81,13 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// Whether the value of an annotation `pointsman.dev/kept-…` is of the form that we write. If not, it is somebody
+/// else's.
+#[must_use]
+pub fn is_kept(text: &str) -> bool {
+    Kept::parse(text).is_some()
+}
+
 /// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
 pub(crate) const LONGEST: usize = 256 * 1024;

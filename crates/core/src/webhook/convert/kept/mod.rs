@@ -17,6 +17,7 @@ mod object_before;
 mod object_writer;
 mod values;
 
+pub use annotation::is_kept;
 pub(super) use annotation::{Kept, LONGEST};
 pub(super) use kept_fields::KeptFields;
 pub(super) use kept_items::{KeptItem, KeptItems};
