@@ -69,11 +69,15 @@ fn killed(scene: &Scene<'_>) {
         let program = env!("CARGO_BIN_EXE_pointsman").as_ref();
         let _ = std::fs::remove_file(&log);
         let mut process = Process::start("disarm", program, &scene.on_the_cluster(&args), &log);
-        scene.eventually(|| std::fs::read_to_string(&log).is_ok_and(|log| log.contains(seen)).then_some(()));
+        // The one before may have come further than it was seen.
+        let is_seen = |log: String| log.contains(seen) || log.contains("waiting 30 s");
+        scene.eventually(|| std::fs::read_to_string(&log).is_ok_and(is_seen).then_some(()));
         process.kill();
         scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
     }
     assert_eq!(client(&crd(scene))["url"], "https://127.0.0.1:1/disarming");
+    let (code, text, _) = scene.command(&["status", &scene.crd_name()]);
+    assert!(code == 1 && text.contains("its conversion is being taken away, and that was not ended"), "{text}");
     let (code, text, errors) = disarm(scene, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     gone(scene, new);

@@ -54,6 +54,7 @@ mod reviews;
 mod scenario;
 mod schema;
 mod speed;
+mod status;
 mod stories;
 mod support;
 
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         arm_trouble::SCENARIOS,
         disarm::SCENARIOS,
         crd_guard::SCENARIOS,
+        status::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, serve, validate,
-    webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, serve, status,
+    validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -57,6 +57,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     Serve(Box<serve::ServeArgs>),
+    /// Show how kinds stand in a cluster, and what of that needs a person.
+    Status(status::StatusArgs),
     /// Judge objects as /validate would, offline.
     Validate(validate::ValidateArgs),
     /// Print the webhook configurations of a controller version, and the policy that guards the version label.
@@ -100,6 +102,7 @@ impl Command {
             Self::Plan(args) => plan::run(&args),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),
+            Self::Status(args) => status::run(&args),
             Self::Validate(args) => validate::run(&args),
             Self::Webhooks(args) => webhooks::run(&args, remarks),
         }

@@ -15,6 +15,7 @@ mod disarm;
 mod live;
 mod migrate;
 mod pages;
+mod status;
 mod until_stopped;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
@@ -27,4 +28,7 @@ pub use live::{LiveError, live};
 pub use migrate::{
     ForgetError, ForgetEvent, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated,
     Unwritten, forget, migrate,
+};
+pub use status::{
+    CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusError, StatusFinding, StatusOptions, status,
 };

@@ -24,6 +24,7 @@ pub(crate) mod plan;
 mod requests;
 mod schema;
 pub(crate) mod serve;
+pub(crate) mod status;
 mod stop;
 mod table;
 mod usage;

@@ -40,7 +40,7 @@ impl SelfTest {
     }
 
     async fn call(&self, endpoint: &str, review: &Value) -> Result<Value, String> {
-        let stream = self.tls.connect(endpoint).await?;
+        let stream = self.tls.connect(endpoint).await.map_err(|error| error.to_string())?;
         let text = |error: hyper::Error| error.to_string();
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
         let connection = tokio::spawn(connection);

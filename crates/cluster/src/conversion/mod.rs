@@ -6,4 +6,4 @@ mod tls_client;
 
 pub(crate) use client_stanza::ClientStanza;
 pub(crate) use endpoints::{NoEndpoints, endpoints};
-pub(crate) use tls_client::TlsClient;
+pub(crate) use tls_client::{TlsClient, Unconnected};

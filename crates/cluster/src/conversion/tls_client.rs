@@ -1,12 +1,15 @@
 //! A connection to an endpoint, as an API server would make it.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -46,15 +49,43 @@ impl TlsClient {
     }
 
     /// Connects; whoever answers is who they should be.
-    pub(crate) async fn connect(&self, endpoint: &str) -> Result<TlsStream<TcpStream>, String> {
-        let unreached = |error: std::io::Error| {
-            format!(
-                "cannot be reached from here: {error}. Run this where Pods can be reached, as a Job in the cluster, or \
-                 give --endpoint HOST:PORT after kubectl port-forward"
-            )
+    pub(crate) async fn connect(&self, endpoint: &str) -> Result<TlsStream<TcpStream>, Unconnected> {
+        let refused = |error: std::io::Error| match error.kind() {
+            ErrorKind::ConnectionRefused => Unconnected::Nobody(error.to_string()),
+            _ => Unconnected::Unreached(error.to_string()),
         };
-        let stream = TcpStream::connect(endpoint).await.map_err(unreached)?;
-        let stream = self.tls.connect(self.name.clone(), stream).await;
-        stream.map_err(|error| format!("TLS as {}: {error}", self.name.to_str()))
+        let stream = timeout(PATIENCE, TcpStream::connect(endpoint)).await;
+        let late = || Unconnected::Unreached(format!("not within {} s", PATIENCE.as_secs()));
+        let stream = stream.map_err(|_| late())?.map_err(refused)?;
+        let stream = timeout(PATIENCE, self.tls.connect(self.name.clone(), stream)).await.map_err(|_| late())?;
+        stream.map_err(|error| Unconnected::Untrusted {
+            name: self.server_name().into_owned(),
+            problem: error.to_string(),
+        })
     }
 }
+
+/// Why there is no connection to an endpoint.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Unconnected {
+    /// The machine is there, and nobody listens.
+    #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
+    Nobody(String),
+    /// No way leads there, or none from here.
+    #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
+    Unreached(String),
+    /// Somebody answers whom the API server would not trust.
+    #[error("TLS as {name}: {problem}")]
+    Untrusted {
+        /// Whom the API server looks for.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+const ELSEWHERE: &str = "Run this where Pods can be reached, as a Job in the cluster, or give --endpoint HOST:PORT after \
+                         kubectl port-forward";
+
+/// A third of what the API server waits for a conversion.
+const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,4 +7,5 @@ mod plan;
 mod registered;
 
 pub use disarming::disarm;
+pub(crate) use last_look::leads_nowhere;
 pub use options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun};

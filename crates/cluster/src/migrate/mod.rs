@@ -8,6 +8,8 @@ mod pace;
 mod pass;
 mod patience;
 
+pub(crate) use mark::Mark;
+
 pub use forget::{ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
 pub use migration::migrate;
 pub use options::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten};

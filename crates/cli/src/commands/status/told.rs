@@ -1,0 +1,137 @@
+//! What was seen of a kind, as a screen and as a document.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use pointsman_cluster::{CertificateEnd, EndpointStatus, KindStatus};
+use serde_json::json;
+
+use crate::commands::json_tree::JsonTree;
+
+/// A screen for people; `now` is in seconds since 1970.
+pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let nobody = || "nobody converts".to_owned();
+    lines.push(("converted by", seen.converted_by.clone().unwrap_or_else(nobody)));
+    lines.push(("served", seen.served.join(", ")));
+    lines.push(("stored", format!("{}; objects may be stored as {}", seen.storage, seen.stored.join(", "))));
+    let objects = &seen.objects;
+    let written =
+        objects.written_since.map(|count| format!("; {count} of them written since {} is stored", seen.storage));
+    lines.push(("objects", format!("{}{}", objects.all, written.unwrap_or_default())));
+    let named = |count: &BTreeMap<String, u64>| {
+        let texts = count.iter().map(|(name, count)| {
+            let name = if name.is_empty() { "no label" } else { name };
+            format!("{name}: {count}")
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    if objects.by_controller.keys().any(|label| !label.is_empty()) {
+        lines.push(("controllers", named(&objects.by_controller)));
+    }
+    if !objects.kept.is_empty() {
+        lines.push(("kept for", named(&objects.kept)));
+    }
+    lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
+    lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
+    let schemas = if seen.drift.is_empty() { "as in the definition" } else { "not as in the definition" };
+    lines.push(("schemas", schemas.to_owned()));
+    let mut text = format!("{}\n", seen.crd);
+    for (name, value) in lines {
+        let _ = writeln!(text, "  {name:<WIDTH$}{value}");
+    }
+    for finding in &seen.findings {
+        let _ = write!(text, "  ! {}\n    mend: {}\n", finding.problem, finding.mend);
+    }
+    text
+}
+
+fn endpoint(one: &EndpointStatus, now: u64) -> String {
+    match &one.certificate {
+        Ok(end) => format!("{}, certificate {}", one.endpoint, expires(end, now)),
+        Err(reason) => format!("{}: {reason}", one.endpoint),
+    }
+}
+
+fn expires(end: &CertificateEnd, now: u64) -> String {
+    match end.days_left(now) {
+        Some(days) => format!("expires in {days} days, at {}", end.text),
+        None => format!("has expired at {}", end.text),
+    }
+}
+
+/// The same for programs.
+pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
+    let endpoints = seen.endpoints.iter().map(|one| {
+        let (expires, problem) = match &one.certificate {
+            Ok(end) => (Some(&end.text), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        json!({"endpoint": one.endpoint, "expires": expires, "problem": problem, "reached": one.reached})
+    });
+    let findings = seen.findings.iter().map(|one| json!({"problem": one.problem, "mend": one.mend}));
+    let value = json!({
+        "crd": seen.crd,
+        "convertedBy": seen.converted_by,
+        "served": seen.served,
+        "storage": seen.storage,
+        "storedVersions": seen.stored,
+        "objects": seen.objects.all,
+        "writtenSinceStored": seen.objects.written_since,
+        "controllerVersions": seen.objects.by_controller,
+        "kept": seen.objects.kept,
+        "unread": seen.unread,
+        "authorities": seen.authorities.iter().map(|end| &end.text).collect::<Vec<_>>(),
+        "endpoints": endpoints.collect::<Vec<_>>(),
+        "drift": seen.drift,
+        "findings": findings.collect::<Vec<_>>(),
+    });
+    JsonTree::from_json(&value.to_string())
+}
+
+/// Of the names on the left, in characters.
+const WIDTH: usize = 14;
+
+#[cfg(test)]
+mod tests {
+    use pointsman_cluster::{ObjectCounts, StatusFinding};
+
+    use super::*;
+
+    #[test]
+    fn a_kind_is_one_screen() {
+        let end = CertificateEnd { seconds: 10 * 86_400, text: "day 10".to_owned() };
+        let seen = KindStatus {
+            crd: "widgets.example.com".to_owned(),
+            converted_by: Some("Service n/s:443/convert".to_owned()),
+            served: vec!["v1".to_owned(), "v2".to_owned()],
+            storage: "v2".to_owned(),
+            stored: vec!["v1".to_owned(), "v2".to_owned()],
+            objects: ObjectCounts {
+                all: 7,
+                written_since: Some(3),
+                by_controller: [(String::new(), 1), ("2.16.0".to_owned(), 6)].into(),
+                kept: [("v1".to_owned(), 2)].into(),
+            },
+            authorities: vec![end.clone()],
+            endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end), reached: true }],
+            findings: vec![StatusFinding { problem: "bad".to_owned(), mend: "better".to_owned() }],
+            ..KindStatus::default()
+        };
+        let text = "\
+widgets.example.com
+  converted by  Service n/s:443/convert
+  served        v1, v2
+  stored        v2; objects may be stored as v1, v2
+  objects       7; 3 of them written since v2 is stored
+  controllers   no label: 1, 2.16.0: 6
+  kept for      v1: 2
+  authority     expires in 9 days, at day 10
+  endpoint      h:1, certificate expires in 9 days, at day 10
+  schemas       as in the definition
+  ! bad
+    mend: better
+";
+        assert_eq!(screen(&seen, 86_400), text);
+    }
+}

@@ -1,0 +1,31 @@
+//! When a certificate ends.
+
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+/// The last second in which a certificate is good.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CertificateEnd {
+    /// In seconds since 1970.
+    pub seconds: u64,
+    /// The same for people.
+    pub text: String,
+}
+
+impl CertificateEnd {
+    /// Reads it from DER; nothing if that is no certificate.
+    pub(super) fn of(der: &[u8]) -> Option<Self> {
+        let certificate = Certificate::from_der(der).ok()?;
+        let end = certificate.tbs_certificate().validity().not_after;
+        Some(Self { seconds: end.to_unix_duration().as_secs(), text: end.to_string() })
+    }
+
+    /// Days until then, at a time in seconds since 1970; none where it is over.
+    #[must_use]
+    pub fn days_left(&self, now: u64) -> Option<u64> {
+        Some(self.seconds.checked_sub(now)? / DAY)
+    }
+}
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;

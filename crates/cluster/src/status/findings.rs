@@ -1,0 +1,193 @@
+//! What of all that is seen needs a person, each with the command that mends it.
+
+use super::kind_status::{KindStatus, StatusFinding};
+use crate::annotations::LET_GO;
+
+/// `kind` is what commands call it, `now` seconds since 1970.
+pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
+    let mut found = Vec::from_iter(conversion(seen, kind));
+    found.extend(stored(seen, kind));
+    found.extend(seen.unread.iter().map(|(version, message)| StatusFinding {
+        problem: format!("{version} cannot be read: {message}"),
+        mend: "docs/running.md, What the API server says".to_owned(),
+    }));
+    found.extend(trust(seen, kind, now));
+    found.extend(answers(seen, kind, now));
+    if !seen.drift.is_empty() {
+        let first = seen.drift.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
+        let more = seen.drift.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        found.push(StatusFinding {
+            problem: format!("the CRD is not the one that the definition was checked against: {first}{more}"),
+            mend: format!("pointsman arm {kind} …, or a definition for this CRD: pointsman kinds check"),
+        });
+    }
+    found
+}
+
+fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
+    let crd = &seen.crd;
+    if seen.disarming {
+        return Some(StatusFinding {
+            problem: "its conversion is being taken away, and that was not ended: it leads to nobody".to_owned(),
+            mend: format!("pointsman disarm {kind} … again, or pointsman arm {kind} --repoint … to go back"),
+        });
+    }
+    if seen.converted_by.is_none() && (seen.served.len() > 1 || seen.stored.len() > 1) {
+        return Some(StatusFinding {
+            problem: format!(
+                "nobody converts, with {} served and {} stored: objects are only relabelled, and lose fields",
+                seen.served.join(", "),
+                seen.stored.join(", ")
+            ),
+            mend: format!("pointsman arm {kind} --service NAMESPACE/NAME --ca-file FILE"),
+        });
+    }
+    seen.let_go.then(|| StatusFinding {
+        problem: format!("the guard of the CRD lets everything through, because of its annotation {LET_GO}"),
+        mend: format!("kubectl annotate crd {crd} {LET_GO}-"),
+    })
+}
+
+fn stored(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
+    let others: Vec<&str> = seen.stored.iter().filter(|one| **one != seen.storage).map(String::as_str).collect();
+    (!others.is_empty() && seen.converted_by.is_some()).then(|| StatusFinding {
+        problem: format!("objects may still be stored as {}, not as {}", others.join(", "), seen.storage),
+        mend: format!("pointsman migrate {kind}"),
+    })
+}
+
+/// The authorities that the API server is told to trust.
+fn trust(seen: &KindStatus, kind: &str, now: u64) -> Option<StatusFinding> {
+    if seen.converted_by.is_none() || seen.disarming {
+        return None;
+    }
+    let mend = format!("docs/running.md, Certificates; then pointsman arm {kind} --ca-file FILE …");
+    let Some(last) = seen.authorities.iter().max_by_key(|end| end.seconds) else {
+        let problem = "the CRD has no caBundle: only certificates of public authorities are trusted".to_owned();
+        return Some(StatusFinding { problem, mend });
+    };
+    let problem = match last.days_left(now) {
+        None => format!("the authority in the CRD has expired at {}: nobody is trusted", last.text),
+        Some(days) if days < AUTHORITY => format!("the authority in the CRD expires in {days} days, at {}", last.text),
+        Some(_) => return None,
+    };
+    Some(StatusFinding { problem, mend })
+}
+
+fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
+    let mut found = Vec::new();
+    let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First look";
+    if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !seen.authorities.is_empty()) {
+        found.push(StatusFinding { problem: reason.clone(), mend: look.to_owned() });
+    }
+    let certificates = format!("docs/running.md, Certificates; pointsman arm {kind} --dry-run … tests every endpoint");
+    for one in seen.endpoints.iter().filter(|one| one.reached) {
+        let problem = match &one.certificate {
+            Err(reason) => reason.clone(),
+            Ok(end) => match end.days_left(now) {
+                Some(days) if days >= LEAF => continue,
+                Some(days) => format!("its certificate expires in {days} days, at {}", end.text),
+                None => format!("its certificate has expired at {}", end.text),
+            },
+        };
+        let problem = format!("{}: {problem}", one.endpoint);
+        found.push(StatusFinding { problem, mend: certificates.clone() });
+    }
+    found
+}
+
+/// Days: an authority that ends sooner has to be changed now, in three steps.
+const AUTHORITY: u64 = 30;
+
+/// Days: the alert on it is at seven as well.
+const LEAF: u64 = 7;
+
+/// Differences that are told in one finding.
+const SHOWN: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::super::certificate_end::CertificateEnd;
+    use super::super::kind_status::EndpointStatus;
+    use super::*;
+
+    const NOW: u64 = 1_000_000_000;
+
+    fn end(days: i64) -> CertificateEnd {
+        let seconds = NOW.saturating_add_signed(days * 86_400 + 60);
+        CertificateEnd { seconds, text: format!("day {days}") }
+    }
+
+    fn fine() -> KindStatus {
+        let versions = vec!["v1".to_owned(), "v2".to_owned()];
+        KindStatus {
+            crd: "ws.e.com".to_owned(),
+            converted_by: Some("Service n/s:443/convert".to_owned()),
+            served: versions,
+            storage: "v2".to_owned(),
+            stored: vec!["v2".to_owned()],
+            authorities: vec![end(3000)],
+            endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end(60)), reached: true }],
+            ..KindStatus::default()
+        }
+    }
+
+    fn said(change: impl Fn(&mut KindStatus)) -> Vec<String> {
+        let mut seen = fine();
+        change(&mut seen);
+        findings(&seen, "w", NOW).into_iter().map(|one| format!("{} -> {}", one.problem, one.mend)).collect()
+    }
+
+    #[track_caller]
+    fn one(words: [&str; 2], change: impl Fn(&mut KindStatus)) {
+        let found = said(change);
+        assert_eq!(found.len(), 1, "{found:?}");
+        words.iter().for_each(|word| assert!(found[0].contains(word), "{word}: {found:?}"));
+    }
+
+    #[test]
+    fn what_is_as_it_should_be_needs_nobody() {
+        assert_eq!(said(|_| {}), [""; 0]);
+        // One authority of two may end: that is how it is changed.
+        assert_eq!(said(|seen| seen.authorities.push(end(-1))), [""; 0]);
+        // From a laptop no Pod can be reached.
+        let unreached = |seen: &mut KindStatus| {
+            seen.endpoints[0].reached = false;
+            seen.endpoints[0].certificate = Err("no route".to_owned());
+        };
+        assert_eq!(said(unreached), [""; 0]);
+    }
+
+    #[test]
+    fn each_thing_that_needs_a_person_names_what_mends_it() {
+        one(["nobody converts, with v1, v2 served", "pointsman arm w --service"], |seen| {
+            (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
+        });
+        one(["that was not ended", "pointsman disarm w"], |seen| {
+            (seen.disarming, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
+        });
+        one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/let-go-"], |seen| {
+            seen.let_go = true
+        });
+        one(["still be stored as v1", "pointsman migrate w"], |seen| seen.stored.push("v1".to_owned()));
+        one(["v1 cannot be read: x509", "What the API server says"], |seen| {
+            seen.unread = [("v1".to_owned(), "x509".to_owned())].into();
+        });
+        one(["expires in 29 days", "--ca-file"], |seen| seen.authorities = vec![end(29)]);
+        one(["has expired at day -1: nobody is trusted", "--ca-file"], |seen| seen.authorities = vec![end(-1)]);
+        one(["has no caBundle", "Certificates"], |seen| seen.authorities = Vec::new());
+        one(["no endpoint that is ready", "First look"], |seen| {
+            seen.no_endpoints = Some("no endpoint that is ready".to_owned());
+        });
+        one(["h:1: its certificate expires in 6 days", "Certificates"], |seen| {
+            seen.endpoints[0].certificate = Ok(end(6));
+        });
+        one(["h:1: TLS as s: UnknownIssuer", "pointsman arm w --dry-run"], |seen| {
+            seen.endpoints[0].certificate = Err("TLS as s: UnknownIssuer".to_owned());
+        });
+        one(["a; b; c; d; e; and 1 more", "pointsman kinds check"], |seen| {
+            seen.drift = ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
+        });
+    }
+}

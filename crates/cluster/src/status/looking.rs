@@ -1,0 +1,114 @@
+//! Looking at a kind: nothing is written.
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::certificate_end::CertificateEnd;
+use super::findings::findings;
+use super::kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusError, StatusOptions};
+use crate::annotations::LET_GO;
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent};
+use crate::conversion::{ClientStanza, TlsClient, Unconnected, endpoints};
+use crate::crd_state::{CrdState, crd_path};
+use crate::disarm::leads_nowhere;
+use crate::migrate::Mark;
+use crate::pages::{items, next_page, page};
+
+/// Looks at a kind: the CRD, every served version, every object's metadata, and everybody who answers.
+///
+/// # Errors
+/// [`StatusError`]. What can be asked only in part is told in [`KindStatus::findings`].
+pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<KindStatus, StatusError> {
+    let crd = match cluster.get(&crd_path(&options.name)).await {
+        Ok(document) => CrdState::new(document)?,
+        Err(CallError::Refused { code: 404, .. }) => return Err(StatusError::NoCrd(options.name.clone())),
+        Err(error) => return Err(error.into()),
+    };
+    let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let stanza = ClientStanza::of(crd.document()).filter(|_| crd.is_converted());
+    let mut seen = KindStatus {
+        crd: crd.name(),
+        converted_by: stanza.as_ref().map(|stanza| format!("{}{}", stanza.place, stanza.path)),
+        disarming: leads_nowhere(&crd),
+        let_go: crd.annotation(LET_GO).is_some(),
+        served: texts(crd.served()),
+        storage: crd.storage().to_owned(),
+        stored: texts(crd.stored_versions()),
+        drift: (options.drift)(crd.document()),
+        ..KindStatus::default()
+    };
+    for version in crd.served() {
+        if let Err(error) = read(cluster, &crd, version, options, &mut seen.objects).await {
+            seen.unread.insert(version.to_owned(), error.message());
+        }
+    }
+    if let Some(stanza) = stanza.filter(|_| !seen.disarming) {
+        seen.authorities = authorities(&stanza);
+        ask(cluster, &stanza, options, &mut seen).await;
+    }
+    seen.findings = findings(&seen, &options.kind, options.now);
+    Ok(seen)
+}
+
+/// Lists a version: all objects are counted at the one that is stored, and of the others it is enough that some can be
+/// read.
+async fn read(
+    cluster: &Cluster,
+    crd: &CrdState,
+    version: &str,
+    options: &StatusOptions<'_>,
+    counts: &mut ObjectCounts,
+) -> Result<(), CallError> {
+    let collection = crd.collection(version);
+    if version != crd.storage() {
+        return cluster.read(&format!("{collection}?limit={SAMPLE}"), Extent::Metadata).await.map(drop);
+    }
+    let mark = Mark::of(crd);
+    counts.written_since = mark.as_ref().map(|_| 0);
+    let mut next: Option<String> = None;
+    loop {
+        let list = page(cluster, &collection, options.page, next.as_deref(), &mut |_, _| {}).await?;
+        items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));
+        next = next_page(&list);
+        if next.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// The authorities of a stanza.
+fn authorities(stanza: &ClientStanza) -> Vec<CertificateEnd> {
+    let pem = stanza.authorities.as_deref().unwrap_or_default();
+    let certificates = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
+    certificates.filter_map(|certificate| CertificateEnd::of(&certificate)).collect()
+}
+
+/// Asks everybody for a certificate, trusting what the API server trusts.
+async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'_>, seen: &mut KindStatus) {
+    let found = match options.endpoints.is_empty() {
+        true => endpoints(cluster, &stanza.place).await.map_err(|error| error.to_string()),
+        false => Ok(options.endpoints.clone()),
+    };
+    let asked = found.and_then(|found| Ok((found, TlsClient::new(stanza)?)));
+    let (found, client) = match asked {
+        Ok(asked) => asked,
+        Err(reason) => {
+            seen.no_endpoints = Some(reason);
+            return;
+        }
+    };
+    for endpoint in found {
+        let connected = client.connect(&endpoint).await;
+        let reached = !matches!(connected, Err(Unconnected::Unreached(_)));
+        let certificate = connected.map_err(|error| error.to_string()).and_then(|stream| {
+            let (_, connection) = stream.get_ref();
+            let leaf = connection.peer_certificates().and_then(|chain| chain.first());
+            leaf.and_then(|leaf| CertificateEnd::of(leaf)).ok_or_else(|| "it shows no certificate".to_owned())
+        });
+        seen.endpoints.push(EndpointStatus { endpoint, certificate, reached });
+    }
+}
+
+/// How many objects show that a version can be read.
+const SAMPLE: u32 = 10;

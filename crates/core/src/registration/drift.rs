@@ -1,0 +1,105 @@
+//! Whether a CRD in a cluster is the one that a definition was checked against.
+//!
+//! A definition is held against the schemas of its own CRD when it is loaded. Another field in the cluster's is one
+//! that nobody has explained: it is carried where both versions have it, and lost where one has not.
+
+use serde_json::{Value, json};
+
+use super::difference::{Difference, differences};
+use super::schema_rules::add_rules;
+use crate::definition::Kind;
+
+/// What the versions of a CRD say otherwise than those that the definition was checked against: names, scope, the
+/// versions there are, and their schemas. Which version is stored or served, who converts and what is said for people
+/// is everybody's own. Admission rules that a schema can say may be there or not.
+#[must_use]
+pub fn drift(kind: &Kind, crd: &Value) -> Vec<String> {
+    let plain = kind.crd().clone();
+    let mut ruled = plain.clone();
+    add_rules(kind, &mut ruled);
+    let found = comparable(crd);
+    let [plain, ruled] = [plain, ruled].map(|crd| comparable(&crd));
+    let others = differences("spec", &found, &ruled);
+    let both =
+        differences("spec", &found, &plain).into_iter().filter(|one| others.iter().any(|it| it.path == one.path));
+    both.map(|difference| told(&difference)).collect()
+}
+
+fn told(difference: &Difference<'_>) -> String {
+    let path = &difference.path;
+    match (difference.found, difference.printed) {
+        (None, _) => format!("{path} is not there"),
+        (_, None) => format!("{path} is not in the definition's CRD"),
+        _ => difference.problem().replace(" is printed", " is in the definition's CRD"),
+    }
+}
+
+/// The part that conversion and rules depend on, with versions by their names.
+fn comparable(crd: &Value) -> Value {
+    let part = |path: &str| crd.pointer(path).cloned().unwrap_or_default();
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    let schemas = versions.filter_map(|version| {
+        let name = version.get("name")?.as_str()?.to_owned();
+        let mut schema = version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default();
+        without_descriptions(&mut schema);
+        let subresources = version.get("subresources").cloned().unwrap_or_default();
+        Some((name, json!({"schema": schema, "subresources": subresources})))
+    });
+    let schemas: serde_json::Map<String, Value> = schemas.collect();
+    json!({
+        "group": part("/spec/group"), "kind": part("/spec/names/kind"), "plural": part("/spec/names/plural"),
+        "scope": part("/spec/scope"), "versions": schemas,
+    })
+}
+
+/// A field may be called `description`: then it is a schema, and not a text.
+fn without_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.retain(|name, value| name != "description" || !value.is_string());
+            members.values_mut().for_each(without_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_descriptions),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind() -> Kind {
+        Kind::embedded().unwrap().into_iter().find(|kind| kind.versions().count() > 1).unwrap()
+    }
+
+    #[test]
+    fn the_crd_as_it_is_printed_is_no_drift_with_rules_or_without() {
+        let kind = kind();
+        let mut ruled = kind.crd().clone();
+        add_rules(&kind, &mut ruled);
+        for mut crd in [kind.crd().clone(), ruled] {
+            crd["spec"]["conversion"] = json!({"strategy": "None"});
+            crd["spec"]["versions"][0]["served"] = json!(false);
+            crd["status"] = json!({"storedVersions": ["v0"]});
+            assert_eq!(drift(&kind, &crd), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_field_a_bound_or_a_version_more_or_less_is_drift() {
+        let kind = kind();
+        let version = kind.crd()["spec"]["versions"][0]["name"].as_str().unwrap().to_owned();
+        let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+        let changed = |change: &dyn Fn(&mut Value)| {
+            let mut crd = kind.crd().clone();
+            change(&mut crd);
+            drift(&kind, &crd).join("; ")
+        };
+        let more = changed(&|crd| crd.pointer_mut(spec).unwrap()["surplus"] = json!({"type": "string"}));
+        assert!(more.contains(&version) && more.contains("surplus is not in the definition's CRD"), "{more}");
+        let gone = changed(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0)));
+        assert!(gone.contains(&format!("{version} is not there")), "{gone}");
+        let scope = changed(&|crd| crd["spec"]["scope"] = json!("Cluster"));
+        assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
+    }
+}

@@ -1,0 +1,199 @@
+//! `pointsman status` and `migrate --forget`: how a kind stands, and what is left of a version that is gone.
+
+use std::fs;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::pki::Authority;
+use crate::support::process::Process;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::side_by_side::{A, SideBySide};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("the_status_names_what_needs_a_person", told).failing(),
+    Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
+    Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
+    Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).failing(),
+];
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+fn told(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let name = scene.crd_name();
+    assert!(scene.refused(&["status", &name]).contains(&format!("there is no CRD {name}")));
+    scene.arm(old);
+    for name in ["a", "b"] {
+        scene.create(old, &scene.object(old, name)).ok();
+    }
+    // All is well.
+    let text = scene.commanded(&["status", &name]);
+    let stored = format!("stored        {old}; objects may be stored as {old}\n");
+    for line in [stored.as_str(), "objects       2\n", "schemas       as in the definition\n"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let seen = status(scene, 0);
+    assert_eq!((&seen["objects"], &seen["findings"]), (&json!(2), &json!([])));
+    assert_eq!(seen["authorities"].as_array().map(Vec::len), Some(1));
+    assert!(seen["endpoints"][0]["expires"].is_string(), "{seen}");
+    // Without a name, those that there are.
+    assert!(scene.commanded(&["status"]).contains(&name));
+    let unread = scene.refused(&["status", &name, &scene.as_nobody()]);
+    assert!(unread.contains("cannot get resource"), "{unread}");
+    // In the middle of a migration.
+    scene.store(new);
+    needs(scene, &format!("may still be stored as {old}"), "pointsman migrate");
+    scene.commanded(&["migrate", &name, "--settle=1s"]);
+    // Under another authority, and with another schema.
+    let other = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, Authority::new().pem);
+    let before = crd(scene)["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone();
+    let bundle = |bundle: Value| json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
+    merge(scene, &bundle(json!(other)));
+    needs(scene, "invalid peer certificate", "Certificates");
+    merge(scene, &bundle(before));
+    scene.change_crd(|crd| {
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+        schema["surplus"] = json!({"type": "string"});
+    });
+    needs(scene, "surplus is not in the definition's CRD", "pointsman arm");
+    // Nobody answers.
+    scene.stop_pointsman();
+    needs(scene, "cannot be reached from here", "Certificates");
+    merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
+    needs(scene, "nobody converts", "pointsman arm");
+}
+
+/// Annotations of ours go, of the version that is gone and of no other; nobody else's does.
+fn forgotten(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{old}"));
+    scene.arm(new);
+    let kept = |name: &str| scene.get(new, name).ok()["metadata"]["annotations"][&key].clone();
+    let written = |name: &str, text: &str| {
+        let mut object = scene.object(new, name);
+        object["metadata"]["annotations"] = json!({&key: text, "mine": "stays"});
+        scene.create(new, &object).ok();
+    };
+    let ours = "{\"fields\":{\"spec.none\":{\"value\":1}}}";
+    written("ours", ours);
+    written("theirs", "a note of somebody's");
+    scene.create(new, &scene.object(new, "plain")).ok();
+    let forget = ["migrate", &name, "--forget", old];
+    assert!(scene.refused(&forget).contains(&format!("serves {old}")));
+    assert!(scene.refused(&["migrate", &name, "--forget", new]).contains(&format!("serves {new}")));
+    serve_alone(scene, new);
+    let path = format!("{CRDS}/{name}/status");
+    let stored = |versions: Value| {
+        let status = json!({"status": {"storedVersions": versions}}).to_string();
+        scene.call(Method::PATCH, &path, Some((MERGE, status))).ok();
+    };
+    stored(json!([old, new]));
+    assert!(scene.refused(&forget).contains(&format!("stored as {old}")));
+    stored(json!([new]));
+    assert!(scene.refused(&[&forget[..], &[&scene.as_nobody()]].concat()).contains("cannot get resource"));
+    let text = scene.commanded(&[&forget[..], &["--dry-run"]].concat());
+    assert!(text.contains("would take it off 1 object, 3 looked at"), "{text}");
+    assert_eq!(kept("ours"), ours);
+    let text = scene.commanded(&forget);
+    assert!(text.contains("taken off 1 object, 3 looked at") && text.contains("left on 1 object"), "{text}");
+    assert_eq!((kept("ours"), kept("theirs")), (Value::Null, json!("a note of somebody's")));
+    assert_eq!(scene.get(new, "ours").ok()["metadata"]["annotations"]["mine"], "stays");
+    for (name, writes) in [("ours", 2), ("theirs", 1), ("plain", 1)] {
+        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), writes, "{name}");
+    }
+    assert!(scene.commanded(&forget).contains("taken off 0 objects"));
+    assert_eq!(scene.bed.etcd.writes(&scene.key("ours")), 2);
+}
+
+/// SIGKILL in the middle: no object is written twice.
+fn killed(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{old}"));
+    scene.arm(new);
+    let names: Vec<String> = (0..120).map(|at| format!("w-{at}")).collect();
+    for name in &names {
+        let mut object = scene.object(new, name);
+        object["metadata"]["annotations"] = json!({&key: "{\"sparse\":true}"});
+        scene.create(new, &object).ok();
+    }
+    serve_alone(scene, new);
+    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--at-once=1"]);
+    let log = scene.dir.join("forget.log");
+    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" looked at, ").count();
+    for killed in 0..3 {
+        let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
+        scene.eventually(|| (pages() > killed).then_some(()));
+        process.kill();
+    }
+    scene.commanded(&["migrate", &name, "--forget", old]);
+    for name in &names {
+        let object = scene.etcd(name);
+        assert_eq!(object["metadata"]["annotations"][&key], Value::Null, "{name}");
+        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), 2, "{name}: created, and written once");
+    }
+}
+
+/// An annotation that is put back is still there, and who puts it back is named.
+fn mutated(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{new}"));
+    scene.install(&scene.printed_crd(&["--storage", old]));
+    let servers = SideBySide::start(scene, &[A], &[]);
+    servers.register("deny");
+    scene.create(new, &scene.object(new, "a")).ok();
+    let kept = || scene.get(old, "a").ok()["metadata"]["annotations"][&key].clone();
+    let before = kept();
+    assert!(before.is_string(), "v2 can say more");
+    serve_alone(scene, old);
+    let forget = ["migrate", &name, "--forget", new];
+    let (code, text, _) = scene.command(&forget);
+    assert!(code == 1 && text.contains("an admission webhook puts it back"), "{text}");
+    assert_eq!(kept(), before);
+    // What it says to do helps.
+    let text = scene.commanded(&["disarm", &name, &scene.server(), "--admission", "--settle=2s"]);
+    assert!(text.contains(&format!("what only {new} could say, in an annotation of 1")), "{text}");
+    assert!(scene.commanded(&forget).contains("taken off 1 object"));
+    assert_eq!(kept(), Value::Null);
+}
+
+/// Has one version served, and waits until no other one is.
+fn serve_alone(scene: &Scene<'_>, served: &str) {
+    scene.change_crd(|crd| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["served"] = json!(version["name"] == served);
+        }
+    });
+    let other = if served == scene.sample.new { scene.sample.old } else { scene.sample.new };
+    scene.eventually(|| (scene.list(other).code == 404).then_some(()));
+}
+
+#[track_caller]
+fn needs(scene: &Scene<'_>, problem: &str, mend: &str) {
+    let mut last = Value::Null;
+    let is_it = |one: &Value| {
+        one["problem"].as_str().unwrap().contains(problem) && one["mend"].as_str().unwrap().contains(mend)
+    };
+    scene.eventually(|| {
+        last = status(scene, 1)["findings"].clone();
+        last.as_array().unwrap().iter().any(is_it).then_some(())
+    });
+}
+
+#[track_caller]
+fn status(scene: &Scene<'_>, wanted: i32) -> Value {
+    let (code, text, errors) = scene.command(&["status", &scene.crd_name(), "-o", "json"]);
+    assert_eq!(code, wanted, "{text}{errors}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn crd(scene: &Scene<'_>) -> Value {
+    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+}
+
+fn merge(scene: &Scene<'_>, patch: &Value) {
+    let path = format!("{CRDS}/{}", scene.crd_name());
+    scene.call(Method::PATCH, &path, Some((MERGE, patch.to_string()))).ok();
+}
