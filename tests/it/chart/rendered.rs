@@ -36,7 +36,7 @@ fn the_plain_manifests_are_what_the_chart_says() {
 }
 
 /// Each with a word of the reason.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 23] = [
     ("image.repository=", "there is no published one"),
     ("image.repositry=pointsman", "'repositry' not allowed"),
     ("image.digest=sha256:1", "/image/digest"),
@@ -53,6 +53,8 @@ const REFUSED: [(&str, &str); 21] = [
     ("certificate.algorithm=RSA", "/certificate/algorithm"),
     ("certificate.duration=90d", "/certificate/duration"),
     ("certificate.issuerRef.kind=ClusterIssuer", "/certificate/issuerRef"),
+    ("crdGuard.enabled=true", "/crdGuard/crds"),
+    ("crdGuard.crds={widgets}", "/crdGuard/crds"),
     ("clientCertificates.configMap=a,clientCertificates.secret=b", "/clientCertificates"),
     ("server.lameDuckSeconds=0", "/server/lameDuckSeconds"),
     ("ports.webhooks=70000", "/ports/webhooks"),
@@ -137,18 +139,54 @@ fn whatever_the_values_the_pods_keep_the_rules() {
     }
 }
 
-/// Nothing of what the program itself prints, and nothing that lets it into the cluster.
+/// Nothing of what the program itself prints, and nothing that lets it into the cluster. The guard of a CRD is no
+/// registration: by it nobody is called, and without it everything goes on.
 #[test]
 fn the_chart_registers_nothing_and_asks_for_no_rights() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let documents = helm.template("pointsman", &["--values", &values]).unwrap();
         for document in documents {
+            if document["metadata"]["name"].as_str().unwrap().contains("-crd-guard.") {
+                continue;
+            }
             let kind = document["kind"].as_str().unwrap();
             let foreign = ["Role", "Webhook", "CustomResource", "Admission", "Job"];
             assert!(!foreign.iter().any(|part| kind.contains(part)), "{values}: {kind}");
         }
     }
+}
+
+/// With `POINTSMAN_BLESS=1` the chart's file is written anew.
+#[test]
+fn the_guard_of_the_chart_is_the_one_that_is_printed() {
+    let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["crd", "--kind", "materialize", "--service", "n/s", "--guard"])
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let is_guard =
+        |document: &&str| document.contains("kind: ValidatingAdmissionPolicy\n") && document.contains("-crd-guard.");
+    let policy = printed.split("---\n").find(is_guard).unwrap();
+    let spec = policy.split_once("\nspec:\n").unwrap().1.replace("[\"materializes.materialize.cloud\"]", "CRDS");
+    let text = format!("  # As `pointsman crd --guard` prints it: a test compares.\n{spec}");
+    let file = root().join(CHART).join("files/crd-guard.yaml");
+    if std::env::var_os("POINTSMAN_BLESS").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    assert!(fs::read_to_string(&file).unwrap() == text, "write files/crd-guard.yaml anew with POINTSMAN_BLESS=1");
+    let Some(helm) = Helm::find() else { return };
+    let set = "crdGuard.enabled=true,crdGuard.crds={materializes.materialize.cloud}";
+    let documents = helm.template("pointsman", &["--values", PLAIN, "--set", set]).unwrap();
+    let rendered = find(&documents, "ValidatingAdmissionPolicy").remove(0);
+    let printed = super::helm::documents(&printed);
+    let printed = find(&printed, "ValidatingAdmissionPolicy");
+    let printed = printed.iter().find(|it| it["metadata"]["name"].as_str().unwrap().contains("-crd-guard.")).unwrap();
+    assert_eq!(rendered["spec"], printed["spec"]);
+    let binding = find(&documents, "ValidatingAdmissionPolicyBinding").remove(0);
+    assert_eq!(binding["spec"]["policyName"], rendered["metadata"]["name"]);
 }
 
 /// Two releases in a namespace share no name, so that helm lets neither take what is the other's.
@@ -204,7 +242,7 @@ fn what_the_pages_say_is_taken_by_helm_and_the_program() {
     let Some(helm) = Helm::find() else { return };
     let dir = TempDir::new().unwrap();
     let mut seen = [0, 0];
-    for page in ["README.md", "docs/install.md", "docs/uninstall.md"] {
+    for page in ["README.md", "docs/install.md", "docs/running.md", "docs/uninstall.md"] {
         let text = fs::read_to_string(root().join(page)).unwrap().replace("\\\n", " ");
         for line in text.lines().map(|line| line.trim().replace(['\'', '"'], "")) {
             let command = line.split([';', '|', '>']).next().unwrap();
