@@ -222,21 +222,15 @@ fn at_work(scene: &Scene<'_>) {
 
 /// The way out of docs/uninstall.md, on which the objects stay: in one version, and nobody is asked any more.
 fn leave(scene: &Scene<'_>, webhooks: &Path) {
-    let old = scene.sample.old;
-    let service = format!("--service={}/pointsman:{}", scene.ns, scene.setup.port);
-    applied(scene, "served.yaml", &["crd", "--storage", old, "--served", old, &service]);
-    let crd = scene.call_get(&format!("{CRDS}/{}", scene.crd_name()));
-    let bundle = &crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
-    assert!(bundle.is_string(), "what is printed without a bundle takes none away");
-    scene.runs("kubectl", &["delete", "-f", webhooks.to_str().unwrap()]);
-    let crd = scene.crd_name();
-    scene.runs("kubectl", &["annotate", "crd", &crd, "cert-manager.io/inject-ca-from-"]);
-    let none = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}).to_string();
-    scene.runs("kubectl", &["patch", "crd", &crd, "--type=merge", "-p", &none]);
-    // The API server lets go of what it had a moment after it has said so.
-    eventually("the other version is served no more", Duration::from_secs(20), || {
-        (scene.get(scene.sample.new, "stamped").code == 404).then_some(())
-    });
+    let (old, crd) = (scene.sample.old, scene.crd_name());
+    let said = scene.commanded(&["disarm", &crd, &scene.server(), "--served", old, "--admission", "--settle=2s"]);
+    assert!(said.contains("is disarmed") && !said.contains("Webhook"), "{said}");
+    let left = ["get", "-f", webhooks.to_str().unwrap(), "--ignore-not-found", "-o", "name"];
+    assert_eq!(scene.runs("kubectl", &left), "");
+    let crd = scene.call_get(&format!("{CRDS}/{crd}"));
+    assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}));
+    assert_eq!(crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"], Value::Null);
+    assert_eq!(scene.get(scene.sample.new, "stamped").code, 404);
 }
 
 /// Installs a release, and plays the part of the kubelet and of the Service.
