@@ -1,7 +1,5 @@
 //! `pointsman plan`: what would become of the objects that are there, asked of a cluster.
 
-use std::process::{Command, Output};
-
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
@@ -29,13 +27,6 @@ fn every_object(scene: &Scene<'_>) {
 
 /// Exit code, and the report.
 fn plan(scene: &Scene<'_>, more: &[&str]) -> (i32, Value) {
-    let output: Output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(["plan", &scene.crd_name(), "-o", "json"])
-        .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
-        .arg(format!("--kinds={}", scene.setup.kinds.display()))
-        .args(more)
-        .output()
-        .unwrap();
-    let report = serde_json::from_slice(&output.stdout);
-    (output.status.code().unwrap(), report.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+    let (code, text, errors) = scene.command(&[&["plan", &scene.crd_name(), "-o", "json"], more].concat());
+    (code, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{errors}")))
 }

@@ -97,7 +97,7 @@ impl Cluster {
 
     /// Deletes a document. One that is gone already is as good as deleted.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CallError> {
-        match self.call(Method::DELETE, path, "application/json", None).await {
+        match self.call(Method::DELETE, path, Extent::Objects, None).await {
             Ok(_) | Err(CallError::Refused { code: 404, .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -15,6 +15,7 @@ mod disarm;
 mod live;
 mod migrate;
 mod pages;
+mod patience;
 mod status;
 mod until_stopped;
 

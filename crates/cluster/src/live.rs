@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Extent};
 use crate::crd_state::{BadCrd, CrdState, crd_path};
+use crate::pages::{next_page, page};
 
 /// Why not everything was read. Nothing was written: it can be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -47,26 +48,22 @@ pub async fn live(
         return Err(LiveError::NotServed { crd: crd.name(), version: version.to_owned(), served });
     }
     let collection = crd.collection(version);
-    let mut next = String::new();
+    let mut next: Option<String> = None;
     loop {
-        let more = if next.is_empty() { String::new() } else { format!("&continue={next}") };
-        let mut list = match cluster.get(&format!("{collection}?limit={PAGE}{more}")).await {
-            Ok(list) => list,
-            // It took longer than etcd remembers: the list goes on as of now.
-            Err(CallError::Refused { code: 410, next: Some(token), .. }) if token != next => {
-                next = token;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let token = list.pointer("/metadata/continue").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) {
-            take(items);
-        }
-        if token.is_empty() {
+        let list = page(cluster, &collection, Extent::Objects, PAGE, next.as_deref(), &mut |_, _| {}).await?;
+        next = next_page(&list);
+        take(items(list));
+        if next.is_none() {
             return Ok(crd);
         }
-        next = token;
+    }
+}
+
+/// The objects of a page, which is given up for them.
+fn items(mut list: Value) -> Vec<Value> {
+    match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
     }
 }
 

@@ -30,19 +30,13 @@ impl Scene<'_> {
 
     /// What `pointsman arm` is started with, to point the CRD at us.
     pub(crate) fn arm_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
-        let ca = self.dir.join("ca.crt");
-        fs::write(&ca, &self.bed.authority.pem).unwrap();
         let given = |flag: &str| more.iter().any(|arg| arg.starts_with(flag));
         let mut args = vec!["arm".to_owned(), self.crd_name()];
         if !given("--service") && !given("--url") {
-            let port = self.setup.port;
-            args.push(match self.route {
-                Route::Service => format!("--service={}/pointsman:{port}", self.ns),
-                Route::Url => format!("--url=https://127.0.0.1:{port}"),
-            });
+            args.push(self.server());
         }
         if !given("--ca-file") {
-            args.push(format!("--ca-file={}", ca.display()));
+            args.push(format!("--ca-file={}", self.authority().display()));
         }
         args.extend(self.cluster_args(kubeconfig));
         args.extend(more.iter().map(|arg| (*arg).to_owned()));
@@ -55,6 +49,62 @@ impl Scene<'_> {
 
     pub(crate) fn arms_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
         run(&self.arm_args(kubeconfig, more))
+    }
+
+    /// How the server that converts is named.
+    pub(crate) fn server(&self) -> String {
+        let port = self.setup.port;
+        match self.route {
+            Route::Service => format!("--service={}/pointsman:{port}", self.ns),
+            Route::Url => format!("--url=https://127.0.0.1:{port}"),
+        }
+    }
+
+    /// A file with the authority that the API server is told to trust.
+    pub(crate) fn authority(&self) -> PathBuf {
+        let file = self.dir.join("ca.crt");
+        fs::write(&file, &self.bed.authority.pem).unwrap();
+        file
+    }
+
+    /// What any command is given so that it finds the cluster and the kind.
+    pub(crate) fn on_the_cluster(&self, args: &[&str]) -> Vec<String> {
+        let mut args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let [kubeconfig, kinds] = self.cluster_args(&self.bed.api.kubeconfig);
+        if !args.iter().any(|arg| arg.starts_with("--kubeconfig=")) {
+            args.push(kubeconfig);
+        }
+        args.push(kinds);
+        args
+    }
+
+    /// Runs any command on this cluster.
+    pub(crate) fn command(&self, args: &[&str]) -> Told {
+        run(&self.on_the_cluster(args))
+    }
+
+    /// The same, where it has to succeed. Returns stdout.
+    #[track_caller]
+    pub(crate) fn commanded(&self, args: &[&str]) -> String {
+        let (code, text, errors) = self.command(args);
+        assert_eq!(code, 0, "{args:?}: {text}{errors}");
+        text
+    }
+
+    /// The same, where it has to say why nothing came of it. Returns stderr.
+    #[track_caller]
+    pub(crate) fn refused(&self, args: &[&str]) -> String {
+        let (code, text, errors) = self.command(args);
+        assert_eq!(code, 1, "{args:?}: {text}{errors}");
+        errors
+    }
+
+    /// The flag for a kubeconfig of somebody who may do nothing.
+    pub(crate) fn as_nobody(&self) -> String {
+        let text = fs::read_to_string(&self.bed.api.kubeconfig).unwrap();
+        let file = self.dir.join("nobody");
+        fs::write(&file, text.replace("{token: secret-token}", "{token: secret-token, as: nobody}")).unwrap();
+        format!("--kubeconfig={}", file.display())
     }
 
     fn cluster_args(&self, kubeconfig: &Path) -> [String; 2] {

@@ -7,7 +7,6 @@ pub(crate) mod balancer;
 pub(crate) mod bed;
 pub(crate) mod cert_manager;
 pub(crate) mod client;
-pub(crate) mod commands;
 pub(crate) mod etcd;
 pub(crate) mod kubectl;
 pub(crate) mod metrics;

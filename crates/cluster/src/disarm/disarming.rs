@@ -101,7 +101,8 @@ async fn emergency(
 async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisarmEvent)) -> Option<String> {
     let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
     let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
-    let list = match page(cluster, &crd.collection(crd.storage()), size, None, &mut waits).await {
+    let list = match page(cluster, &crd.collection(crd.storage()), Extent::MetadataOfAll, size, None, &mut waits).await
+    {
         Ok(list) => list,
         Err(error) => return failed(error),
     };
@@ -231,7 +232,7 @@ impl DisarmRun<'_> {
     async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisarmError> {
         let (began, collection) = (Instant::now(), format!("{}?limit=1", crd.collection(version)));
         loop {
-            let is_answered = match self.cluster.read(&collection, Extent::Metadata).await {
+            let is_answered = match self.cluster.read(&collection, Extent::MetadataOfAll).await {
                 Err(error) if error.code() == Some(404) => false,
                 Err(error) if !error.passes() && error.code() != Some(500) => return Err(error.into()),
                 Ok(_) | Err(_) => true,

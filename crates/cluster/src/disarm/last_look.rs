@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::annotations::{DISARMING, kept_versions};
 use crate::call_error::CallError;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Extent};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 use crate::pages::{items, next_page, page};
@@ -36,7 +36,8 @@ pub(super) async fn look(
     let (mut looked, mut next) = (Looked::default(), None);
     loop {
         let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
-        let list = page(cluster, &crd.collection(version), size, next.as_deref(), &mut waits).await?;
+        let list =
+            page(cluster, &crd.collection(version), Extent::MetadataOfAll, size, next.as_deref(), &mut waits).await?;
         for item in items(&list) {
             looked.objects += 1;
             for version in kept_versions(item) {

@@ -12,7 +12,8 @@ use crate::annotations::KEPT;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::{BadCrd, CrdState, crd_path};
-use crate::pages::{PATIENCE, items, next_page, page, pause};
+use crate::pages::{items, next_page, page};
+use crate::patience::Patience;
 
 /// What is forgotten, and how.
 pub struct ForgetOptions<'o> {
@@ -227,7 +228,7 @@ impl ForgetRun<'_> {
         let collection = self.crd.collection(self.crd.storage());
         let say = &mut self.say;
         let mut waits = |error, pause| say(ForgetEvent::Trying { error, pause });
-        page(self.cluster, &collection, self.options.page, next, &mut waits).await
+        page(self.cluster, &collection, Extent::MetadataOfAll, self.options.page, next, &mut waits).await
     }
 
     fn found(&mut self, list: &Value) -> Vec<Keeper> {
@@ -311,7 +312,7 @@ async fn part(
 ) -> (Parted, Duration, Option<(CallError, Duration)>) {
     let place = format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"));
     let patch = json!([{"op": "test", "path": place, "value": text}, {"op": "remove", "path": place}]);
-    let (began, mut tried) = (Instant::now(), None);
+    let (patience, mut tried) = (Patience::default(), None);
     loop {
         let asked = Instant::now();
         let answer = cluster.patch(path, PatchForm::Json, &patch, Extent::Metadata).await;
@@ -320,13 +321,17 @@ async fn part(
             Ok(object) if annotation(&object, key).is_some() => Parted::Failed(PUT_BACK.to_owned()),
             Ok(_) => Parted::Done,
             Err(error) if error.code() == Some(404) => Parted::Done,
-            Err(error) if (error.passes() || error.code() == Some(409)) && began.elapsed() < PATIENCE => {
-                let pause = pause(&error, began);
-                tried = Some((error, pause));
-                sleep(pause).await;
-                continue;
+            Err(error) => {
+                let conflict = error.code() == Some(409);
+                match if conflict { patience.pause_anyway(&error) } else { patience.pause(&error) } {
+                    Some(pause) => {
+                        tried = Some((error, pause));
+                        sleep(pause).await;
+                        continue;
+                    }
+                    None => refused(cluster, path, key, text, &error).await,
+                }
             }
-            Err(error) => refused(cluster, path, key, text, &error).await,
         };
         return (parted, time, tried);
     }

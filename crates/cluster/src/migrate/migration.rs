@@ -9,10 +9,10 @@ use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pace::Pace;
 use super::pass::{Ended, MigrationRun};
-use super::patience::Patience;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::{CrdState, crd_path};
+use crate::patience::Patience;
 use crate::until_stopped::until_stopped;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's

@@ -6,7 +6,6 @@ mod migration;
 mod options;
 mod pace;
 mod pass;
-mod patience;
 
 pub(crate) use mark::Mark;
 

@@ -10,10 +10,11 @@ use tokio::time::{sleep, timeout};
 use super::mark::Mark;
 use super::options::{MigrateError, MigrateEvent, Migrated, Unwritten};
 use super::pace::Pace;
-use super::patience::Patience;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
+use crate::pages::{items, next_page};
+use crate::patience::Patience;
 
 /// What all passes of a run share.
 pub(super) struct MigrationRun<'r> {
@@ -98,8 +99,8 @@ impl MigrationRun<'_> {
             if waiting > 0 || (self.stop)() {
                 return Ok(Ended::Interrupted);
             }
-            next = list.pointer("/metadata/continue").and_then(Value::as_str).map(str::to_owned);
-            if next.as_ref().is_none_or(String::is_empty) {
+            next = next_page(&list);
+            if next.is_none() {
                 self.counted = true;
                 self.migrated.left = None;
                 return Ok(ended);

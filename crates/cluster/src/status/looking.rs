@@ -62,13 +62,14 @@ async fn read(
 ) -> Result<(), CallError> {
     let collection = crd.collection(version);
     if version != crd.storage() {
-        return cluster.read(&format!("{collection}?limit={SAMPLE}"), Extent::Metadata).await.map(drop);
+        return cluster.read(&format!("{collection}?limit={SAMPLE}"), Extent::MetadataOfAll).await.map(drop);
     }
     let mark = Mark::of(crd);
     counts.written_since = mark.as_ref().map(|_| 0);
     let mut next: Option<String> = None;
     loop {
-        let list = page(cluster, &collection, options.page, next.as_deref(), &mut |_, _| {}).await?;
+        let list =
+            page(cluster, &collection, Extent::MetadataOfAll, options.page, next.as_deref(), &mut |_, _| {}).await?;
         items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));
         next = next_page(&list);
         if next.is_none() {

@@ -8,7 +8,7 @@ use crate::call_error::CallError;
 /// Shared by all calls of a run: what is away for one of them is away for the others, and twenty thousand objects do
 /// not wait one after the other for a webhook that is dead.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Patience(Arc<Mutex<Trouble>>);
+pub(crate) struct Patience(Arc<Mutex<Trouble>>);
 
 #[derive(Debug, Default)]
 struct Trouble {
@@ -20,10 +20,12 @@ struct Trouble {
 impl Patience {
     /// How long to wait before the same call is tried again; nothing where it does not pass, or did not in all the time
     /// that there was.
-    pub(super) fn pause(&self, error: &CallError) -> Option<Duration> {
-        if !error.passes() {
-            return None;
-        }
+    pub(crate) fn pause(&self, error: &CallError) -> Option<Duration> {
+        if error.passes() { self.pause_anyway(error) } else { None }
+    }
+
+    /// The same for an error of which the caller knows that it passes.
+    pub(crate) fn pause_anyway(&self, error: &CallError) -> Option<Duration> {
         let mut trouble = self.lock();
         let lasted = trouble.since.get_or_insert_with(Instant::now).elapsed();
         if lasted > PATIENCE {
@@ -37,12 +39,12 @@ impl Patience {
     }
 
     /// A call succeeded that had to be tried again.
-    pub(super) fn is_over(&self) {
+    pub(crate) fn is_over(&self) {
         self.lock().since = None;
     }
 
     /// What has been in the way since this was asked last, and for how long it is left alone.
-    pub(super) fn untold(&self) -> Option<(CallError, Duration)> {
+    pub(crate) fn untold(&self) -> Option<(CallError, Duration)> {
         self.lock().untold.take()
     }
 
