@@ -193,6 +193,12 @@ impl Level {
         Self { operations, frontier }
     }
 
+    /// Whose place a slot of a side is.
+    pub(crate) fn operation_of(&self, side: Side, slot: usize) -> Option<&Operation> {
+        let first = self.frontier.slots.of(side).partition_point(|first| *first <= slot);
+        self.operations.get(first.checked_sub(1)?)
+    }
+
     /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out:
     /// the user did not write it.
     pub(crate) fn describe(&self, prefix: &str) -> Vec<(u64, String)> {

@@ -58,9 +58,9 @@ pub(super) fn convert<'a>(
     let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
     let needed = |side: Side| context.needed.of(side).as_slice();
     let needed = |side: Side| if prefix.is_empty() { needed(side) } else { &[] };
-    let staying = Staying::new(frontier, to.other(), needed(to.other()));
+    let staying = Staying::new(level, to.other(), to, needed(to.other()));
     // An object that both versions have stays for what waits behind either of them.
-    let at_home = Staying::new(frontier, to, needed(to));
+    let at_home = Staying::new(level, to, to, needed(to));
     let stay = either(&staying.holders, &at_home.holders);
     let mut slots = Sides::<&[usize]>::default();
     (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);

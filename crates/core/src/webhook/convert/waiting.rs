@@ -16,7 +16,7 @@ use super::annotations::Annotations;
 use super::kept::Kept;
 use super::tree;
 use crate::definition::frontier::{Branch, Frontier, Part};
-use crate::definition::{Kind, Level, Path, Side, Sides, Step, VersionIndex};
+use crate::definition::{Kind, Level, Operation, Path, Side, Sides, Step, VersionIndex};
 use crate::json::Json;
 
 /// The objects of each side of a step that must stay, for what waits for versions behind it.
@@ -125,15 +125,18 @@ fn across(level: &Level, to: Side, object: &Path) -> Path {
         (part, depth) = (inner, depth + 1);
     }
     let Part::Slot(slot) = part else { return way.holder };
-    let slots = level.frontier.slots.of(to.other());
-    let operation = slots.partition_point(|first| first <= slot).checked_sub(1);
-    let Some(operation) = operation.and_then(|at| level.operations.get(at)) else { return way.holder };
+    let Some(operation) = level.operation_of(to.other(), *slot) else { return way.holder };
     let Some(place) = operation.places.of(to).first() else { return way.holder };
-    // Of other operations something may be kept when there is nothing to see of it.
-    match operation.is_same() || operation.items().is_some() {
+    match keeps_objects(operation) {
         true => object.moved(&object.split_at(depth).0, &place.path),
         false => way.holder,
     }
+}
+
+/// Whether an object at one side of an operation is one at the other side, too. Of other operations something may be
+/// kept when there is nothing to see of it.
+fn keeps_objects(operation: &Operation) -> bool {
+    operation.is_same() || operation.items().is_some()
 }
 
 /// What objects of one side of a step have to stay.
@@ -148,7 +151,9 @@ pub(super) struct Staying {
 }
 
 impl Staying {
-    pub(super) fn new(frontier: &Frontier, side: Side, needed: &[Path]) -> Self {
+    /// `needed` are objects at `side`; `to` is the side that is made.
+    pub(super) fn new(level: &Level, side: Side, to: Side, needed: &[Path]) -> Self {
+        let frontier = &level.frontier;
         let mut staying = Self::default();
         if needed.is_empty() {
             return staying;
@@ -156,18 +161,27 @@ impl Staying {
         staying.holders.resize(frontier.holders.len(), false);
         for path in needed {
             let way = way_to(frontier, path);
-            for holder in way.holders {
+            let cut = way.cut.map(|(cut, depth)| (cut, path.split_at(depth).1));
+            let slot = cut.as_ref().and_then(|(cut, rest)| {
+                let part = frontier.cuts.get(*cut).map(|cut| cut.parts.of(side));
+                slot_on_the_way(part?, rest.names())
+            });
+            // What an operation takes elsewhere is held by other objects there; those that it leaves are made again for
+            // it on the way back.
+            let moved = slot.filter(|_| side != to).and_then(|slot| level.operation_of(side, slot));
+            let holders = match moved.is_some_and(keeps_objects) {
+                true => way_to(frontier, &across(level, to, path)).holders,
+                false => way.holders,
+            };
+            for holder in holders {
                 if let Some(place) = staying.holders.get_mut(holder) {
                     *place = true;
                 }
             }
-            let Some((cut, depth)) = way.cut else { continue };
-            let part = frontier.cuts.get(cut).map(|cut| cut.parts.of(side));
-            let rest = path.split_at(depth).1;
-            match part.and_then(|part| slot_on_the_way(part, rest.names())) {
-                Some(slot) => staying.slots.push(slot),
-                None if staying.inside.contains(&(cut, rest.clone())) => {}
-                None => staying.inside.push((cut, rest)),
+            match (slot, cut) {
+                (Some(slot), _) => staying.slots.push(slot),
+                (None, Some(inside)) if !staying.inside.contains(&inside) => staying.inside.push(inside),
+                (None, _) => {}
             }
         }
         staying

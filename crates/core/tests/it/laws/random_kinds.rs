@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
-use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Words, check};
+use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Value, Words, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::number;
@@ -110,6 +110,24 @@ fn cases_are_refused_or_keep_the_laws() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(accepted > 20 * LAWS.len(), "{accepted} judgements");
+}
+
+/// Found at a seed far behind those that cases are tried at.
+#[test]
+fn an_item_that_waits_needs_no_object_that_its_list_has_left() {
+    let kind = load("what-waits-in-a-list-that-moved-out").unwrap();
+    let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
+    let there = r#"{"apiVersion":"example.com/v3","kind":"Thing","metadata":{"name":"a"},"spec":{},
+        "status":{"extra":{},"listing":{"groups":[{},{"members":[5]}]}}}"#;
+    let home = webhook.convert(there, "v1").unwrap().text;
+    // Whoever reads it there removes the status.
+    let mut object = Value::read(&home).unwrap();
+    object.take("status");
+    let there = webhook.convert(&object.to_text(), "v3").unwrap().text;
+    let groups = Value::read(&there).unwrap().field("status.listing.groups").cloned();
+    assert_eq!(groups.map(|groups| groups.to_text()).as_deref(), Some(r#"[{},{"members":[5]}]"#));
+    let home = webhook.convert(&there, "v1").unwrap().text;
+    assert_eq!(Value::read(&home).unwrap(), object);
 }
 
 /// What no law of conversion can hold is refused with the reason, and with a way out.
