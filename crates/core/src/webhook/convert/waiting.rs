@@ -13,7 +13,7 @@
 //! not come back into another object which somebody makes later.
 
 use super::annotations::Annotations;
-use super::kept::Kept;
+use super::kept::{Entry, Kept};
 use super::tree;
 use crate::definition::frontier::{Branch, Frontier, Part};
 use crate::definition::{Kind, Level, Operation, Path, Side, Sides, Step, VersionIndex};
@@ -35,7 +35,7 @@ pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) ->
             let text = kind.kept_annotation(version).and_then(|name| annotations.text(name));
             let kept = text.as_deref().and_then(Kept::parse);
             let entries = kept.iter().flat_map(|kept| kept.fields.waiting());
-            found.of_mut(side).extend(entries.filter_map(|id| object_for(kind, id, (version, near))));
+            found.of_mut(side).extend(entries.flat_map(|entry| objects_for(kind, entry, (version, near))));
         }
     }
     found
@@ -56,29 +56,46 @@ pub(super) fn forget<'a>(
         let Some(name) = kind.kept_annotation(version) else { continue };
         let Some(text) = annotations.text(name).map(|text| text.into_owned()) else { continue };
         let Some(mut kept) = Kept::parse(&text) else { continue };
-        let mut is_there = |id: (&str, bool)| {
-            let object = object_for(kind, id, (version, here));
-            object.is_none_or(|path| {
-                path.is_empty() || tree::get(root, "", &path).ok().flatten().is_some_and(|value| !value.is_null())
-            })
+        let mut is_there = |path: &Path| {
+            path.is_empty() || tree::get(root, "", path).ok().flatten().is_some_and(|value| !value.is_null())
         };
-        if kept.fields.forget(&mut |id| !is_there(id)) {
+        let mut is_gone =
+            |entry: (&str, &Entry<'_>)| !objects_for(kind, entry, (version, here)).iter().all(&mut is_there);
+        if kept.fields.forget(&mut is_gone) {
             annotations.rewrite(name, kept);
         }
     }
 }
 
 /// What has to be there at a version so that what is kept for another one comes back: what is at its place itself, or
-/// the object which holds that.
-fn object_for(kind: &Kind, (id, itself): (&str, bool), (of, at): (VersionIndex, VersionIndex)) -> Option<Path> {
-    let mut path = Path::parse(id).ok()?;
+/// the objects which hold what is given back.
+fn objects_for(kind: &Kind, (id, entry): (&str, &Entry<'_>), (of, at): (VersionIndex, VersionIndex)) -> Vec<Path> {
+    let mut paths: Vec<Path> = Path::parse(id).into_iter().collect();
     for (index, (to, step)) in kind.steps_between(of, at).enumerate() {
-        path = match itself || index > 0 {
-            true => across(&step.level, to, &path),
-            false => way_to(&step.level.frontier, &path).holder,
+        paths = match entry.is_about_what_is_there() || index > 0 {
+            true => paths.iter().map(|path| across(&step.level, to, path)).collect(),
+            false => {
+                let given = paths.iter().flat_map(|path| places_given(&step.level, to.other(), path, entry));
+                given.map(|path| way_to(&step.level.frontier, &path).holder).collect()
+            }
         };
     }
-    Some(path)
+    paths
+}
+
+/// The places that an entry gives something back to. An operation of several is kept at its first one, even if there is
+/// something at the others only.
+fn places_given(level: &Level, side: Side, first: &Path, entry: &Entry<'_>) -> Vec<Path> {
+    let mut places = level.operations.iter().map(|operation| operation.places.of(side));
+    let several = places.find(|places| places.len() > 1 && places.first().is_some_and(|place| place.path == *first));
+    let given = several.and_then(|places| Some((places, entry.given(places.len())?)));
+    match given {
+        Some((places, given)) => {
+            let given = places.iter().zip(given).filter(|(_, value)| value.is_some());
+            given.map(|(place, _)| place.path.clone()).collect()
+        }
+        None => vec![first.clone()],
+    }
 }
 
 /// How far the objects of both versions lead to a place.

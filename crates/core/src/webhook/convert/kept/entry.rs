@@ -3,11 +3,13 @@
 use super::kept_items::KeptItems;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
+use super::values::read;
+use crate::definition::Fragment;
 use crate::json::Json;
 
 /// What is kept of one place: one of these, each with members of its own.
 #[derive(Debug)]
-pub(super) enum Entry<'a> {
+pub(crate) enum Entry<'a> {
     /// `each`: the items of a list or map.
     Each(KeptItems<'a>),
     /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken
@@ -34,8 +36,16 @@ impl<'a> Entry<'a> {
 
     /// Whether this comes back into what is at its own place, and not into the object that holds that: it is about an
     /// object that both versions have, or about items.
-    pub(super) fn is_about_what_is_there(&self) -> bool {
+    pub(crate) fn is_about_what_is_there(&self) -> bool {
         matches!(self, Self::Holder(_) | Self::Each(_))
+    }
+
+    /// The values for so many places of an operation. `None` if this holds no such values.
+    pub(crate) fn given<'b>(&self, places: usize) -> Option<Fragment<'b>> {
+        match self {
+            Self::Value { value, .. } | Self::LongValue { value, .. } => read(value.as_ref(), places),
+            _ => None,
+        }
     }
 
     /// Reads an entry. `None` if it is none of ours.

@@ -50,16 +50,15 @@ impl<'a> KeptFields<'a> {
         self.0.contains_key(id)
     }
 
-    /// The places where there is something to give back, each with whether that needs what is there itself, and not
-    /// the object which holds it.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.0.iter().filter(|(_, entry)| entry.holds()).map(|(id, entry)| (&**id, entry.is_about_what_is_there()))
+    /// The entries that have something to give back, by their places.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, &Entry<'a>)> {
+        self.0.iter().filter(|(_, entry)| entry.holds()).map(|(id, entry)| (&**id, entry))
     }
 
     /// Drops what there is to give back at some of these places. Whether there was any.
-    pub(crate) fn forget(&mut self, is_gone: &mut dyn FnMut((&str, bool)) -> bool) -> bool {
+    pub(crate) fn forget(&mut self, is_gone: &mut dyn FnMut((&str, &Entry<'_>)) -> bool) -> bool {
         let before = self.0.len();
-        self.0.retain(|id, entry| !entry.holds() || !is_gone((id, entry.is_about_what_is_there())));
+        self.0.retain(|id, entry| !entry.holds() || !is_gone((id, entry)));
         self.0.len() < before
     }
 

@@ -19,6 +19,7 @@ mod values;
 
 pub use annotation::is_kept;
 pub(super) use annotation::{Kept, LONGEST};
+pub(super) use entry::Entry;
 pub(super) use kept_fields::KeptFields;
 pub(super) use kept_items::{KeptItem, KeptItems};
 pub(super) use object_before::ObjectBefore;
