@@ -1,8 +1,10 @@
 //! Numbers as the API server leaves them.
 
-/// Writes a number in Go's spelling; what Go cannot read stays as it is written.
+/// Writes a number in Go's spelling; what Go cannot read stays as it is written. Go writes `-0.0` as `-0`, and reads
+/// that as the whole number 0.
 pub(super) fn decimal(token: &str, out: &mut String) {
     match go_number(token) {
+        Some(number) if number == "-0" => out.push('0'),
         Some(number) => out.push_str(&number),
         None => out.push_str(token),
     }

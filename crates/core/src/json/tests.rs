@@ -30,6 +30,7 @@ fn sameness_is_of_values_not_of_spellings() {
     assert!(same(r#"{"a":1,"b":[{}]}"#, r#"{ "b": [ {} ], "a": 1.0 }"#));
     assert!(same("100", "1e2"));
     assert!(same("-0", "0.0"));
+    assert!(same("-0.0", "0"));
     assert!(same(r#""\u003c""#, r#""<""#));
     assert!(!same("9007199254740993", "9007199254740992"));
     assert!(!same("null", r#""null""#));
