@@ -54,6 +54,10 @@ pub(super) const BOUNDS: [&str; 17] = [
     "not",
 ];
 
+/// Those of them that are looked at here. What the others say of a value is left to the API server.
+const CHECKED: [&str; 8] =
+    ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
+
 impl Schema {
     /// Reads a schema. Keywords that say nothing about conversion are passed over.
     pub(crate) fn read(value: &Value) -> Self {
@@ -208,14 +212,18 @@ impl Schema {
 
     /// What is said of a value that is not looked at here, but by the API server alone.
     pub(super) fn unchecked(&self) -> Option<String> {
-        let checked =
-            ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
-        let mut bounds = self.bounds.keys().filter(|key| !checked.contains(&key.as_str()));
+        let bounds = self.unchecked_bounds();
         let formats = ["uuid", "int32", "int64", "float", "double", "password"];
         let format = self.format.as_deref().filter(|format| !formats.contains(format));
         let rules = || (!self.rules.is_empty()).then(|| "rules (`x-kubernetes-validations`)".to_owned());
-        let bound = bounds.next().map(|key| format!("`{key}`"));
+        let bound = bounds.keys().next().map(|key| format!("`{key}`"));
         bound.or_else(|| format.map(|format| format!("the format `{format}`"))).or_else(rules)
+    }
+
+    /// Bounds that are not looked at here.
+    pub(super) fn unchecked_bounds(&self) -> BTreeMap<String, Value> {
+        let is_unchecked = |(key, _): &(&String, &Value)| !CHECKED.contains(&key.as_str());
+        self.bounds.iter().filter(is_unchecked).map(|(key, bound)| (key.clone(), bound.clone())).collect()
     }
 
     /// Whether null may stand here.

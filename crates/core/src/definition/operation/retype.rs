@@ -32,7 +32,8 @@ impl Mapping for Retype {
     }
 
     /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number
-    /// are not of one measure: a value that does not fit is kept.
+    /// are not of one measure: a value that does not fit is kept. Whether it fits a pattern is not looked at here, so
+    /// that has to be accepted: a number may become a text that nobody can write.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
@@ -43,7 +44,11 @@ impl Mapping for Retype {
         let rest = |schema: &Schema, options: Option<Vec<Value>>, default: Option<Value>| Schema {
             nullable: schema.nullable,
             rules: schema.rules.clone(),
-            bounds: if alike { schema.bounds.clone() } else { Default::default() },
+            bounds: match &schema.options {
+                _ if alike => schema.bounds.clone(),
+                Some(_) => Default::default(),
+                None => schema.unchecked_bounds(),
+            },
             format: schema.format.clone().filter(|_| older.kind == newer.kind),
             options,
             default,

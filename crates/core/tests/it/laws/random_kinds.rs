@@ -150,6 +150,8 @@ fn what_an_answer_could_not_be_written_with_is_refused() {
             "spec.a: maxLength differs and no operation explains it (older: 12; newer: none)",
         ),
         ("a-value-against-a-pattern", "make it the `default` of the field, which the API server looks at"),
+        ("a-number-against-a-pattern", "spec.port: pattern differs and no operation explains it"),
+        ("a-text-that-is-no-multiple", "spec.port: multipleOf differs and no operation explains it"),
         ("values-of-another-type", "name all, and give both versions an `enum` of them"),
         (
             "a-default-without-what-it-requires",
