@@ -11,8 +11,10 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("namespace_with_both_versions_is_deleted", namespace_deleted).needs("kube-controller-manager"),
-    Scenario::new("owned_objects_are_garbage_collected", owners).needs("kube-controller-manager"),
+    Scenario::new("namespace_with_both_versions_is_deleted", namespace_deleted)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("owned_objects_are_garbage_collected", owners).needs("kube-controller-manager").alone(),
     Scenario::new("finalizers_work_across_versions", finalizers),
     Scenario::new("generate_name_and_deletecollection_work", collections),
 ];

@@ -10,10 +10,10 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_leaves_loses_nothing_and_nobody_is_asked_any_more", left).failing(),
-    Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).failing(),
+    Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).newest().failing(),
     Scenario::new("stored_versions_that_lie_lose_nothing", lying).of(&WIDGETS).failing(),
-    Scenario::new("what_stands_in_the_way_of_leaving_is_said", in_the_way).of(&WIDGETS).failing(),
-    Scenario::new("who_is_left_without_a_server_is_told_what_is_possible", emergency).of(&WIDGETS).failing(),
+    Scenario::new("what_stands_in_the_way_of_leaving_is_said", in_the_way).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_is_left_without_a_server_is_told_what_is_possible", emergency).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

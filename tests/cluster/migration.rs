@@ -11,7 +11,7 @@ use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing()];
+    &[Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing().alone()];
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
 fn migration(scene: &Scene<'_>) {

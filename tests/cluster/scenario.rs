@@ -64,7 +64,8 @@ impl Scenario {
         self
     }
 
-    /// When everything else is done: others would disturb what it measures.
+    /// When everything else is done: others would disturb what it measures, or hold up the controllers of Kubernetes
+    /// that it waits for, which look at every kind there is, also at one whose webhook is dead.
     pub(crate) const fn alone(mut self) -> Self {
         self.alone = true;
         self

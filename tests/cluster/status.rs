@@ -13,10 +13,10 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("the_status_names_what_needs_a_person", told).failing(),
+    Scenario::new("the_status_names_what_needs_a_person", told).newest().failing(),
     Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
     Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
-    Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).failing(),
+    Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -17,8 +17,13 @@ pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCo
         Err(error) => error,
     };
     let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
-    let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
-    let causes: Vec<String> = causes.collect();
+    let mut causes: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref()) {
+        // Some libraries say in an error what its source says again.
+        if !causes.last().is_some_and(|last| last.ends_with(&cause)) {
+            causes.push(cause);
+        }
+    }
     let mut message = format!("{}{}\n", error_mark(), escaped_lines(&causes.join(": ")));
     if let Some(hint) = hint {
         message.push_str(&format!("{}{}\n", hint_mark(), escaped_lines(&hint)));
@@ -37,6 +42,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 mod tests {
     use super::*;
     use crate::hint::hinted;
+
+    #[test]
+    fn what_an_error_said_of_its_cause_is_not_said_again() {
+        let error = anyhow::anyhow!("no such file").context("gone: no such file").context("reading");
+        let mut said = Vec::new();
+        ended(Err(error), &mut said);
+        assert_eq!(String::from_utf8(said).unwrap(), "error: reading: gone: no such file\n");
+    }
 
     #[test]
     fn a_hint_has_a_line_of_its_own_and_leaves_the_code_alone() {

@@ -68,9 +68,16 @@ impl CallError {
     pub fn passes(&self) -> bool {
         match self {
             Self::NoAnswer { .. } => true,
-            Self::Refused { code: 500, message, .. } => message.contains("webhook") && message.contains("Post \"http"),
-            Self::Refused { code, .. } => matches!(code, 429 | 502 | 503 | 504),
+            Self::Refused { code, .. } => self.is_of_a_webhook() || matches!(code, 429 | 502 | 503 | 504),
             Self::NoKind { .. } | Self::NotJson { .. } => false,
+        }
+    }
+
+    /// Whether the API server did not reach a webhook.
+    pub(crate) fn is_of_a_webhook(&self) -> bool {
+        match self {
+            Self::Refused { code: 500, message, .. } => message.contains("webhook") && message.contains("Post \"http"),
+            _ => false,
         }
     }
 

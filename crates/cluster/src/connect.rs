@@ -24,7 +24,7 @@ pub struct ConnectOptions {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The kubeconfig cannot be used.
-    #[error("{}: check --kubeconfig and --context", file.display())]
+    #[error("the kubeconfig {} cannot be used", file.display())]
     Kubeconfig {
         /// The file.
         file: PathBuf,
@@ -32,7 +32,7 @@ pub enum ConnectError {
         source: Box<kube::config::KubeconfigError>,
     },
     /// There is no such context in what kubectl would read.
-    #[error("no context {context:?} in the kubeconfig: kubectl config get-contexts lists them")]
+    #[error("no context {context:?} in the kubeconfig")]
     Context {
         /// Its name.
         context: String,
@@ -40,7 +40,7 @@ pub enum ConnectError {
         source: Box<kube::config::KubeconfigError>,
     },
     /// There is neither a kubeconfig nor a service account.
-    #[error("no cluster to ask: give --kubeconfig, set KUBECONFIG, or run in a Pod with a service account")]
+    #[error("no cluster to ask")]
     Nowhere {
         /// Where was looked.
         source: Box<kube::config::InferConfigError>,
@@ -51,6 +51,19 @@ pub enum ConnectError {
         /// What is wrong with them. Its causes repeat one another, so that they are not handed on.
         reason: String,
     },
+}
+
+impl ConnectError {
+    /// What somebody can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Kubeconfig { .. } => Some("check --kubeconfig and --context"),
+            Self::Context { .. } => Some("kubectl config get-contexts lists them"),
+            Self::Nowhere { .. } => Some("give --kubeconfig, set KUBECONFIG, or run in a Pod with a service account"),
+            Self::Credentials { .. } => None,
+        }
+    }
 }
 
 /// Finds the cluster. Nothing is asked of it yet.

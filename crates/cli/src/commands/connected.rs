@@ -31,7 +31,13 @@ impl ClusterArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to start the client")?;
         let options = ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
-        runtime.block_on(async { work(connect(&options).await?).await })
+        runtime.block_on(async {
+            let connected = connect(&options).await.map_err(|error| match error.hint() {
+                Some(hint) => hinted(error, hint),
+                None => error.into(),
+            });
+            work(connected?).await
+        })
     }
 }
 

@@ -142,10 +142,12 @@ fn document(armed: &Armed, dry_run: bool) -> anyhow::Result<JsonTree> {
 }
 
 const EXAMPLES: &str = "\
-Every endpoint of the Service is asked first what an API server would ask, over TLS, trusting only what the API server
-is told to trust, and must answer as the definition here does. Then the CRD is applied, by server-side apply as
-\"pointsman\", and every version is read; if one cannot be, the CRD is put back. The storage version stays: see
-pointsman migrate. It can be run again at any time.
+Every endpoint of the Service is asked first what an API server would ask,
+over TLS, trusting only what the API server is told to trust, and must answer
+as the definition here does. Then the CRD is applied, by server-side apply as
+\"pointsman\", and every version is read; if one cannot be, the CRD is put
+back. The storage version stays: see pointsman migrate. It can be run again at
+any time.
 
 Examples:
   What would happen, in a Job of the cluster, where Pods can be reached:

@@ -107,10 +107,12 @@ fn advise(error: DisarmError) -> anyhow::Error {
 }
 
 const EXAMPLES: &str = "\
-The way out, before the server is uninstalled. All objects have to be stored in one version: see pointsman migrate. The
-other versions are no longer served, with --served; then the conversion is led to nobody while every object is listed,
-which would show one that still needs it; then it is taken away. What would lose something is refused. It can be killed
-at any time: the same command goes on.
+The way out, before the server is uninstalled. All objects have to be stored
+in one version: see pointsman migrate. The other versions are no longer
+served, with --served; then the conversion is led to nobody while every object
+is listed, which would show one that still needs it; then it is taken away.
+What would lose something is refused. It can be killed at any time: the same
+command goes on.
 
 Examples:
   What would be done:

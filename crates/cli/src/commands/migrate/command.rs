@@ -134,9 +134,11 @@ fn policies(kind: &Kind, to: &str) -> Vec<Value> {
 }
 
 const EXAMPLES: &str = "\
-Every object is written as it is, by an empty patch, so that the API server stores it in the storage version. When
-nothing old is left, status.storedVersions of the CRD says so, and older versions need not be served any more. It can
-be stopped or killed at any time: the same command goes on.
+Every object is written as it is, by an empty patch, so that the API server
+stores it in the storage version. When nothing old is left,
+status.storedVersions of the CRD says so, and older versions need not be
+served any more. It can be stopped or killed at any time: the same command
+goes on.
 
 Examples:
   What would be done:

@@ -98,9 +98,11 @@ fn advise(error: StatusError) -> anyhow::Error {
 }
 
 const EXAMPLES: &str = "\
-Nothing is written. Every served version is listed, the metadata of every object is looked at, and every endpoint of the
-Service is asked for its certificate, trusting only what the API server is told to trust. In which version an object is
-stored cannot be seen: status.storedVersions of the CRD says in which ones objects may be.
+Nothing is written. Every served version is listed, the metadata of every
+object is looked at, and every endpoint of the Service is asked for its
+certificate, trusting only what the API server is told to trust. In which
+version an object is stored cannot be seen: status.storedVersions of the CRD
+says in which ones objects may be.
 
 Examples:
   All kinds that are converted in this cluster:
