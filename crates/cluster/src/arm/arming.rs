@@ -40,6 +40,10 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
             return Ok(armed);
         }
         let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else { continue };
+        if found.as_ref().is_some_and(|found| found.generation() != applied.generation()) {
+            // Until then a list is answered as the CRD was before, and proves nothing.
+            sleep(REPLACED_WITHIN).await;
+        }
         for version in applied.served() {
             if let Err(reason) = readable(cluster, &target, version).await {
                 let after = put_back(cluster, found.as_ref(), &applied, wanted, say).await;
@@ -191,7 +195,11 @@ async fn readable(cluster: &Cluster, target: &CrdState, version: &str) -> Result
     }
 }
 
-/// An API server replaces its handlers within a second, and waits five before a new CRD is called established.
+/// An API server replaces the handlers of a CRD when its informer sees the change (apiextensions-apiserver
+/// pkg/apiserver/customresource_handler.go), which takes milliseconds, and on a busy machine up to a second.
+const REPLACED_WITHIN: Duration = Duration::from_secs(2);
+
+/// The same, and the five seconds that it waits before a new CRD is called established.
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
 
 /// As long as that lasts, whoever reads another version fails.
