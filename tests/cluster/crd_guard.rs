@@ -89,6 +89,7 @@ fn put_back(scene: &Scene<'_>) {
     assert!(said.contains("the CRD is again what it was"), "{said}");
     assert_eq!(crd(scene)["spec"], before["spec"]);
     scene.kubectl(&["delete"], &guard(scene));
+    scene.eventually(|| scene.list(old).is_ok().then_some(()));
 }
 
 /// The guard as it is printed.
