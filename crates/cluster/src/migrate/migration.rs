@@ -207,7 +207,7 @@ async fn marked(
         say(MigrateEvent::Settling(options.settle));
         sleep(options.settle).await;
     }
-    let list = cluster.read(&format!("{}?limit=1", crd.collection(crd.storage())), Extent::MetadataOfAll).await?;
+    let list = first_of(cluster, &crd, say).await?;
     let since = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(mark) = Mark::new(&crd, since) else {
         return Ok((crd, None));
@@ -217,6 +217,20 @@ async fn marked(
     // Its spec may have changed while we waited: then the mark says nothing, and everything is written.
     let mark = Mark::of(&crd);
     Ok((crd, mark))
+}
+
+/// The beginning of a list at the version that is stored, also while a webhook or the API server is away for a moment.
+async fn first_of(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) -> Result<Value, CallError> {
+    let (path, patience) = (format!("{}?limit=1", crd.collection(crd.storage())), Patience::default());
+    loop {
+        let error = match cluster.read(&path, Extent::MetadataOfAll).await {
+            Ok(list) => return Ok(list),
+            Err(error) => error,
+        };
+        let Some(pause) = patience.pause(&error) else { return Err(error) };
+        say(MigrateEvent::Trying { error, pause });
+        sleep(pause).await;
+    }
 }
 
 /// Takes the other versions off the list, if the CRD is still the one that was begun with.
