@@ -27,14 +27,20 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_answers_wrong_is_not_armed", wrong).of(&WIDGETS).newest(),
     Scenario::new("what_was_changed_meanwhile_is_looked_at_again", meanwhile).of(&WIDGETS).newest(),
     Scenario::new("what_others_applied_is_taken_over_by_word", taken_over).of(&WIDGETS).newest(),
-    Scenario::new("what_is_put_back_can_be_armed_again", again).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("what_is_put_back_can_be_armed_again", again).of(&WIDGETS).newest().failing().alone().thorough(),
     Scenario::new("a_stanza_that_an_apply_dropped_is_armed_again", dropped).of(&WIDGETS).newest(),
-    Scenario::new("a_version_that_was_removed_too_early_comes_back", removed).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("a_version_that_was_removed_too_early_comes_back", removed)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone()
+        .thorough(),
     Scenario::new("a_webhook_that_went_before_its_objects_is_named", webhook_first)
         .of(&WIDGETS)
         .newest()
         .failing()
-        .alone(),
+        .alone()
+        .thorough(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -10,7 +10,7 @@ use crate::support::scene::{CRDS, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_guarded_conversion_stays_while_it_is_needed", guarded).of(&WIDGETS).failing(),
-    Scenario::new("arming_is_put_back_under_the_guard", put_back).of(&WIDGETS).newest().failing(),
+    Scenario::new("arming_is_put_back_under_the_guard", put_back).of(&WIDGETS).newest().failing().thorough(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -28,8 +28,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&WIDGETS)
         .newest()
         .failing()
-        .alone(),
-    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away).of(&WIDGETS).newest().failing().alone(),
+        .alone()
+        .thorough(),
+    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone()
+        .thorough(),
     Scenario::new("objects_without_a_namespace_are_migrated", cluster_scoped).of(&WIDGETS).newest(),
 ];
 

@@ -15,6 +15,7 @@ pub(crate) struct Scenario {
     pub(crate) needs: &'static str,
     pub(crate) may_fail: bool,
     pub(crate) alone: bool,
+    thorough: bool,
     /// The group, where it is not one of the scenario's own.
     pub(crate) group: Option<&'static str>,
 }
@@ -24,7 +25,7 @@ impl Scenario {
     pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
-        Self { name, run, kinds, newest: false, needs, may_fail: false, alone: false, group: None }
+        Self { name, run, kinds, newest: false, needs, may_fail: false, alone: false, thorough: false, group: None }
     }
 
     pub(crate) const fn materialize(mut self) -> Self {
@@ -64,6 +65,13 @@ impl Scenario {
         self
     }
 
+    /// Where `POINTSMAN_THOROUGH` is set: it takes a kind, or the API server, away from everybody for a while, and what
+    /// the controllers of Kubernetes make of that takes them minutes at times.
+    pub(crate) const fn thorough(mut self) -> Self {
+        self.thorough = true;
+        self
+    }
+
     /// When everything else is done: others would disturb what it measures, or hold up the controllers of Kubernetes
     /// that it waits for, which look at every kind there is, also at one whose webhook is dead.
     pub(crate) const fn alone(mut self) -> Self {
@@ -81,7 +89,9 @@ pub(crate) struct Job {
 
 /// What there is to do on a bed.
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
-    let fitting = scenarios.iter().filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
+    let thorough = std::env::var_os("POINTSMAN_THOROUGH").is_some();
+    let wanted = scenarios.iter().filter(|scenario| thorough || !scenario.thorough);
+    let fitting = wanted.filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
     let pairs = fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
     let job = |(scenario, sample): (Scenario, &'static Sample)| {
         let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
