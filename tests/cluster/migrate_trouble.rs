@@ -380,7 +380,7 @@ fn webhook_away(scene: &Scene<'_>) {
     let mut process = start(scene, &scene.bed.api.kubeconfig, &["--to", new, "--settle=0s"]);
     let log = || std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
     // Long enough for a list and a write to fail, had nobody waited.
-    std::thread::sleep(Duration::from_secs(5));
+    thread::sleep(Duration::from_secs(5));
     *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
     assert_eq!(process.end(Duration::from_secs(60)), Some(0), "{}", log());
     assert_migrated(scene, new, &names, &before);
