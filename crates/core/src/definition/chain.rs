@@ -77,7 +77,7 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
             inside(to) && outside()
         };
         let maker = level.operations.iter().find(makes);
-        if maker.is_some() || *held.fills.of(to) {
+        if maker.is_some() || held.fills.of(to).is_some() {
             let fields = || level.operations.iter().find(|operation| inside_of(operation, &path));
             let line = maker.or_else(fields).map_or(0, |operation| operation.line);
             if !whole || path.len() > 1 {

@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::path::Path;
 use super::schema::Schema;
 use super::side::{Side, Sides};
@@ -71,8 +73,19 @@ pub(crate) struct Held {
     pub(crate) id: String,
     /// Whether a version does not go without the object: it stays when it is emptied.
     pub(crate) stays: Sides<bool>,
-    /// Whether the API server makes it in a version, as an empty object.
-    pub(crate) fills: Sides<bool>,
+    /// What the API server makes of it in a version, where it is missing.
+    pub(crate) fills: Sides<Option<FilledObject>>,
+}
+
+/// An object that the API server makes, along the frontier: an operation is about each field that its default names.
+#[derive(Debug, Default)]
+pub(crate) struct FilledObject {
+    /// What stands at cuts in it, by the cut.
+    pub(crate) cuts: Vec<(usize, Json<'static>)>,
+    /// The holders in it that are objects then.
+    pub(crate) objects: Vec<usize>,
+    /// Those that are null.
+    pub(crate) nulls: Vec<usize>,
 }
 
 /// A place where the versions part.
@@ -121,6 +134,28 @@ impl Holder {
     pub(crate) fn branch(&self, name: &str) -> Option<(usize, &Branch)> {
         let at = position(&self.branches, name)?;
         self.branches.get(at).map(|(_, branch)| (at, branch))
+    }
+}
+
+impl FilledObject {
+    fn new(branches: &[(Box<str>, Branch)], default: &Value) -> Self {
+        let mut filled = Self::default();
+        filled.fill(branches, default);
+        filled
+    }
+
+    fn fill(&mut self, branches: &[(Box<str>, Branch)], value: &Value) {
+        for (name, branch) in branches {
+            match (branch, value.get(&**name)) {
+                (Branch::Cut(cut), Some(value)) => self.cuts.push((*cut, Schema::written(value))),
+                (Branch::Holder(holder), Some(Value::Null)) => self.nulls.push(holder.index),
+                (Branch::Holder(holder), Some(value)) => {
+                    self.objects.push(holder.index);
+                    self.fill(&holder.branches, value);
+                }
+                (_, None) => {}
+            }
+        }
     }
 }
 
@@ -217,10 +252,11 @@ impl Frontier {
             return Branch::Cut(self.cuts.len() - 1);
         }
         let index = self.holders.len();
-        let empty = |schema: Option<&Schema>| schema.is_some_and(Schema::is_made_empty);
-        let fills = Sides { older: empty(schemas.older), newer: empty(schemas.newer) };
-        let stays = Sides { older: required.older || fills.older, newer: required.newer || fills.newer };
-        self.holders.push(Held { within: holder, id: path.to_string(), stays, fills });
+        let default = |side: Side| schemas.of(side).and_then(Schema::default_object);
+        let defaults = Sides { older: default(Side::Older), newer: default(Side::Newer) };
+        let stays = |side: Side| *required.of(side) || defaults.of(side).is_some();
+        let stays = Sides { older: stays(Side::Older), newer: stays(Side::Newer) };
+        self.holders.push(Held { within: holder, id: path.to_string(), stays, fills: Sides::default() });
         let mut names: BTreeMap<&str, Sides<Vec<PathToSlot<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for PathToSlot { rest, slot } in paths.of(side) {
@@ -229,7 +265,7 @@ impl Frontier {
                 }
             }
         }
-        let branches = names
+        let branches: Vec<_> = names
             .into_iter()
             .map(|(name, paths)| {
                 let inner = Sides {
@@ -241,6 +277,9 @@ impl Frontier {
                 (name.into(), self.branch(path.join(name), (Some(index), required), &inner, &paths))
             })
             .collect();
+        if let Some(held) = self.holders.get_mut(index) {
+            held.fills = defaults.map(|default| default.map(|default| FilledObject::new(&branches, &default)));
+        }
         Branch::Holder(Holder { index, path, branches })
     }
 }

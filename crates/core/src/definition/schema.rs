@@ -116,12 +116,19 @@ impl Schema {
     /// A value with all that the API server fills in inside of it.
     pub(super) fn filled(&self, mut value: Value) -> Json<'static> {
         self.fill_inside(&mut value);
-        Json::owned(normal(&value.to_string()))
+        Self::written(&value)
     }
 
-    /// Whether the default is an empty object.
-    pub(super) fn is_made_empty(&self) -> bool {
-        matches!(&self.default, Some(Value::Object(members)) if members.is_empty())
+    /// The same of the default, if that is an object.
+    pub(super) fn default_object(&self) -> Option<Value> {
+        let mut default = self.default.clone().filter(Value::is_object)?;
+        self.fill_inside(&mut default);
+        Some(default)
+    }
+
+    /// A value of a schema as the API server writes it.
+    pub(super) fn written(value: &Value) -> Json<'static> {
+        Json::owned(normal(&value.to_string()))
     }
 
     /// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.

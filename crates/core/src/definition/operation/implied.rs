@@ -4,7 +4,9 @@
 //! older version a value that nobody wrote, and a writer of that version brings it home. Filled in by an operation, it
 //! is known for what it is, and goes again on the way home. So it is with a null that only one of them lets stand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::{Map, Value};
 
 use super::mapping::Operation;
 use super::same::Same;
@@ -14,7 +16,8 @@ use crate::definition::schema::{Schema, properties};
 use crate::definition::side::Sides;
 
 /// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a
-/// null away from in one version only. In an object that operations may make that goes for every field with a default.
+/// null away from in one version only. In an object that operations may make that goes for every field with a default,
+/// and in one with a default of its own for every field that this one names.
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
     let mut named = NamedFields::default();
     operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));
@@ -24,8 +27,12 @@ pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: 
         spec.is_made = true;
     }
     let mut found = Vec::new();
-    differing(Sides { older, newer }, &Path::default(), &named, &mut found);
+    differing(Sides { older, newer }, &Path::default(), &named, &defaults(older, newer), &mut found);
     found.into_iter().map(|places| Operation::between("required", places, Same)).collect()
+}
+
+fn defaults<'s>(older: &'s Schema, newer: &'s Schema) -> Vec<&'s Value> {
+    [older, newer].into_iter().filter_map(|schema| schema.default.as_ref()).collect()
 }
 
 /// The fields that operations name, by the names on the way to them.
@@ -53,33 +60,66 @@ fn is_about_spec_and_more(operation: &Operation) -> bool {
     inside && outside
 }
 
-/// `named` is what operations name in the object at `path`.
-fn differing(schemas: Sides<&Schema>, path: &Path, named: &NamedFields<'_>, found: &mut Vec<Sides<Place>>) {
+/// `named` is what operations name in the object at `path`, `defaults` what may be filled in there.
+fn differing(
+    Sides { older, newer }: Sides<&Schema>,
+    path: &Path,
+    named: &NamedFields<'_>,
+    defaults: &[&Value],
+    found: &mut Vec<Sides<Place>>,
+) {
     let nothing = NamedFields::default();
     // Objects may be made for what is moved into them.
     let spec = matches!(path.names(), [name] if **name == *"spec");
     let made = !path.is_empty() && (!spec || named.is_made) && !named.inside.is_empty();
-    let Sides { older, newer } = schemas;
-    for (name, one, two) in properties(older, newer) {
-        let (Some(one), Some(two)) = (one, two) else {
-            continue;
+    let places = |name: &str, one: &Schema, two: &Schema| {
+        let place = |holder: &Schema, schema: &Schema| Place {
+            required: holder.required.contains(name),
+            ..Place::new(path.join(name), schema.clone())
         };
+        Sides { older: place(older, one), newer: place(newer, two) }
+    };
+    let before = found.len();
+    let mut by_default = Vec::new();
+    let anything = Schema::default();
+    for (name, one, two) in members(Sides { older, newer }, defaults, &anything) {
         let inner = named.inside.get(name).unwrap_or(&nothing);
         if inner.here {
             continue;
         }
-        let path = path.join(name);
-        let place = |holder: &Schema, schema: &Schema| Place {
-            required: holder.required.contains(name),
-            ..Place::new(path.clone(), schema.clone())
-        };
+        let inner_defaults: Vec<&Value> = defaults.iter().filter_map(|default| default.get(name)).collect();
+        let is_named = !inner_defaults.is_empty();
         let fill = |schema: &Schema| schema.default_value().map(|fill| fill.to_text());
         let (one_fill, two_fill) = (fill(one), fill(two));
         let differs = one_fill != two_fill || one.nullable != two.nullable;
         if inner.inside.is_empty() && (differs || (made && one_fill.is_some())) {
-            found.push(Sides { older: place(older, one), newer: place(newer, two) });
-        } else {
-            differing(Sides { older: one, newer: two }, &path, inner, found);
+            found.push(places(name, one, two));
+            continue;
+        }
+        let before = found.len();
+        let inner_defaults = [inner_defaults, self::defaults(one, two)].concat();
+        differing(Sides { older: one, newer: two }, &path.join(name), inner, &inner_defaults, found);
+        if is_named && inner.inside.is_empty() && found.len() == before {
+            by_default.push((name, one, two));
         }
     }
+    // Where an operation leads into the object, what is filled in for it has to be in operations' hands altogether.
+    if !named.inside.is_empty() || found.len() > before {
+        found.extend(by_default.into_iter().map(|(name, one, two)| places(name, one, two)));
+    }
+}
+
+/// What both versions have in an object: its properties, and what else defaults have in it.
+fn members<'s>(
+    Sides { older, newer }: Sides<&'s Schema>,
+    defaults: &[&'s Value],
+    anything: &'s Schema,
+) -> Vec<(&'s str, &'s Schema, &'s Schema)> {
+    let both = properties(older, newer).filter_map(|(name, one, two)| Some((name, one?, two?)));
+    let others = defaults.iter().filter_map(|default| default.as_object()).flat_map(Map::keys).collect::<BTreeSet<_>>();
+    let member = |schema: &'s Schema, name| schema.member(name).or_else(|| schema.preserve.then_some(anything));
+    let is_other = |name: &&String| !older.properties.contains_key(*name) || !newer.properties.contains_key(*name);
+    let others = others.into_iter().filter(is_other);
+    let others = others.filter_map(|name| Some((name.as_str(), member(older, name)?, member(newer, name)?)));
+    both.chain(others).collect()
 }

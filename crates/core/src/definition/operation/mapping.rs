@@ -184,9 +184,10 @@ impl Level {
         for side in [Side::Older, Side::Newer] {
             let mut places = operations.iter().flat_map(|operation| operation.places.of(side));
             let cuts = frontier.cuts.iter().any(|cut| cut.fills.of(side).is_some());
-            let holders = frontier.holders.iter().any(|holder| *holder.fills.of(side));
-            let fills = cuts || holders || places.any(|place| place.fill.is_some());
-            let inside = frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
+            let mut made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
+            let filled = made.clone().any(|made| !made.cuts.is_empty());
+            let fills = cuts || made.next().is_some() || places.any(|place| place.fill.is_some());
+            let inside = filled || frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
             *frontier.fills.of_mut(side) = fills;
             *frontier.fills_inside.of_mut(side) = fills && inside;
         }

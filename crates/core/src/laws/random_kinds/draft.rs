@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Schema, json};
 
+use super::defaults::object_with_default;
 use super::draft_step::Manner;
 use super::schemas::{bound_counts, version};
 use super::steps::between;
@@ -48,6 +49,9 @@ impl Draft {
         // A version without anything in its spec may be without a spec.
         if random.percent(60) {
             without_empty_specs(&mut schemas, &mut steps);
+        }
+        if random.percent(25) {
+            object_with_default(&mut random, &mut schemas, &mut steps);
         }
         let storage = random.below(count);
         let versions: Vec<Schema> = schemas

@@ -8,6 +8,7 @@
 //! A sensible draft is what somebody might write, and most are accepted. A hostile one has operations that do not fit:
 //! occupied targets, two operations on one field, differences that nothing explains.
 
+mod defaults;
 mod draft;
 mod draft_step;
 mod operations;

@@ -24,7 +24,7 @@ pub(super) fn at<'s>(schema: &'s Schema, names: &[String]) -> Option<&'s Schema>
     names.iter().try_fold(schema, |schema, name| schema.get("properties")?.get(name))
 }
 
-fn at_mut<'s>(schema: &'s mut Schema, names: &[String]) -> Option<&'s mut Schema> {
+pub(super) fn at_mut<'s>(schema: &'s mut Schema, names: &[String]) -> Option<&'s mut Schema> {
     names.iter().try_fold(schema, |schema, name| schema.get_mut("properties")?.get_mut(name))
 }
 

@@ -7,7 +7,7 @@
 use super::cut::split;
 use super::kept::{KeptFields, ObjectBefore, identical};
 use super::pieces::{Pieces, Presence, is_natural};
-use crate::definition::frontier::{Cut, Part};
+use crate::definition::frontier::{Cut, FilledObject, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
 
@@ -238,13 +238,11 @@ impl Crossing<'_> {
     /// Fills what readers of a complete object expect, in objects that are there.
     fn fill(self, from: &Pieces<'_>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
-        for (index, holder) in frontier.holders.iter().enumerate().filter(|(_, holder)| *holder.fills.of(self.to)) {
+        for (index, holder) in frontier.holders.iter().enumerate() {
+            let Some(made) = holder.fills.of(self.to) else { continue };
             let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
-            if absent
-                && kept.object_before(&holder.id).is_none()
-                && let Some(place) = pieces.holders.get_mut(index)
-            {
-                *place = Presence::Object;
+            if absent && kept.object_before(&holder.id).is_none() {
+                self.fill_holder(index, made, pieces);
             }
         }
         for (index, cut) in frontier.cuts.iter().enumerate() {
@@ -272,6 +270,23 @@ impl Crossing<'_> {
                 {
                     value.clone_from(&place.fill);
                 }
+            }
+        }
+    }
+
+    /// Makes an object that both versions have as the API server makes it.
+    fn fill_holder(self, index: usize, made: &FilledObject, pieces: &mut Pieces<'_>) {
+        let objects = made.objects.iter().chain([&index]).map(|holder| (*holder, Presence::Object));
+        for (holder, presence) in objects.chain(made.nulls.iter().map(|holder| (*holder, Presence::Null))) {
+            if let Some(place) = pieces.holders.get_mut(holder) {
+                *place = presence;
+            }
+        }
+        for (index, value) in &made.cuts {
+            let Some(cut) = self.level.frontier.cuts.get(*index) else { continue };
+            let rest = split(cut.parts.of(self.to), Some(value.clone()), &mut pieces.slots, &String::new);
+            if let (Ok(rest), Some(place)) = (rest, pieces.rests.get_mut(*index)) {
+                *place = rest;
             }
         }
     }
