@@ -3,6 +3,7 @@
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::random::Random;
+use super::stepwise::sparse_stops_on_the_way;
 use super::trip::{Breach, Trip, identical, ours, with_metadata};
 use super::value::{Value, place};
 
@@ -53,7 +54,8 @@ pub(super) fn sparse_comes_home(
     if !trip.from.is_sparse(object) {
         return Ok(false);
     }
-    comes_home(trip, object, coverage).map(|()| true)
+    comes_home(trip, object, coverage)?;
+    sparse_stops_on_the_way(trip, object).map(|()| true)
 }
 
 /// Read at the other version, edited and written there, as text and through the API server; and once more at home.

@@ -6,7 +6,7 @@ use super::edits::{changed, edited};
 use super::followed::what_becomes_of;
 use super::objects::ObjectSource;
 use super::random::Random;
-use super::trip::{Breach, Trip};
+use super::trip::{Breach, Trip, with_metadata};
 use super::value::{Segment, Value, place};
 
 /// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what
@@ -53,6 +53,27 @@ pub(super) fn each_version_is_stored_on_the_way(
         trip.same("back again, step by step", there, again).map_err(|breach| told(breach, &far))?;
     }
     Ok(true)
+}
+
+/// A sparse object, which no API server stores, comes home as it was wherever it stops on the way.
+pub(super) fn sparse_stops_on_the_way(trip: &Trip<'_>, object: &Value) -> Result<(), Breach> {
+    let Some(hops) = hops(trip).filter(|_| !trip.step) else { return Ok(()) };
+    let home: Vec<Trip<'_>> = hops.iter().rev().map(Trip::back).collect();
+    let direct = (std::slice::from_ref(trip), &[trip.back()]);
+    for (there, back) in [(direct.0, home.as_slice()), (&hops, direct.1.as_slice()), (&hops, &home)] {
+        let mut stops: Vec<(&Trip<'_>, Value)> = Vec::new();
+        for hop in there.iter().chain(back) {
+            let next = hop.there(stops.last().map_or(object, |(_, last)| last))?;
+            stops.push((hop, next));
+        }
+        let Some((_, came)) = stops.pop() else { continue };
+        trip.same("home, with stops", &with_metadata(object), &came).map_err(|breach| {
+            let told =
+                |breach: Breach, (hop, at): &(&Trip<'_>, Value)| breach.after(&format!("at {}", hop.to.version), at);
+            stops.iter().rev().fold(breach, told)
+        })?;
+    }
+    Ok(())
 }
 
 /// What values hang on which a step has kept, at each version behind it: which one on the way, and the place there.

@@ -66,7 +66,7 @@ pub const LAWS: [Law; 21] = [
     },
     Law {
         name: "sparse-round-trip",
-        text: "a sparse object that goes there and back is the same object",
+        text: "a sparse object that goes there and back is the same object, wherever it stops on the way",
         make: Make::Sparse,
         holds: round_trips::sparse_comes_home,
     },

@@ -9,13 +9,9 @@ pub(super) struct BetweenSteps {
     /// It was sparse in a version on the way, and so it is in all behind that: what a later version requires less of is
     /// not whole for that.
     pub(super) sparse: bool,
-    /// It was sparse in a version behind the next one, where it is going. So it is when it comes back from there.
-    pub(super) sparse_behind: bool,
     /// The objects that something needs, on the way home, which waits for versions behind the one that the next step
     /// writes, where that is another thing than what waits there now.
     pub(super) needed_at_home: Option<Vec<Path>>,
-    /// No step comes behind the next one.
-    pub(super) is_last: bool,
     /// The object has a uid.
     pub(super) is_named: bool,
     /// An object was expected to stay on the way home for what waits in it now, and for nothing else.

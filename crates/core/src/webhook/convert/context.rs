@@ -11,10 +11,8 @@ pub(super) struct Context<'c, 't> {
     pub(super) complete: bool,
     /// Whether it is complete on the way home too, so that what is filled in there need not be kept.
     pub(super) complete_at_home: bool,
-    /// Whether the object is sparse and would be taken for a complete one where the way ends.
+    /// Whether the object is sparse and would be taken for a complete one in the version that is written.
     pub(super) seems_complete: bool,
-    /// Whether the way ends with this step.
-    pub(super) is_last: bool,
     /// Whether the object has a uid.
     pub(super) is_named: bool,
     /// The objects of a side that something needs which waits for versions behind it.
@@ -28,6 +26,6 @@ impl Context<'_, '_> {
     /// Notes whether the object has all that is required in the version that is written.
     pub(super) fn tell_at_home(&mut self, is_complete: bool) {
         self.complete_at_home = is_complete && self.complete;
-        self.seems_complete = is_complete && !self.complete && self.is_last;
+        self.seems_complete = is_complete && !self.complete;
     }
 }

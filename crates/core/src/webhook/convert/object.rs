@@ -6,9 +6,8 @@ use super::annotations::Annotations;
 use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
-use super::kept::Kept;
 use super::{step, waiting};
-use crate::definition::{Kind, Path, Rollout, Side, Step, VersionIndex};
+use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
 use crate::webhook::rollout::{self, Preimage};
 
@@ -132,13 +131,10 @@ impl<'a> Object<'a> {
         needed_at_home: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps, ConvertError> {
-        let sparse_behind = self.sparse_behind(kind, from, to);
         let is_named = self.metadata.get("uid").is_some();
-        let mut between = BetweenSteps { sparse: sparse_behind > 0, is_named, ..BetweenSteps::default() };
-        let count = kind.steps_between(from, to).count();
+        let mut between = BetweenSteps { is_named, ..BetweenSteps::default() };
         let mut needed_at_home = needed_at_home.into_iter();
-        for (at, (side, step)) in kind.steps_between(from, to).enumerate() {
-            (between.sparse_behind, between.is_last) = (at < sparse_behind, at + 1 == count);
+        for (side, step) in kind.steps_between(from, to) {
             between.needed_at_home = needed_at_home.next();
             between.hash = None;
             step::convert(kind, step, (side, &mut between), &mut self.root, &mut self.annotations, trace)?;
@@ -174,22 +170,6 @@ impl<'a> Object<'a> {
         }
         found.reverse();
         Ok(found)
-    }
-
-    /// The last step behind the first one to a version in which the object was sparse; 0 if there is none. The first
-    /// one reads its own annotation.
-    fn sparse_behind(&self, kind: &Kind, from: VersionIndex, to: VersionIndex) -> usize {
-        let mut steps = kind.steps_between(from, to).enumerate().skip(1);
-        let is_sparse = |(_, (side, step)): &(usize, (Side, &Step))| {
-            let text = self.annotations.text(step.kept.of(*side));
-            let text = text.filter(|text| text.contains("sparse"));
-            text.and_then(|text| Some(Kept::parse(&text)?.sparse)).unwrap_or_default()
-        };
-        let mut last = 0;
-        while let Some((at, _)) = steps.find(is_sparse) {
-            last = at;
-        }
-        last
     }
 
     /// The rollout hash. The object must be in the version that is hashed.

@@ -49,7 +49,8 @@ fn convert_with<'a>(
     // The API server sends objects that lack what is required too, during server-side apply.
     let required = step.complete.of(to.other());
     let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
-    let complete = !between.sparse && !kept.sparse && is_complete(root);
+    let elsewhere = is_sparse_elsewhere(kind, step, annotations);
+    let complete = !between.sparse && !kept.sparse && !elsewhere && is_complete(root);
     between.sparse = !complete;
     let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
@@ -62,15 +63,14 @@ fn convert_with<'a>(
     let mut context = Context {
         to,
         complete,
-        complete_at_home: complete && !between.sparse_behind,
+        complete_at_home: complete,
         seems_complete: false,
-        is_last: between.is_last,
         is_named: between.is_named,
         needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
         trace,
     };
-    let required = (!between.sparse_behind).then_some(step.complete.of(to));
+    let required = (!elsewhere).then_some(step.complete.of(to));
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
         to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
@@ -97,6 +97,16 @@ fn convert_with<'a>(
         (None, _) => level(root, &mut context, &mut to_keep)?,
     }
     Ok(to_keep)
+}
+
+/// Whether the object was sparse in a version that this step is not about. It is until it is there again.
+fn is_sparse_elsewhere(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> bool {
+    let is_other = |name: &&str| [Side::Older, Side::Newer].iter().all(|side| step.kept.of(*side) != name);
+    let mut others = kind.versions.indices().filter_map(|version| kind.kept_annotation(version)).filter(is_other);
+    others.any(|name| {
+        let text = annotations.text(name).filter(|text| text.contains("sparse"));
+        text.and_then(|text| Some(Kept::parse(&text)?.sparse)).unwrap_or_default()
+    })
 }
 
 /// Whether the hashes are written outside of what is hashed.
