@@ -97,8 +97,9 @@ pub(crate) struct Cut {
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
     pub(crate) schemas: Sides<Option<Schema>>,
-    /// What the API server fills in for an object that one version alone has.
-    pub(crate) fills: Sides<Option<Json<'static>>>,
+    /// What the API server fills in for objects that one version alone has, outermost first: the way to them from the
+    /// cut, and their default.
+    pub(crate) fills: Sides<Vec<(Path, Json<'static>)>>,
 }
 
 /// What a version has at a cut, or at a place below one.
@@ -169,6 +170,25 @@ pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize>
 }
 
 impl Part {
+    /// The objects here and below that have a default.
+    fn defaults(&self, schema: &Schema, path: &Path, found: &mut Vec<(Path, Json<'static>)>) {
+        let Self::Object(parts) = self else { return };
+        found.extend(schema.default_value().map(|default| (path.clone(), default)));
+        for (name, part) in parts {
+            if let Some(inner) = schema.member(name) {
+                part.defaults(inner, &path.join(name), found);
+            }
+        }
+    }
+
+    /// What is at a place below this one.
+    pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
+        path.names().iter().try_fold(self, |part, name| match part {
+            Self::Object(parts) => parts.get(position(parts, name)?).map(|(_, part)| part),
+            Self::Slot(_) | Self::Unknown => None,
+        })
+    }
+
     /// Whether one of the slots here or below fulfils a condition.
     pub(crate) fn any(&self, condition: &mut dyn FnMut(usize) -> bool) -> bool {
         match self {
@@ -238,14 +258,16 @@ impl Frontier {
         if all.any(|path| path.rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
             let part = |paths: &[PathToSlot<'_>]| if paths.is_empty() { Part::Unknown } else { part(paths) };
             let parts = Sides { older: part(&paths.older), newer: part(&paths.newer) };
-            let fill = |side| {
-                let schema = schemas.of(side).filter(|_| matches!(parts.of(side), Part::Object(_)));
-                schema.and_then(Schema::default_value)
-            };
+            let mut fills = Sides::<Vec<_>>::default();
+            for side in [Side::Older, Side::Newer] {
+                if let Some(schema) = schemas.of(side) {
+                    parts.of(side).defaults(schema, &Path::default(), fills.of_mut(side));
+                }
+            }
             self.cuts.push(Cut {
                 id: path.to_string(),
                 holder,
-                fills: Sides { older: fill(Side::Older), newer: fill(Side::Newer) },
+                fills,
                 parts,
                 schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },
             });

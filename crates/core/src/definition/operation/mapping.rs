@@ -183,7 +183,7 @@ impl Level {
         let mut frontier = Frontier::new(&places, older, newer, root);
         for side in [Side::Older, Side::Newer] {
             let mut places = operations.iter().flat_map(|operation| operation.places.of(side));
-            let cuts = frontier.cuts.iter().any(|cut| cut.fills.of(side).is_some());
+            let cuts = frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty());
             let mut made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
             let filled = made.clone().any(|made| !made.cuts.is_empty());
             let fills = cuts || made.next().is_some() || places.any(|place| place.fill.is_some());

@@ -7,6 +7,7 @@
 use super::cut::split;
 use super::kept::{KeptFields, ObjectBefore, identical};
 use super::pieces::{Pieces, Presence, is_natural};
+use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
@@ -246,7 +247,7 @@ impl Crossing<'_> {
             }
         }
         for (index, cut) in frontier.cuts.iter().enumerate() {
-            self.fill_object(index, cut, kept, pieces);
+            self.fill_objects(index, cut, kept, pieces);
         }
         let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
         for (index, (operation, given_back)) in self.level.operations.iter().zip(given_back).enumerate() {
@@ -291,18 +292,25 @@ impl Crossing<'_> {
         }
     }
 
-    /// Fills an object in that only the version that is written has, if that has a default for it.
-    fn fill_object(self, index: usize, cut: &Cut, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
-        let part = cut.parts.of(self.to);
-        let Some(default) = cut.fills.of(self.to) else { return };
-        if pieces.has_cut(index, part) || !pieces.is_held(cut.holder) || kept.has(&cut.id) {
-            return;
-        }
-        if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
-            && !is_natural(part, Some(&rest), &pieces.slots)
-            && let Some(place) = pieces.rests.get_mut(index)
-        {
-            *place = Some(rest);
+    /// Fills objects in that only the version that is written has, where that has a default for them.
+    fn fill_objects(self, index: usize, cut: &Cut, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
+        for (path, default) in cut.fills.of(self.to) {
+            let whole = cut.parts.of(self.to);
+            let Some(part) = whole.at(path) else { continue };
+            let there = match path.parent() {
+                Some(parent) => pieces.inside(index, whole, &parent) == Presence::Object,
+                None => pieces.is_held(cut.holder) && !kept.has(&cut.id),
+            };
+            if !there || pieces.inside(index, whole, path) != Presence::Absent {
+                continue;
+            }
+            if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
+                && !is_natural(part, Some(&rest), &pieces.slots)
+                && let Some(place) = pieces.rests.get_mut(index)
+            {
+                // It is an object, as what is in it is to be there: nothing can go wrong.
+                _ = tree::put(place.get_or_insert(Json::NULL), path, rest);
+            }
         }
     }
 }

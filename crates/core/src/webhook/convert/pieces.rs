@@ -1,7 +1,7 @@
 //! What an object of one side of a step consists of, as far as the step's operations are about it.
 
-use crate::definition::Side;
 use crate::definition::frontier::{Frontier, Part};
+use crate::definition::{Path, Side};
 use crate::json::Json;
 
 /// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about
@@ -58,6 +58,16 @@ impl<'a> Pieces<'a> {
         self.rest(cut).is_some() || part.any(&mut |slot| self.has(slot))
     }
 
+    /// What is where an object may be that one version alone has, below a cut.
+    pub(super) fn inside(&self, cut: usize, part: &Part, path: &Path) -> Presence {
+        match presence(self.rest(cut), path.names()) {
+            Presence::Absent if part.at(path).is_some_and(|part| part.any(&mut |slot| self.has(slot))) => {
+                Presence::Object
+            }
+            found => found,
+        }
+    }
+
     /// Which slots are in an object that is there.
     pub(super) fn held(&self, frontier: &Frontier, side: Side) -> Vec<bool> {
         let mut held = vec![false; self.slots.len()];
@@ -84,6 +94,15 @@ impl<'a> Pieces<'a> {
                 }
             }
         }
+    }
+}
+
+fn presence(json: Option<&Json<'_>>, names: &[Box<str>]) -> Presence {
+    match (json, names.split_first()) {
+        (None, _) => Presence::Absent,
+        (Some(json), Some((name, rest))) => presence(json.get(name).as_ref(), rest),
+        (Some(json), None) if json.is_null() => Presence::Null,
+        (Some(_), None) => Presence::Object,
     }
 }
 
