@@ -28,8 +28,9 @@ pub(super) struct Crossing<'c> {
     pub(super) others: &'c [bool],
     /// Places of a side that something needs which waits for a version behind it.
     pub(super) needed: Sides<&'c [usize]>,
-    /// Which holders have something in them that waits for a version further away. They stay for it.
-    pub(super) waiting: &'c [bool],
+    /// Which holders of a side, when it is written, have something in them that waits for a version further away. They
+    /// stay for it.
+    pub(super) waiting: &'c Sides<Vec<bool>>,
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -165,7 +166,7 @@ impl Crossing<'_> {
             let before = from.holder(index);
             let now = match before {
                 _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object if self.waiting.get(index) == Some(&true) => {
+                Presence::Object if self.waiting.of(self.to).get(index) == Some(&true) => {
                     by_waiting = true;
                     Presence::Object
                 }

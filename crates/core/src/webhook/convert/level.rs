@@ -56,14 +56,18 @@ pub(super) fn convert<'a>(
         return Ok(KeptFields::default());
     }
     let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
-    let needed = |side: Side| context.needed.of(side).as_slice();
-    let needed = |side: Side| if prefix.is_empty() { needed(side) } else { &[] };
-    let staying = Staying::new(level, to.other(), to, needed(to.other()));
-    // An object that both versions have stays for what waits behind either of them.
-    let at_home = Staying::new(level, to, to, needed(to));
-    let stay = either(&staying.holders, &at_home.holders);
+    let nothing = Sides::default();
+    let needed = if prefix.is_empty() { context.needed } else { &nothing };
+    let staying = Staying::new(level, to.other(), to, needed.of(to.other()));
+    let at_home = Staying::new(level, to, to.other(), needed.of(to));
     let mut slots = Sides::<&[usize]>::default();
     (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
+    // An object that both versions have stays for what waits behind either of them.
+    let stays = |staying: &Staying, side: Side| {
+        either(&staying.holders, &Staying::new(level, side, side, needed.of(side)).holders)
+    };
+    let mut waiting = Sides::default();
+    (*waiting.of_mut(to), *waiting.of_mut(to.other())) = (stays(&staying, to), stays(&at_home, to.other()));
     let crossing = Crossing {
         level,
         to,
@@ -72,7 +76,7 @@ pub(super) fn convert<'a>(
         stuck: &[],
         others: &others,
         needed: slots,
-        waiting: &stay,
+        waiting: &waiting,
     };
     let stuck = OnceCell::new();
     let crossed = crossing.run(&from, kept);
