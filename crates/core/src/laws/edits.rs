@@ -80,7 +80,8 @@ pub(super) fn changed(
         let mut other = object.clone();
         *other.at_mut(way)? = valid(random, schema, "", fullness, source.words);
         fill(source.schema, &mut other);
-        if other.at(way) != object.at(way) && invalid(source.schema, &other, "").is_none() {
+        let is_read = decode(&mut other.clone()).is_ok();
+        if is_read && other.at(way) != object.at(way) && invalid(source.schema, &other, "").is_none() {
             return Some(other);
         }
     }

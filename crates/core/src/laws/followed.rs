@@ -3,7 +3,7 @@
 use super::trip::Trip;
 use super::value::Segment;
 use crate::definition::frontier::Part;
-use crate::definition::{Level, Path, Side};
+use crate::definition::{Level, Operation, Path, Side};
 
 /// Where an object of the version where a way ends was in the version where it starts. `None` where it was no such
 /// object: an operation makes it, or takes it apart.
@@ -63,8 +63,8 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
     all
 }
 
-/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, as far
-/// as they are the same objects there.
+/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, and what
+/// is made of such an object as a whole.
 pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
@@ -76,10 +76,20 @@ pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segme
             (1..place.len()).filter_map(|end| place.get(..end).map(<[_]>::to_vec)).collect::<Vec<_>>()
         };
         objects.extend(places.iter().flat_map(ends));
-        objects = objects.iter().filter_map(|object| across(&step.level, side, object)).collect();
+        let next =
+            |object: &Vec<Segment>| across(&step.level, side, object).or_else(|| made_of(&step.level, side, object));
+        objects = objects.iter().filter_map(next).collect();
         places = places.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
     }
     objects
+}
+
+/// What an operation makes of an object, or of what that is in.
+fn made_of(level: &Level, to: Side, object: &[Segment]) -> Option<Vec<Segment>> {
+    let takes =
+        |operation: &&Operation| operation.places.of(to.other()).iter().any(|place| starts_with(object, &place.path));
+    let operation = level.operations.iter().find(takes)?;
+    operation.places.of(to).first().map(|place| segments(&place.path))
 }
 
 /// Whether something inside of an object of the version where a way starts is outside of that object in a version on

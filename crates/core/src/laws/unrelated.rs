@@ -92,7 +92,8 @@ impl<'r> ReachOfEdit<'r> {
     /// What was on the way to a field, null or empty, is kept under the guard of that field, which was edited. What is
     /// there now follows from what the writer left there, and a null would say that there is no object.
     fn empties(&self, way: &[Segment]) -> bool {
-        self.leads(way) && self.object.at(way).is_some_and(|was| *was == Value::Null || was.is_object())
+        let is_empty = |was: &Value| *was == Value::Null || was.is_object() || *was == Value::List(Vec::new());
+        self.leads(way) && self.object.at(way).is_some_and(is_empty)
     }
 
     /// What equals a default, or what the definition fills in, is not kept: it is filled in where its object is, and
