@@ -92,6 +92,11 @@ pub(super) fn a_new_item_is_a_new_one(
     // With its defaults it may be one that is there already.
     let mut added = valid(&mut random, items_schema, "", fullness, trip.to.words);
     fill(items_schema, &mut added);
+    // So it may be if it is another spelling of a number: read twice, as -0.0 is written as -0, which is read as 0. What
+    // cannot be decoded reaches nobody.
+    if decode(&mut added).and_then(|()| decode(&mut added)).is_err() {
+        return Ok(false);
+    }
     let (gone, place) = (random.below(items.len()), random.below(items.len()));
     // Where it stands where the other one stood, or resembles it, that one was edited.
     let resembles = items.get(gone).is_none_or(|gone| have_something_in_common(gone, &added));
@@ -107,8 +112,7 @@ pub(super) fn a_new_item_is_a_new_one(
     };
     let mut written = inserted(rearranged(&there, list, &order), added);
     fill(trip.to.schema, &mut written);
-    // What cannot be decoded reaches nobody.
-    if invalid(trip.to.schema, &written, "").is_some() || decode(&mut written.clone()).is_err() {
+    if invalid(trip.to.schema, &written, "").is_some() {
         return Ok(false);
     }
     let told = |breach: Breach| breach.after("written", &written).after("read there", &there);

@@ -6,6 +6,7 @@ use super::random::Random;
 use super::stepwise::sparse_stops_on_the_way;
 use super::trip::{Breach, Trip, identical, ours, with_metadata};
 use super::value::{Value, place};
+use super::writes::can_be_written_back;
 
 /// There and back is the same, and from there on nothing moves.
 fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
@@ -79,6 +80,9 @@ fn any_edit_wins(
     note_edit(trip, object, &edit, coverage);
     comes_home(&back, &edit, coverage).map_err(told)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
+    if let Some(read) = back.seen(&written).ok().and_then(|seen| trip.read(&seen)) {
+        can_be_written_back(&back, &read).map_err(|breach| told(breach.after("read at home", &read)))?;
+    }
     let Ok(home) = back.stored(&written) else { return Ok(true) };
     let again = trip.stored(&home).map_err(|breach| told(breach.after("home", &home)))?;
     trip.same("the edit, through the API server", &written, &again)

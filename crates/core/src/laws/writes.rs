@@ -37,24 +37,30 @@ pub(super) fn a_write_of_nothing_changes_nothing(
     let back = trip.back();
     let Some(written) = back.read(&seen) else { return Ok(false) };
     let told = |breach: Breach| breach.after("written there", &written).after("read there", &seen);
-    match invalid(trip.to.schema, &written, "") {
-        Some(problem) if matches!(problem.constraint, Constraint::Type | Constraint::Required) => {
-            return Err(told(
-                Breach::new(format!("cannot be written back: {problem}"))
-                    .at(super::value::way(problem.path.trim_start_matches('/'))),
-            ));
-        }
-        // A bound that was tightened is meant: nobody can write this object before it is changed.
-        Some(problem) if !accepts_a_difference(trip) => {
-            let at = super::value::way(problem.path.trim_start_matches('/'));
-            return Err(told(Breach::new(format!("cannot be written back: {problem}")).at(at)));
-        }
-        Some(_) => return Ok(false),
-        None => {}
+    if !can_be_written_back(trip, &written).map_err(told)? {
+        return Ok(false);
     }
     let home = back.stored(&written).map_err(told)?;
     trip.exactly("at home after the write", &object, &home).map_err(told)?;
     Ok(true)
+}
+
+/// Whether the API server takes an object at the end of a way as it was read there. Where it does not, that has to be
+/// meant.
+pub(super) fn can_be_written_back(trip: &Trip<'_>, read: &Value) -> Result<bool, Breach> {
+    match invalid(trip.to.schema, read, "") {
+        None => Ok(true),
+        // A bound that was tightened is meant: nobody can write this object before it is changed.
+        Some(problem)
+            if accepts_a_difference(trip) && !matches!(problem.constraint, Constraint::Type | Constraint::Required) =>
+        {
+            Ok(false)
+        }
+        Some(problem) => {
+            let at = super::value::way(problem.path.trim_start_matches('/'));
+            Err(Breach::new(format!("cannot be written back: {problem}")).at(at))
+        }
+    }
 }
 
 /// Whether the definition says that its versions differ in what they take.

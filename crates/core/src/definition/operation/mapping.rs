@@ -182,14 +182,25 @@ impl Level {
         let places = Sides { older: places(Side::Older), newer: places(Side::Newer) };
         let mut frontier = Frontier::new(&places, older, newer, root);
         for side in [Side::Older, Side::Newer] {
-            let mut places = operations.iter().flat_map(|operation| operation.places.of(side));
+            let filled = |side: Side| {
+                let made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
+                made.flat_map(|made| &made.cuts).next().is_some()
+            };
             let cuts = frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty());
-            let mut made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
-            let filled = made.clone().any(|made| !made.cuts.is_empty());
-            let fills = cuts || made.next().is_some() || places.any(|place| place.fill.is_some());
-            let inside = filled || frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
+            let holders = frontier.holders.iter().any(|holder| holder.fills.of(side).is_some());
+            let has_fill =
+                |operation: &Operation, side| operation.places.of(side).iter().any(|place| place.fill.is_some());
+            // What was filled in there stays where it is required.
+            let stays = |operation: &Operation| {
+                let required = operation.places.of(side).iter().any(|place| place.required);
+                required && (has_fill(operation, side.other()) || filled(side.other()))
+            };
+            let mut operations = operations.iter();
+            let fills = cuts || holders || operations.any(|operation| has_fill(operation, side) || stays(operation));
+            let own = frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
+            let inside = fills && (own || filled(side));
             *frontier.fills.of_mut(side) = fills;
-            *frontier.fills_inside.of_mut(side) = fills && inside;
+            *frontier.fills_inside.of_mut(side) = inside;
         }
         Self { operations, frontier }
     }

@@ -238,7 +238,7 @@ impl Crossing<'_> {
     }
 
     /// Fills what readers of a complete object expect, in objects that are there.
-    fn fill(self, from: &Pieces<'_>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'_>) {
+    fn fill<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'a>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         for (index, holder) in frontier.holders.iter().enumerate() {
             let Some(made) = holder.fills.of(self.to) else { continue };
@@ -262,7 +262,7 @@ impl Crossing<'_> {
             if early {
                 continue;
             }
-            for (place, slot) in operation.places.of(self.to).iter().zip(firsts(self.to)..) {
+            for ((at, place), slot) in operation.places.of(self.to).iter().enumerate().zip(firsts(self.to)..) {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is
                 // kept that it was missing.
                 let wanted = !given_back || place.required || place.fills_default();
@@ -270,7 +270,10 @@ impl Crossing<'_> {
                     && held_there.get(slot) == Some(&true)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
-                    value.clone_from(&place.fill);
+                    // What was filled in over there is somebody's where more is in its object than that.
+                    let made =
+                        || mapped(operation, self.to, from.of(frontier, home, index)).into_iter().nth(at).flatten();
+                    *value = place.fill.clone().or_else(|| place.required.then(made).flatten());
                 }
             }
         }
