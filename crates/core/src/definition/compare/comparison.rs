@@ -36,6 +36,8 @@ struct Explained<'a> {
     handled: &'a [Path],
     /// Whether this is the object itself: operations of its own can still be put beside those that are written.
     open: bool,
+    /// Whether what is filled in here is told from what somebody wrote.
+    told: bool,
 }
 
 impl Explained<'_> {
@@ -64,7 +66,7 @@ pub(in crate::definition) fn compare(
 ) -> Vec<Operation> {
     let mut comparison =
         Comparison { accepted: Accepted::new(accepted), problems, line, implied: Vec::new(), under: None };
-    let explained = Explained { operations, handled, open: true };
+    let explained = Explained { operations, handled, open: true, told: true };
     comparison.level("", schemas.older, schemas.newer, explained);
     let Comparison { accepted, problems, implied, .. } = comparison;
     accepted.finish(problems);
@@ -80,7 +82,12 @@ struct Pair<'s> {
     open: Option<Path>,
     /// Which versions require it and fill nothing in.
     demanded: Sides<bool>,
+    /// Whether what is filled in for it is told from what somebody wrote.
+    told: bool,
 }
+
+/// What becomes of a default that one version alone has, where no operation is.
+const FILLED: &str = "what the one version fills in there would come home as if somebody had written it";
 
 impl Comparison<'_> {
     fn level(&mut self, prefix: &str, older: &Schema, newer: &Schema, explained: Explained<'_>) {
@@ -91,7 +98,7 @@ impl Comparison<'_> {
             (None, None) => {}
             (Some(older), Some(newer)) => {
                 let at = item.after(prefix);
-                self.value(&Pair { at, older, newer, open: None, demanded: Sides::default() });
+                self.value(&Pair { at, older, newer, open: None, demanded: Sides::default(), told: false });
                 self.inside(prefix, &item, older, newer, explained);
             }
             (older, newer) => {
@@ -136,13 +143,13 @@ impl Comparison<'_> {
         }
         if let Some(Sides { older, newer }) = rest.schemas {
             self.under = Some((at.clone(), retyping(operation)));
-            self.pair(&at, &older, &newer);
+            self.pair(&at, &older, &newer, true);
             self.under = None;
         }
         let lists = operation.places.older.first().zip(operation.places.newer.first());
         let items = lists.and_then(|(one, two)| one.schema.each.as_ref().zip(two.schema.each.as_ref()));
         if let Some((inside, (older, newer))) = operation.items().zip(items) {
-            let explained = Explained { operations: &inside.level.operations, handled: &[], open: false };
+            let explained = Explained { operations: &inside.level.operations, handled: &[], open: false, told: true };
             self.level(&format!("{at}[*]"), older, newer, explained);
         }
     }
@@ -164,7 +171,7 @@ impl Comparison<'_> {
                         Sides { older: requires.older && without.older, newer: requires.newer && without.newer };
                     self.requirement(&at, &requires, &demanded);
                     let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());
-                    self.value(&Pair { at, older: one, newer: two, open, demanded });
+                    self.value(&Pair { at, older: one, newer: two, open, demanded, told: explained.told });
                     self.inside(prefix, &inner, one, two, explained);
                 }
                 (one, two) if explained.inside(&inner) => {
@@ -185,9 +192,10 @@ impl Comparison<'_> {
         self.problems.add(self.line, message);
     }
 
-    /// A value that is the same at two places, with all that is in it.
-    fn pair(&mut self, at: &str, older: &Schema, newer: &Schema) {
-        self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded: Sides::default() });
+    /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an operation
+    /// is about it.
+    fn pair(&mut self, at: &str, older: &Schema, newer: &Schema, told: bool) {
+        self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded: Sides::default(), told });
         self.inside(at, &Path::default(), older, newer, Explained::default());
     }
 
@@ -198,7 +206,7 @@ impl Comparison<'_> {
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) => {
                 if older.kind == newer.kind {
-                    self.pair(&format!("{at}[*]"), one, two);
+                    self.pair(&format!("{at}[*]"), one, two, false);
                 }
             }
             (None, None) => self.walk(prefix, path, older, newer, explained),
@@ -259,7 +267,12 @@ impl Comparison<'_> {
             self.agree(at, key, bound(older), bound(newer));
         }
         let default = |schema: &Schema| schema.default.as_ref().map_or_else(|| "none".to_owned(), Value::to_string);
-        self.agree(at, "default", default(older), default(newer));
+        let why = || match &self.under {
+            Some((top, _)) => format!("{FILLED}: name the fields of {top} one by one, instead of all at once"),
+            None => format!("{FILLED}: say the same in both schemas, or name what is around it with `each`"),
+        };
+        let refused = (!pair.told).then(why);
+        self.differs(at, "default", [default(older), default(newer)], refused);
         let merges = |schema: &Schema| schema.list_type.clone().unwrap_or_else(|| "atomic".to_owned());
         self.agree(at, "x-kubernetes-list-type", merges(older), merges(newer));
         let keys = |schema: &Schema| joined(schema.list_keys.clone());
@@ -271,7 +284,7 @@ impl Comparison<'_> {
     /// A difference in type can be accepted where every value of one side is one of the other. What the narrower side
     /// cannot say is kept.
     fn kind(&mut self, pair: &Pair<'_>) {
-        let Pair { at, older, newer, open, demanded } = pair;
+        let Pair { at, older, newer, open, demanded, .. } = pair;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
         let says = [text(&older.kind), text(&newer.kind)];
         let wider = |one: &Schema, two: &Schema| match (one.kind.as_deref(), two.kind.as_deref()) {
@@ -303,7 +316,7 @@ impl Comparison<'_> {
 
     /// A version that is not nullable can be accepted where null can be kept.
     fn nullable(&mut self, pair: &Pair<'_>) {
-        let Pair { at, older, newer, open, demanded } = pair;
+        let Pair { at, older, newer, open, demanded, .. } = pair;
         let says = [older.nullable.to_string(), newer.nullable.to_string()];
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
         let why = match open {
