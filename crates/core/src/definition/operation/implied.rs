@@ -91,16 +91,17 @@ fn differing(
         let is_named = !inner_defaults.is_empty();
         let fill = |schema: &Schema| schema.default_value().map(|fill| fill.to_text());
         let (one_fill, two_fill) = (fill(one), fill(two));
-        let differs = one_fill != two_fill || one.nullable != two.nullable;
-        if inner.inside.is_empty() && (differs || (made && one_fill.is_some())) {
+        if inner.inside.is_empty() && one.nullable != two.nullable {
             found.push(places(name, one, two));
             continue;
         }
         let before = found.len();
         let inner_defaults = [inner_defaults, self::defaults(one, two)].concat();
         differing(Sides { older: one, newer: two }, &path.join(name), inner, &inner_defaults, found);
-        if is_named && inner.inside.is_empty() && found.len() == before {
-            by_default.push((name, one, two));
+        match inner.inside.is_empty() && found.len() == before {
+            true if one_fill != two_fill || (made && one_fill.is_some()) => found.push(places(name, one, two)),
+            true if is_named => by_default.push((name, one, two)),
+            _ => {}
         }
     }
     // Where an operation leads into the object, what is filled in for it has to be in operations' hands altogether.
