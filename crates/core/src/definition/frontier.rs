@@ -73,6 +73,8 @@ pub(crate) struct Held {
     pub(crate) id: String,
     /// Whether a version does not go without the object: it stays when it is emptied.
     pub(crate) stays: Sides<bool>,
+    /// Whether a version requires it of the object that it is in.
+    pub(crate) required: Sides<bool>,
     /// What the API server makes of it in a version, where it is missing.
     pub(crate) fills: Sides<Option<FilledObject>>,
 }
@@ -278,7 +280,7 @@ impl Frontier {
         let defaults = Sides { older: default(Side::Older), newer: default(Side::Newer) };
         let stays = |side: Side| *required.of(side) || defaults.of(side).is_some();
         let stays = Sides { older: stays(Side::Older), newer: stays(Side::Newer) };
-        self.holders.push(Held { within: holder, id: path.to_string(), stays, fills: Sides::default() });
+        self.holders.push(Held { within: holder, id: path.to_string(), stays, required, fills: Sides::default() });
         let mut names: BTreeMap<&str, Sides<Vec<PathToSlot<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for PathToSlot { rest, slot } in paths.of(side) {

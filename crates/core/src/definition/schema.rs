@@ -18,6 +18,8 @@ pub(crate) struct Schema {
     pub(crate) format: Option<String>,
     pub(crate) nullable: bool,
     pub(crate) preserve: bool,
+    /// An object of Kubernetes, which has `apiVersion`, `kind` and `metadata` whatever the properties say.
+    pub(super) embedded: bool,
     pub(crate) default: Option<Value>,
     pub(crate) options: Option<Vec<Value>>,
     pub(crate) properties: BTreeMap<String, Self>,
@@ -77,6 +79,7 @@ impl Schema {
             nullable: flag("nullable"),
             preserve: flag("x-kubernetes-preserve-unknown-fields")
                 || value.get("additionalProperties").and_then(Value::as_bool).unwrap_or_default(),
+            embedded: flag("x-kubernetes-embedded-resource"),
             default: value.get("default").cloned(),
             options: value.get("enum").and_then(Value::as_array).cloned(),
             properties: properties

@@ -24,6 +24,13 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
             None => "the schema does not take that: change the default, or what the schema says of it".to_owned(),
         };
         found.push(format!("{path} cannot be {} by `default`: {reason}", default.to_text()));
+    } else if let Some((default, field)) =
+        schema.default_value().and_then(|default| Some((default.to_text(), unknown(schema, &default, "")?)))
+    {
+        found.push(format!(
+            "{path} cannot be {default} by `default`: {field} is no property there: take it out of the default, or make \
+             it one"
+        ));
     }
     let is_there = |key: &str| schema.each.as_ref().is_some_and(|item| item.properties.contains_key(key));
     if let Some(key) = schema.list_keys.iter().find(|key| !is_there(key)) {
@@ -39,6 +46,25 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
     if let Some(each) = &schema.each {
         look(&format!("{path}[*]"), each, found);
     }
+}
+
+/// The first field of a value that the API server would prune.
+fn unknown(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {
+    if value.is_array() {
+        let each = schema.each.as_deref()?;
+        return value.elements().iter().find_map(|item| unknown(each, item, &format!("{path}[*]")));
+    }
+    if !value.is_object() || schema.kind.is_none() {
+        return None;
+    }
+    value.members().iter().find_map(|(name, member)| {
+        let at = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        let is_head = schema.embedded && matches!(&**name, "apiVersion" | "kind" | "metadata");
+        match schema.member(name) {
+            Some(inner) => unknown(inner, member, &at),
+            None => (!schema.preserve && !is_head).then_some(at),
+        }
+    })
 }
 
 /// The first field that a value lacks, of those that are required in it.

@@ -63,8 +63,8 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
     all
 }
 
-/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, and what
-/// is made of such an object as a whole.
+/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, and
+/// what is made of such an object as a whole.
 pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {

@@ -92,8 +92,8 @@ pub(super) fn a_new_item_is_a_new_one(
     // With its defaults it may be one that is there already.
     let mut added = valid(&mut random, items_schema, "", fullness, trip.to.words);
     fill(items_schema, &mut added);
-    // So it may be if it is another spelling of a number: read twice, as -0.0 is written as -0, which is read as 0. What
-    // cannot be decoded reaches nobody.
+    // So it may be if it is another spelling of a number: read twice, as -0.0 is written as -0, which is read as 0.
+    // What cannot be decoded reaches nobody.
     if decode(&mut added).and_then(|()| decode(&mut added)).is_err() {
         return Ok(false);
     }

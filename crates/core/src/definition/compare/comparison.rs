@@ -192,8 +192,8 @@ impl Comparison<'_> {
         self.problems.add(self.line, message);
     }
 
-    /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an operation
-    /// is about it.
+    /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an
+    /// operation is about it.
     fn pair(&mut self, at: &str, older: &Schema, newer: &Schema, told: bool) {
         self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded: Sides::default(), told });
         self.inside(at, &Path::default(), older, newer, Explained::default());

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::definition::frontier::{Frontier, Part, Root};
+use crate::definition::frontier::{Frontier, Held, Part, Root};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
@@ -187,7 +187,10 @@ impl Level {
                 made.flat_map(|made| &made.cuts).next().is_some()
             };
             let cuts = frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty());
-            let holders = frontier.holders.iter().any(|holder| holder.fills.of(side).is_some());
+            // What is required at the top tells whether an object is complete.
+            let inside = |holder: &Held| root == Root::Item || holder.within.is_some_and(|within| within > 0);
+            let kept = |holder: &Held| inside(holder) && *holder.required.of(side);
+            let holders = frontier.holders.iter().any(|holder| holder.fills.of(side).is_some() || kept(holder));
             let has_fill =
                 |operation: &Operation, side| operation.places.of(side).iter().any(|place| place.fill.is_some());
             // What was filled in there stays where it is required.

@@ -17,8 +17,8 @@ pub(super) fn object_with_default(random: &mut Random, schemas: &mut [Schema], s
     };
     let objects: Vec<Vec<String>> = places.iter().filter(is_object).cloned().collect();
     let Some(place) = random.pick(&objects) else { return };
-    let names: Vec<String> = schemas.iter().filter_map(|schema| at(schema, place)).flat_map(names).collect();
-    let some: Vec<String> = names.into_iter().filter(|_| random.percent(50)).collect();
+    let names = schemas.iter().filter_map(|schema| at(schema, place)).flat_map(names);
+    let some: Vec<String> = names.filter(|_| random.percent(50)).collect();
     let full = random.percent(50);
     for schema in schemas.iter_mut() {
         if let Some(object) = at_mut(schema, place)

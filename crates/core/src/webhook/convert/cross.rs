@@ -241,10 +241,15 @@ impl Crossing<'_> {
     fn fill<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'a>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         for (index, holder) in frontier.holders.iter().enumerate() {
-            let Some(made) = holder.fills.of(self.to) else { continue };
-            let absent = pieces.holder(index) == Presence::Absent && pieces.is_held(holder.within);
-            if absent && kept.object_before(&holder.id).is_none() {
-                self.fill_holder(index, made, pieces);
+            if pieces.holder(index) != Presence::Absent || !pieces.is_held(holder.within) {
+                continue;
+            }
+            let seen = *holder.required.of(self.to) && from.holder(index) == Presence::Object;
+            match holder.fills.of(self.to) {
+                Some(made) if kept.object_before(&holder.id).is_none() => self.fill_holder(index, made, pieces),
+                // It was made for what has left it, and more is around it now: that has to have it.
+                _ if seen => self.fill_holder(index, &FilledObject::default(), pieces),
+                _ => {}
             }
         }
         for (index, cut) in frontier.cuts.iter().enumerate() {
