@@ -39,6 +39,17 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
              that tell them apart"
         ));
     }
+    let is_sure = |key: &str| {
+        schema.each.as_ref().is_some_and(|item| {
+            item.required.contains(key) || item.properties.get(key).is_some_and(|schema| schema.default.is_some())
+        })
+    };
+    if let Some(key) = schema.list_keys.iter().find(|key| is_there(key) && !is_sure(key)) {
+        found.push(format!(
+            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, which an item need not have: require it, or give \
+             it a `default`"
+        ));
+    }
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for (name, property) in &schema.properties {
         look(&inside(name), property, found);

@@ -127,9 +127,9 @@ fn integer(text: &str) -> Option<String> {
     go_number(text).filter(|_| whole)
 }
 
-/// A number as JSON writes them, as the API server leaves it.
+/// A number as JSON writes them, as the API server leaves it: it writes -0.0 as -0, and reads that as 0.
 fn number(text: &str) -> Option<String> {
     let starts = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     let value = Json::parse(text).ok().filter(|value| starts && value.type_name() == "number")?;
-    go_number(value.scalar()?)
+    go_number(&go_number(value.scalar()?)?)
 }
