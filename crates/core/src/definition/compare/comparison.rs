@@ -169,7 +169,10 @@ impl Comparison<'_> {
                     let without = Sides { older: one, newer: two }.map(|schema| schema.default.is_none());
                     let demanded =
                         Sides { older: requires.older && without.older, newer: requires.newer && without.newer };
-                    self.requirement(&at, &requires, &demanded);
+                    // Whether what operations put into it is there wherever it is required, is asked of them.
+                    if !(explained.inside(&inner) && one.is("object") && two.is("object")) {
+                        self.requirement(&at, &requires, &demanded);
+                    }
                     let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());
                     self.value(&Pair { at, older: one, newer: two, open, demanded, told: explained.told });
                     self.inside(prefix, &inner, one, two, explained);

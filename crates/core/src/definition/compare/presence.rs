@@ -110,8 +110,12 @@ impl AbsenceCheck<'_> {
         let mut path = place.path.parent()?;
         while let Some(holder) = path.parent() {
             let own = root.requires(&path) && root.at(&path).is_some_and(|schema| schema.default.is_none());
-            if own && !other.at(&path).is_some_and(|schema| schema.is("object")) {
-                let why = self.misses(&path, &holder)?;
+            let is_both = other.at(&path).is_some_and(|schema| schema.is("object")) && !self.is_taken(&path);
+            // The other one may have it as well, and require it.
+            if own
+                && !(is_both && self.brings(&path, &holder))
+                && let Some(why) = self.misses(&path, &holder)
+            {
                 let version = self.version(self.side);
                 let message = format!(
                     "the {version} version requires it, and {why}: give it a `default` in the {version} schema"
@@ -153,12 +157,16 @@ impl AbsenceCheck<'_> {
         None
     }
 
+    /// Whether what the other version has at a place is an operation's as a whole: it is not the same object.
+    fn is_taken(&self, path: &Path) -> bool {
+        let mut taken = self.operations.iter().flat_map(|operation| operation.places.of(self.side.other()));
+        taken.any(|place| path.starts_with(&place.path))
+    }
+
     /// Whether both versions have the object, and the other one has it wherever it has the source.
     fn is_there(&self, holder: &Path, source: &Path) -> bool {
         let other = self.side.other();
-        let taken = self.operations.iter().flat_map(|operation| operation.places.of(other));
-        let mut taken = taken.filter(|place| holder.starts_with(&place.path));
-        taken.next().is_none()
+        !self.is_taken(holder)
             && self.schemas.of(other).at(holder).is_some_and(|schema| schema.is("object") && !schema.nullable)
             && self.brings(holder, source)
     }

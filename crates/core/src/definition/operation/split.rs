@@ -83,8 +83,12 @@ impl Mapping for Split {
         )
     }
 
-    fn may_lack(&self, to: Side, at: usize, _: &Sides<Vec<Place>>) -> Option<String> {
-        (to == Side::Newer && at > 0).then(|| "a string with fewer parts does not give it".to_owned())
+    fn may_lack(&self, to: Side, at: usize, places: &Sides<Vec<Place>>) -> Option<String> {
+        if to == Side::Newer && at > 0 {
+            return Some("a string with fewer parts does not give it".to_owned());
+        }
+        let from = places.of(to.other()).first().filter(|from| from.schema.nullable)?;
+        Some(format!("{} may be null, of which there is no string", from.path))
     }
 }
 

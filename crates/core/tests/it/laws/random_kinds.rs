@@ -161,6 +161,11 @@ fn what_an_answer_could_not_be_written_with_is_refused() {
         ("filled-in-where-there-is-room-for-one", "`accept: {path: spec.h, difference: maxProperties, reason: …}`"),
         ("a-default-inside-what-is-moved", "name the fields of spec.tls one by one, instead of all at once"),
         ("a-default-that-is-pruned", "spec.plan cannot be {\"mode\":\"slow\"} by `default`: mode is no property there"),
+        ("a-null-without-parts", "spec.o.image may be null, of which there is no string"),
+        (
+            "a-required-object-under-the-name-of-another",
+            "the older version requires it, and spec.own of the newer version need not be there",
+        ),
         ("a-default-inside-items", "say the same in both schemas, or name what is around it with `each`"),
         ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, which is no property of its items"),
         ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
