@@ -31,6 +31,8 @@ pub(crate) struct Frontier {
     pub(crate) slots: Sides<Vec<usize>>,
     /// The holder that the cut of each slot is in.
     pub(crate) held_by: Sides<Vec<Option<usize>>>,
+    /// The cut of each slot.
+    pub(crate) cut_of: Sides<Vec<Option<usize>>>,
     /// Whether something of a side may be filled in.
     pub(crate) fills: Sides<bool>,
     /// The same, of an object that one version alone has.
@@ -99,6 +101,9 @@ pub(crate) struct Cut {
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
     pub(crate) schemas: Sides<Option<Schema>>,
+    /// Slots whose operations are about this cut at both sides, where a side has an object of its own here: by what is
+    /// there the one version sees that the other has the object.
+    pub(crate) shown: Sides<Vec<usize>>,
     /// What the API server fills in for objects that one version alone has, outermost first: the way to them from the
     /// cut, and their default.
     pub(crate) fills: Sides<Vec<(Path, Json<'static>)>>,
@@ -232,18 +237,43 @@ impl Frontier {
             }
         }
         for side in [Side::Older, Side::Newer] {
-            let mut held_by = vec![None; paths.of(side).len()];
-            for cut in &frontier.cuts {
+            let count = paths.of(side).len();
+            let (mut held_by, mut cut_of) = (vec![None; count], vec![None; count]);
+            for (index, cut) in frontier.cuts.iter().enumerate() {
                 cut.parts.of(side).any(&mut |slot| {
-                    if let Some(place) = held_by.get_mut(slot) {
-                        *place = cut.holder;
+                    if let (Some(holder), Some(place)) = (held_by.get_mut(slot), cut_of.get_mut(slot)) {
+                        (*holder, *place) = (cut.holder, Some(index));
                     }
                     false
                 });
             }
-            *frontier.held_by.of_mut(side) = held_by;
+            (*frontier.held_by.of_mut(side), *frontier.cut_of.of_mut(side)) = (held_by, cut_of);
+        }
+        for operation in 0..places.older.len() {
+            frontier.find_shown(operation);
         }
         frontier
+    }
+
+    /// Notes the slots of an operation at cuts that it is about at both sides.
+    fn find_shown(&mut self, operation: usize) {
+        let slots = |side: Side| {
+            let ends = self.slots.of(side).get(operation..operation + 2);
+            let slots = ends.and_then(|ends| Some(*ends.first()?..*ends.last()?)).into_iter().flatten();
+            let in_cut = slots.filter_map(|slot| Some((slot, (*self.cut_of.of(side).get(slot)?)?)));
+            in_cut.collect::<Vec<_>>()
+        };
+        let slots = Sides { older: slots(Side::Older), newer: slots(Side::Newer) };
+        for side in [Side::Older, Side::Newer] {
+            for (slot, index) in slots.of(side) {
+                let Some(cut) = self.cuts.get_mut(*index) else { continue };
+                let is_object =
+                    [Side::Older, Side::Newer].iter().any(|side| matches!(cut.parts.of(*side), Part::Object(_)));
+                if is_object && slots.of(side.other()).iter().any(|(_, other)| other == index) {
+                    cut.shown.of_mut(side).push(*slot);
+                }
+            }
+        }
     }
 
     fn branch(
@@ -269,6 +299,7 @@ impl Frontier {
             self.cuts.push(Cut {
                 id: path.to_string(),
                 holder,
+                shown: Sides::default(),
                 fills,
                 parts,
                 schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },

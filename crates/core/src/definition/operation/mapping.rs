@@ -51,6 +51,11 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether an object at one side is something at the other side, whatever is in it.
+    fn shows_objects(&self) -> bool {
+        self.is_same() || self.items().is_some()
+    }
+
     /// Whether different values stay different ones, both ways.
     fn tells_apart(&self, _places: &Sides<Vec<Place>>) -> bool {
         self.is_same()
@@ -111,6 +116,11 @@ impl Operation {
     /// Whether the value is the same on both sides.
     pub(crate) fn is_same(&self) -> bool {
         self.mapping.is_same()
+    }
+
+    /// Whether an object at one side is something at the other side, whatever is in it.
+    pub(crate) fn shows_objects(&self) -> bool {
+        self.mapping.shows_objects()
     }
 
     /// Whether different values stay different ones, both ways.
@@ -210,8 +220,12 @@ impl Level {
 
     /// Whose place a slot of a side is.
     pub(crate) fn operation_of(&self, side: Side, slot: usize) -> Option<&Operation> {
-        let first = self.frontier.slots.of(side).partition_point(|first| *first <= slot);
-        self.operations.get(first.checked_sub(1)?)
+        self.operations.get(self.index_of(side, slot)?)
+    }
+
+    /// The same, by its index.
+    pub(crate) fn index_of(&self, side: Side, slot: usize) -> Option<usize> {
+        self.frontier.slots.of(side).partition_point(|first| *first <= slot).checked_sub(1)
     }
 
     /// One line for each operation, with where it stands in the definition. What loading adds by itself is left out:

@@ -43,6 +43,10 @@ impl Mapping for Wrap {
         }
     }
 
+    fn shows_objects(&self) -> bool {
+        true
+    }
+
     fn may_lack(&self, to: Side, _: usize, places: &Sides<Vec<Place>>) -> Option<String> {
         let list = places.newer.first()?;
         let filled = size(list, "minItems").is_some_and(|least| least > 0);

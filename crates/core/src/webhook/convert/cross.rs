@@ -104,6 +104,7 @@ impl Crossing<'_> {
         let read = from.of(frontier, self.to.other(), index);
         let values = kept.value(&places.first()?.id, places.len(), read)?;
         let unread = read.iter().all(Option::is_none);
+        let is_gone = |cut: usize| frontier.cuts.get(cut).is_some_and(|cut| self.is_gone(cut, from, kept));
         let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
             let Some(value) = value else { return true };
@@ -111,6 +112,7 @@ impl Crossing<'_> {
             // The items of a list are converted one by one, and none is kept with a list that is here.
             (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(holder)
+                && !frontier.cut_of.of(self.to).get(first + slot).copied().flatten().is_some_and(is_gone)
                 && place.schema.has_types_of(value)
                 // Of an item that is null the API server takes nothing away.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
@@ -123,6 +125,12 @@ impl Crossing<'_> {
         (fit && !(is_nothing && needed)).then_some(values)
     }
 
+    /// Whether somebody has removed all that could be seen of an object that only the version that is written has.
+    fn is_gone(self, cut: &Cut, from: &Pieces<'_>, kept: &KeptFields<'_>) -> bool {
+        let shown = cut.shown.of(self.to.other());
+        !shown.is_empty() && kept.is_seen(&cut.id) && !shown.iter().any(|slot| from.has(*slot))
+    }
+
     /// What was left of objects that only the version that is written has.
     fn give_rests_back(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
         for (index, cut) in self.level.frontier.cuts.iter().enumerate() {
@@ -130,9 +138,11 @@ impl Crossing<'_> {
             if matches!(part, Part::Slot(_)) {
                 continue;
             }
-            let Some((rest, seen)) = kept.rest(&cut.id) else { continue };
+            let Some(rest) = kept.rest(&cut.id) else { continue };
             let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
-            let gone = seen && !part.any(&mut |slot| pieces.has(slot));
+            // Who wrote that before objects under the name of a value were told apart meant all of its fields.
+            let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
+            let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
             if typed
                 && !gone
                 && from.is_held(cut.holder)
@@ -253,7 +263,7 @@ impl Crossing<'_> {
             }
         }
         for (index, cut) in frontier.cuts.iter().enumerate() {
-            self.fill_objects(index, cut, kept, pieces);
+            self.fill_objects(index, cut, (from, kept, given_back), pieces);
         }
         let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
         for (index, (operation, given_back)) in self.level.operations.iter().zip(given_back).enumerate() {
@@ -301,20 +311,35 @@ impl Crossing<'_> {
         }
     }
 
-    /// Fills objects in that only the version that is written has, where that has a default for them.
-    fn fill_objects(self, index: usize, cut: &Cut, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
+    /// Fills objects in that only the version that is written has, where that has a default for them. What an operation
+    /// was given back stays: it was so when its object was there.
+    fn fill_objects(
+        self,
+        index: usize,
+        cut: &Cut,
+        (from, kept, given_back): (&Pieces<'_>, &KeptFields<'_>, &[bool]),
+        pieces: &mut Pieces<'_>,
+    ) {
+        let is_gone = self.is_gone(cut, from, kept);
         for (path, default) in cut.fills.of(self.to) {
             let whole = cut.parts.of(self.to);
             let Some(part) = whole.at(path) else { continue };
             let there = match path.parent() {
                 Some(parent) => pieces.inside(index, whole, &parent) == Presence::Object,
-                None => pieces.is_held(cut.holder) && !kept.has(&cut.id),
+                None => pieces.is_held(cut.holder) && (!kept.has(&cut.id) || is_gone),
             };
             if !there || pieces.inside(index, whole, path) != Presence::Absent {
                 continue;
             }
-            if let Ok(Some(rest)) = split(part, Some(default.clone()), &mut pieces.slots, &String::new)
-                && !is_natural(part, Some(&rest), &pieces.slots)
+            let mut made = vec![None; pieces.slots.len()];
+            let Ok(Some(rest)) = split(part, Some(default.clone()), &mut made, &String::new) else { continue };
+            for (slot, (value, made)) in pieces.slots.iter_mut().zip(made).enumerate() {
+                let operation = self.level.index_of(self.to, slot);
+                if made.is_some() && operation.and_then(|operation| given_back.get(operation)) != Some(&true) {
+                    *value = made;
+                }
+            }
+            if !is_natural(part, Some(&rest), &pieces.slots)
                 && let Some(place) = pieces.rests.get_mut(index)
             {
                 // It is an object, as what is in it is to be there: nothing can go wrong.

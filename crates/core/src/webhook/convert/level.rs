@@ -31,7 +31,7 @@ use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use super::waiting::Staying;
-use crate::definition::frontier::{Branch, Part};
+use crate::definition::frontier::{Branch, Cut, Part};
 use crate::definition::{Completeness, Level, Place, Required, Side, Sides};
 use crate::json::Json;
 
@@ -213,15 +213,13 @@ impl<'a> Conversion<'_, 'a> {
             adds = false;
             match was {
                 Some(rest) => {
-                    // Where this version has something else in its place, that is what is left of it here.
-                    let instead = !matches!(cut.parts.of(side.other()), Part::Unknown);
-                    let waits = self.staying.skeleton(index).is_some();
-                    let seen = instead && !waits && cut.parts.of(side).any(&mut |slot| self.from.has(slot));
+                    let seen = self.staying.skeleton(index).is_none() && self.is_shown(cut);
                     self.to_keep.keep_rest(&cut.id, rest.clone(), seen);
                 }
                 None => self.to_keep.keep(&cut.id, &[None], &[None]),
             }
         }
+        self.keep_what_is_shown();
         if back.holders == self.from.holders {
             return if alike || sure && adds { Home::Told } else { Home::Unsure };
         }
@@ -230,6 +228,31 @@ impl<'a> Conversion<'_, 'a> {
             self.keep_holders(back);
         }
         Home::Unsure
+    }
+
+    /// Whether the version that is written has something in the place of an object that only the other one has, in which
+    /// some of that can be seen.
+    fn is_shown(&self, cut: &Cut) -> bool {
+        cut.shown.of(self.crossing.to).iter().any(|slot| self.crossed.pieces.has(*slot))
+    }
+
+    /// What is kept for the inside of such an object goes with what can be seen of it.
+    fn keep_what_is_shown(&mut self) {
+        let (level, side) = (self.crossing.level, self.crossing.to.other());
+        for cut in &level.frontier.cuts {
+            let (part, shown) = (cut.parts.of(side), cut.shown.of(side));
+            let mut is_kept = |slot: usize| {
+                let place = level.operation_of(side, slot).and_then(|operation| operation.places.of(side).first());
+                !shown.contains(&slot) && place.is_some_and(|place| self.to_keep.holds(&place.id))
+            };
+            if matches!(part, Part::Object(_))
+                && part.any(&mut is_kept)
+                && !self.to_keep.has(&cut.id)
+                && self.is_shown(cut)
+            {
+                self.to_keep.keep_rest(&cut.id, Json::Object(Default::default()), true);
+            }
+        }
     }
 
     fn keep_holders(&mut self, back: &Pieces<'_>) {

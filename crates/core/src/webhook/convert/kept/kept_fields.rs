@@ -98,12 +98,22 @@ impl<'a> KeptFields<'a> {
         self.insert(id, Entry::Rest { rest, seen });
     }
 
-    /// What no operation names in an object, and whether some of it could be seen.
-    pub(crate) fn rest<'b>(&self, id: &str) -> Option<(Json<'b>, bool)> {
+    /// What no operation names in an object.
+    pub(crate) fn rest<'b>(&self, id: &str) -> Option<Json<'b>> {
         match self.0.get(id)? {
-            Entry::Rest { rest, seen } => Some((rest.view().into_owned(), *seen)),
+            Entry::Rest { rest, .. } => Some(rest.view().into_owned()),
             _ => None,
         }
+    }
+
+    /// Whether some of an object that only the version has could be seen here.
+    pub(crate) fn is_seen(&self, id: &str) -> bool {
+        matches!(self.0.get(id), Some(Entry::Rest { seen: true, .. }))
+    }
+
+    /// Whether there is something to give back at a place.
+    pub(crate) fn holds(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(Entry::holds)
     }
 
     pub(crate) fn note_object_before(&mut self, id: &str, before: ObjectBefore) {
