@@ -51,8 +51,8 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether an object at one side is something at the other side, whatever is in it.
-    fn shows_objects(&self) -> bool {
+    /// Whether an object at the other side is something at the side `to`, whatever is in it.
+    fn shows_objects(&self, _to: Side) -> bool {
         self.is_same() || self.items().is_some()
     }
 
@@ -118,9 +118,9 @@ impl Operation {
         self.mapping.is_same()
     }
 
-    /// Whether an object at one side is something at the other side, whatever is in it.
-    pub(crate) fn shows_objects(&self) -> bool {
-        self.mapping.shows_objects()
+    /// Whether an object at the other side is something at the side `to`, whatever is in it.
+    pub(crate) fn shows_objects(&self, to: Side) -> bool {
+        self.mapping.shows_objects(to)
     }
 
     /// Whether different values stay different ones, both ways.

@@ -43,8 +43,9 @@ impl Mapping for Wrap {
         }
     }
 
-    fn shows_objects(&self) -> bool {
-        true
+    /// Of an empty list there is nothing.
+    fn shows_objects(&self, to: Side) -> bool {
+        to == Side::Newer
     }
 
     fn may_lack(&self, to: Side, _: usize, places: &Sides<Vec<Place>>) -> Option<String> {

@@ -254,12 +254,13 @@ impl Crossing<'_> {
             if pieces.holder(index) != Presence::Absent || !pieces.is_held(holder.within) {
                 continue;
             }
-            let seen = *holder.required.of(self.to) && from.holder(index) == Presence::Object;
             match holder.fills.of(self.to) {
-                Some(made) if kept.object_before(&holder.id).is_none() => self.fill_holder(index, made, pieces),
+                Some(made) => self.fill_holder(index, made, pieces),
                 // It was made for what has left it, and more is around it now: that has to have it.
-                _ if seen => self.fill_holder(index, &FilledObject::default(), pieces),
-                _ => {}
+                None if *holder.required.of(self.to) && from.holder(index) == Presence::Object => {
+                    self.fill_holder(index, &FilledObject::default(), pieces);
+                }
+                None => {}
             }
         }
         for (index, cut) in frontier.cuts.iter().enumerate() {

@@ -230,8 +230,8 @@ impl<'a> Conversion<'_, 'a> {
         Home::Unsure
     }
 
-    /// Whether the version that is written has something in the place of an object that only the other one has, in which
-    /// some of that can be seen.
+    /// Whether the version that is written has something in the place of an object that only the other one has, in
+    /// which some of that can be seen.
     fn is_shown(&self, cut: &Cut) -> bool {
         cut.shown.of(self.crossing.to).iter().any(|slot| self.crossed.pieces.has(*slot))
     }

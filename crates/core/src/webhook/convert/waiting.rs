@@ -146,7 +146,7 @@ fn across(level: &Level, to: Side, object: &Path) -> Path {
     let Some(place) = operation.places.of(to).first() else { return way.holder };
     match keeps_objects(operation) {
         true => object.moved(&object.split_at(depth).0, &place.path),
-        false if operation.shows_objects() => place.path.clone(),
+        false if operation.shows_objects(to) => place.path.clone(),
         false => way.holder,
     }
 }
@@ -187,7 +187,7 @@ impl Staying {
             // What an operation takes elsewhere is held by other objects there; those that it leaves are made again for
             // it on the way back.
             let moved = slot.filter(|_| side != to).and_then(|slot| level.operation_of(side, slot));
-            let holders = match moved.is_some_and(Operation::shows_objects) {
+            let holders = match moved.is_some_and(|operation| operation.shows_objects(to)) {
                 true => way_to(frontier, &across(level, to, path)).holders,
                 false => way.holders,
             };
