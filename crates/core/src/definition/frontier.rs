@@ -101,8 +101,8 @@ pub(crate) struct Cut {
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
     pub(crate) schemas: Sides<Option<Schema>>,
-    /// Slots whose operations are about this cut at both sides, where a side has an object of its own here: by what is
-    /// there the one version sees that the other has the object.
+    /// Slots whose operations are about this cut at both sides, where a side has an object of its own here that
+    /// requires the field: by what is there the one version sees that the other has the object.
     pub(crate) shown: Sides<Vec<usize>>,
     /// What the API server fills in for objects that one version alone has, outermost first: the way to them from the
     /// cut, and their default.
@@ -250,27 +250,36 @@ impl Frontier {
             (*frontier.held_by.of_mut(side), *frontier.cut_of.of_mut(side)) = (held_by, cut_of);
         }
         for operation in 0..places.older.len() {
-            frontier.find_shown(operation);
+            frontier.find_shown(operation, places, &Sides { older, newer });
         }
         frontier
     }
 
-    /// Notes the slots of an operation at cuts that it is about at both sides.
-    fn find_shown(&mut self, operation: usize) {
+    /// Notes the slots of an operation at cuts that it is about at both sides, where one is in an object that does not
+    /// go without it.
+    fn find_shown(&mut self, operation: usize, places: &Sides<Vec<Vec<&Path>>>, schemas: &Sides<&Schema>) {
         let slots = |side: Side| {
-            let ends = self.slots.of(side).get(operation..operation + 2);
-            let slots = ends.and_then(|ends| Some(*ends.first()?..*ends.last()?)).into_iter().flatten();
-            let in_cut = slots.filter_map(|slot| Some((slot, (*self.cut_of.of(side).get(slot)?)?)));
+            let first = self.slots.of(side).get(operation).copied().unwrap_or_default();
+            let paths = places.of(side).get(operation).into_iter().flatten();
+            let in_cut = (first..)
+                .zip(paths)
+                .filter_map(|(slot, path)| Some((slot, *path, (*self.cut_of.of(side).get(slot)?)?)));
             in_cut.collect::<Vec<_>>()
         };
         let slots = Sides { older: slots(Side::Older), newer: slots(Side::Newer) };
         for side in [Side::Older, Side::Newer] {
-            for (slot, index) in slots.of(side) {
+            for (slot, path, index) in slots.of(side) {
                 let Some(cut) = self.cuts.get_mut(*index) else { continue };
-                let is_object =
-                    [Side::Older, Side::Newer].iter().any(|side| matches!(cut.parts.of(*side), Part::Object(_)));
-                if is_object && slots.of(side.other()).iter().any(|(_, other)| other == index) {
+                let depth = if cut.id == "." { 0 } else { Path::parse(&cut.id).map_or(0, |path| path.len()) };
+                let is_object = matches!(cut.parts.of(side), Part::Object(_));
+                if !is_object || !schemas.of(side).needs(path, depth) {
+                    continue;
+                }
+                let there = slots.of(side.other()).iter().filter(|(_, _, other)| other == index);
+                let there: Vec<usize> = there.map(|(slot, ..)| *slot).collect();
+                if !there.is_empty() {
                     cut.shown.of_mut(side).push(*slot);
+                    cut.shown.of_mut(side.other()).extend(there);
                 }
             }
         }

@@ -193,6 +193,18 @@ impl Schema {
         })
     }
 
+    /// Whether nothing that is at `holder` goes without the field: it and all on the way to it are required, and not
+    /// filled in.
+    pub(super) fn needs(&self, path: &Path, holder: usize) -> bool {
+        let mut at = self;
+        path.names().iter().enumerate().all(|(depth, name)| {
+            let sure = at.required.contains(name.as_ref());
+            let Some(inner) = at.member(name) else { return false };
+            at = inner;
+            depth < holder || sure && inner.default.is_none()
+        })
+    }
+
     /// Whether the parent of a path requires the field.
     pub(crate) fn requires(&self, path: &Path) -> bool {
         let (Some(name), Some(parent)) = (path.names().last(), path.parent()) else {

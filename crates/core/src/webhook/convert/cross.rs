@@ -140,7 +140,7 @@ impl Crossing<'_> {
             }
             let Some(rest) = kept.rest(&cut.id) else { continue };
             let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
-            // Who wrote that before objects under the name of a value were told apart meant all of its fields.
+            // Where it goes without each of its fields, it is gone with all of them.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
             let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
             if typed

@@ -213,8 +213,8 @@ impl<'a> Conversion<'_, 'a> {
             adds = false;
             match was {
                 Some(rest) => {
-                    let seen = self.staying.skeleton(index).is_none() && self.is_shown(cut);
-                    self.to_keep.keep_rest(&cut.id, rest.clone(), seen);
+                    let waits = self.staying.skeleton(index).is_some();
+                    self.to_keep.keep_rest(&cut.id, rest.clone(), !waits && self.is_seen(cut));
                 }
                 None => self.to_keep.keep(&cut.id, &[None], &[None]),
             }
@@ -232,6 +232,18 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Whether the version that is written has something in the place of an object that only the other one has, in
     /// which some of that can be seen.
+    fn is_seen(&self, cut: &Cut) -> bool {
+        let to = self.crossing.to;
+        match cut.shown.of(to).is_empty() {
+            false => self.is_shown(cut),
+            true => {
+                let instead = !matches!(cut.parts.of(to), Part::Unknown);
+                instead && cut.parts.of(to.other()).any(&mut |slot| self.from.has(slot))
+            }
+        }
+    }
+
+    /// Whether what such an object does not go without can be seen.
     fn is_shown(&self, cut: &Cut) -> bool {
         cut.shown.of(self.crossing.to).iter().any(|slot| self.crossed.pieces.has(*slot))
     }
