@@ -33,6 +33,8 @@ pub(crate) struct Frontier {
     pub(crate) held_by: Sides<Vec<Option<usize>>>,
     /// The cut of each slot.
     pub(crate) cut_of: Sides<Vec<Option<usize>>>,
+    /// Whether the object that the cut of each slot is in does not go without what is there.
+    pub(crate) needed: Sides<Vec<bool>>,
     /// Whether something of a side may be filled in.
     pub(crate) fills: Sides<bool>,
     /// The same, of an object that one version alone has.
@@ -176,6 +178,13 @@ pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize>
     }
 }
 
+impl Cut {
+    /// How many names lead to it.
+    fn depth(&self) -> usize {
+        if self.id == "." { 0 } else { Path::parse(&self.id).map_or(0, |path| path.len()) }
+    }
+}
+
 impl Part {
     /// The objects here and below that have a default.
     fn defaults(&self, schema: &Schema, path: &Path, found: &mut Vec<(Path, Json<'static>)>) {
@@ -249,6 +258,15 @@ impl Frontier {
             }
             (*frontier.held_by.of_mut(side), *frontier.cut_of.of_mut(side)) = (held_by, cut_of);
         }
+        for side in [Side::Older, Side::Newer] {
+            let schema = schemas.of(side);
+            let all = places.of(side).iter().flatten().zip(frontier.cut_of.of(side));
+            let needed = all.map(|(path, cut)| {
+                let depth = cut.and_then(|cut| frontier.cuts.get(cut)).map_or(0, Cut::depth);
+                schema.is_some_and(|schema| schema.needs(path, depth.saturating_sub(1)))
+            });
+            *frontier.needed.of_mut(side) = needed.collect();
+        }
         for operation in 0..places.older.len() {
             frontier.find_shown(operation, places, &Sides { older, newer });
         }
@@ -270,9 +288,8 @@ impl Frontier {
         for side in [Side::Older, Side::Newer] {
             for (slot, path, index) in slots.of(side) {
                 let Some(cut) = self.cuts.get_mut(*index) else { continue };
-                let depth = if cut.id == "." { 0 } else { Path::parse(&cut.id).map_or(0, |path| path.len()) };
                 let is_object = matches!(cut.parts.of(side), Part::Object(_));
-                if !is_object || !schemas.of(side).needs(path, depth) {
+                if !is_object || !schemas.of(side).needs(path, cut.depth()) {
                     continue;
                 }
                 let there = slots.of(side.other()).iter().filter(|(_, _, other)| other == index);

@@ -282,14 +282,19 @@ impl Crossing<'_> {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is
                 // kept that it was missing.
                 let wanted = !given_back || place.required || place.fills_default();
-                if wanted
-                    && held_there.get(slot) == Some(&true)
+                let cut = frontier.cut_of.of(self.to).get(slot).copied().flatten();
+                let needed = frontier.needed.of(self.to).get(slot) == Some(&true);
+                let needed =
+                    needed && cut.and_then(|cut| frontier.cuts.get(cut)).is_some_and(|cut| pieces.is_held(cut.holder));
+                let filled = wanted && held_there.get(slot) == Some(&true);
+                if (filled || needed)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
                     // What was filled in over there is somebody's where more is in its object than that.
                     let made =
                         || mapped(operation, self.to, from.of(frontier, home, index)).into_iter().nth(at).flatten();
-                    *value = place.fill.clone().or_else(|| place.required.then(made).flatten());
+                    let fill = place.fill.clone().filter(|_| filled);
+                    *value = fill.or_else(|| (needed || place.required).then(made).flatten());
                 }
             }
         }
