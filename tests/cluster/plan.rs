@@ -9,6 +9,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("a_plan_reads_every_ob
 
 fn every_object(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
+    let unknown = scene.refused(&["plan", &scene.crd_name()]);
+    assert!(unknown.contains(&format!("there is no CRD {}", scene.crd_name())), "{unknown}");
     scene.arm(old);
     let names = ["a", "b", "c"];
     for name in names {

@@ -1,4 +1,4 @@
-//! What came of a call that did not succeed.
+//! What came of a question to the cluster that was not answered as it should be.
 
 use std::time::Duration;
 
@@ -42,6 +42,20 @@ pub enum CallError {
         /// Group and version.
         version: String,
     },
+    /// There is no such CRD.
+    #[error("there is no CRD {name} in this cluster")]
+    NoCrd {
+        /// `plural.group`.
+        name: String,
+    },
+    /// Something is no CRD of `apiextensions.k8s.io/v1`.
+    #[error("what the API server calls the CRD {name} has no {field}")]
+    BadCrd {
+        /// As it calls itself.
+        name: String,
+        /// What every CRD has.
+        field: &'static str,
+    },
     /// Whatever answered is no API server.
     #[error("{asked}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
     NotJson {
@@ -58,7 +72,7 @@ impl CallError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => None,
+            _ => None,
         }
     }
 
@@ -69,7 +83,7 @@ impl CallError {
         match self {
             Self::NoAnswer { .. } => true,
             Self::Refused { code, .. } => self.is_of_a_webhook() || matches!(code, 429 | 502 | 503 | 504),
-            Self::NoKind { .. } | Self::NotJson { .. } => false,
+            _ => false,
         }
     }
 
@@ -86,7 +100,7 @@ impl CallError {
     pub fn conflicts(&self) -> &[String] {
         match self {
             Self::Refused { conflicts, .. } => conflicts,
-            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => &[],
+            _ => &[],
         }
     }
 
@@ -95,7 +109,7 @@ impl CallError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
-            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => None,
+            _ => None,
         }
     }
 
@@ -104,7 +118,7 @@ impl CallError {
     pub fn message(&self) -> String {
         match self {
             Self::Refused { message, .. } => message.clone(),
-            Self::NoAnswer { .. } | Self::NoKind { .. } | Self::NotJson { .. } => self.to_string(),
+            _ => self.to_string(),
         }
     }
 

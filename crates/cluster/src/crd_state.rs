@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
 /// A CRD as it is in the cluster.
 #[derive(Clone, Debug)]
 pub struct CrdState {
@@ -11,22 +14,14 @@ pub struct CrdState {
     storage: String,
 }
 
-/// A document that is no CRD of `apiextensions.k8s.io/v1`.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("what the API server calls the CRD {name} has no {field}")]
-pub struct BadCrd {
-    name: String,
-    field: &'static str,
-}
-
 impl CrdState {
     /// Reads what the API server answered.
     ///
     /// # Errors
-    /// Something that every CRD has is not there.
-    pub fn new(document: Value) -> Result<Self, BadCrd> {
+    /// [`CallError::BadCrd`]: something that every CRD has is not there.
+    pub fn new(document: Value) -> Result<Self, CallError> {
         let name = text(&document, "/metadata/name").unwrap_or_default().to_owned();
-        let lacks = |field: &'static str| BadCrd { name: name.clone(), field };
+        let lacks = |field: &'static str| CallError::BadCrd { name: name.clone(), field };
         let field =
             |path: &str, field: &'static str| text(&document, path).map(str::to_owned).ok_or_else(|| lacks(field));
         let group = field("/spec/group", "spec.group")?;
@@ -35,6 +30,20 @@ impl CrdState {
         let storage = stored.and_then(|version| text(version, "/name"));
         let storage = storage.ok_or_else(|| lacks("version that is stored"))?.to_owned();
         Ok(Self { document, group, plural, storage })
+    }
+
+    /// The CRD of a name, where there is one.
+    pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Option<Self>, CallError> {
+        match cluster.get(&crd_path(name)).await {
+            Ok(document) => Self::new(document).map(Some),
+            Err(error) if error.code() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The CRD of a name, which has to be there.
+    pub(crate) async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
+        Self::find(cluster, name).await?.ok_or_else(|| CallError::NoCrd { name: name.to_owned() })
     }
 
     /// The document.
@@ -136,7 +145,7 @@ impl CrdState {
 }
 
 /// Where the document of a CRD is.
-pub(crate) fn crd_path(name: &str) -> String {
+fn crd_path(name: &str) -> String {
     format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
 }
 

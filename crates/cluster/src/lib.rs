@@ -23,13 +23,11 @@ pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
 pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};
-pub use crd_state::{BadCrd, CrdState};
+pub use crd_state::CrdState;
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun, disarm};
-pub use live::{LiveError, live};
+pub use live::live;
 pub use migrate::{
     ForgetError, ForgetEvent, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated,
     Unwritten, forget, migrate,
 };
-pub use status::{
-    CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusError, StatusFinding, StatusOptions, status,
-};
+pub use status::{CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions, status};

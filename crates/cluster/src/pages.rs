@@ -44,6 +44,14 @@ pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
 }
 
+/// The same, out of the page: they may be large.
+pub(crate) fn taken(list: &mut Value) -> Vec<Value> {
+    match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
 /// What leads to the page behind this one.
 pub(crate) fn next_page(list: &Value) -> Option<String> {
     let token = list.pointer("/metadata/continue").and_then(Value::as_str);

@@ -8,10 +8,9 @@ use tokio::time::sleep;
 use super::options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};
 use super::refusals::{refusal, says};
 use super::self_test::SelfTest;
-use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, endpoints};
-use crate::crd_state::{CrdState, crd_path};
+use crate::crd_state::CrdState;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
@@ -24,7 +23,7 @@ use crate::crd_state::{CrdState, crd_path};
 /// [`ArmError`]: what was in the way, and whether anything was changed.
 pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(ArmEvent)) -> Result<Armed, ArmError> {
     for _ in 0..TRIES {
-        let found = found(cluster, &options.name).await?;
+        let found = CrdState::find(cluster, &options.name).await?;
         let wanted = chosen(options, found.as_ref())?;
         let target = CrdState::new(wanted.crd.clone())?;
         if let Some(found) = &found
@@ -59,14 +58,6 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
 
 /// Others write a CRD now and then, and not all the time.
 const TRIES: u16 = 5;
-
-async fn found(cluster: &Cluster, name: &str) -> Result<Option<CrdState>, ArmError> {
-    match cluster.get(&crd_path(name)).await {
-        Ok(document) => Ok(Some(CrdState::new(document)?)),
-        Err(CallError::Refused { code: 404, .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
 
 /// What is to be there, for the CRD that is.
 fn chosen<'o>(options: &'o ArmOptions, found: Option<&CrdState>) -> Result<&'o Wanted, ArmError> {

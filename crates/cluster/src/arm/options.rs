@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::conversion::NoEndpoints;
-use crate::crd_state::BadCrd;
 
 /// What the cluster is to hold, where a certain version is stored.
 #[derive(Clone, Debug)]
@@ -100,9 +99,6 @@ pub enum ArmError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The CRD is not to be understood.
-    #[error(transparent)]
-    Crd(#[from] BadCrd),
     /// It would harm what is there.
     #[error("{0}")]
     Refused(String),

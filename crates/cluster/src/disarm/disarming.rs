@@ -13,7 +13,7 @@ use super::registered::{OwnDocument, registered};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::conversion::ClientStanza;
-use crate::crd_state::{CrdState, crd_path};
+use crate::crd_state::CrdState;
 use crate::pages::{items, page};
 
 /// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
@@ -29,7 +29,7 @@ pub async fn disarm(
     options: &DisarmOptions,
     say: &mut dyn FnMut(DisarmEvent),
 ) -> Result<Disarmed, DisarmError> {
-    let crd = read(cluster, &options.name).await?;
+    let crd = CrdState::fetch(cluster, &options.name).await?;
     let (ours, unlisted) = match registered(cluster, &crd).await {
         Ok(ours) => (ours, None),
         Err(error) if options.admission => return Err(error.into()),
@@ -68,14 +68,6 @@ pub async fn disarm(
     let looked = run.verify(say).await?;
     (disarmed.objects, disarmed.kept) = (Some(looked.objects), looked.kept);
     Ok(disarmed)
-}
-
-async fn read(cluster: &Cluster, name: &str) -> Result<CrdState, DisarmError> {
-    match cluster.get(&crd_path(name)).await {
-        Ok(document) => Ok(CrdState::new(document)?),
-        Err(CallError::Refused { code: 404, .. }) => Err(DisarmError::NoCrd(name.to_owned())),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// The reason, and, where somebody should migrate and nobody converts any more, what is possible then.
@@ -177,7 +169,7 @@ impl DisarmRun<'_> {
         patch: &dyn Fn(&CrdState) -> Result<Vec<Value>, DisarmError>,
     ) -> Result<CrdState, DisarmError> {
         for _ in 0..TRIES {
-            let crd = read(self.cluster, &self.options.name).await?;
+            let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
             let mut patch = patch(&crd)?;
             if patch.is_empty() {
                 return Ok(crd);
@@ -283,7 +275,7 @@ impl DisarmRun<'_> {
     /// Everything can be read, and nobody is asked.
     async fn verify(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<Looked, DisarmError> {
         let (began, version) = (Instant::now(), &self.planned.version);
-        let crd = read(self.cluster, &self.options.name).await?;
+        let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         loop {
             match look(self.cluster, &crd, version, self.options.page, say).await {
                 Ok(looked) => return Ok(looked),

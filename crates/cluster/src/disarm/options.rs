@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::crd_state::BadCrd;
 
 /// How a CRD is disarmed.
 pub struct DisarmOptions {
@@ -124,12 +123,6 @@ pub enum DisarmError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The CRD is not to be understood.
-    #[error(transparent)]
-    Crd(#[from] BadCrd),
-    /// There is no such CRD.
-    #[error("there is no CRD {0} in this cluster")]
-    NoCrd(String),
     /// Something would be lost, or somebody else's be taken.
     #[error("nothing was changed: {0}")]
     Refused(String),
@@ -144,4 +137,15 @@ pub enum DisarmError {
         /// What became of the conversion.
         after: String,
     },
+}
+
+impl DisarmError {
+    /// The call that failed, where it is one.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        }
+    }
 }

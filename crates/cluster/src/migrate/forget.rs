@@ -11,7 +11,7 @@ use super::pace::Pace;
 use crate::annotations::KEPT;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
-use crate::crd_state::{BadCrd, CrdState, crd_path};
+use crate::crd_state::CrdState;
 use crate::pages::{items, next_page, page};
 use crate::patience::Patience;
 
@@ -79,12 +79,6 @@ pub enum ForgetError {
     /// A call failed, and would fail again.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The CRD is not to be understood.
-    #[error(transparent)]
-    Crd(#[from] BadCrd),
-    /// There is no such CRD.
-    #[error("there is no CRD {0} in this cluster")]
-    NoCrd(String),
     /// Somebody may still read it in that version.
     #[error(
         "nothing was changed: {crd} serves {version}: whoever reads it there would miss what is kept for it. First: \
@@ -130,6 +124,17 @@ pub enum ForgetError {
     },
 }
 
+impl ForgetError {
+    /// The call that failed, where it is one.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// Takes the annotation that keeps what only `version` could say off every object, once nobody can ask for that version
 /// and nothing is stored in it. `name` is `plural.group`; `stop` is asked whether to end early.
 ///
@@ -145,11 +150,7 @@ pub async fn forget(
     say: &mut dyn FnMut(ForgetEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<Forgotten, ForgetError> {
-    let crd = match cluster.get(&crd_path(name)).await {
-        Ok(document) => CrdState::new(document)?,
-        Err(CallError::Refused { code: 404, .. }) => return Err(ForgetError::NoCrd(name.to_owned())),
-        Err(error) => return Err(error.into()),
-    };
+    let crd = CrdState::fetch(cluster, name).await?;
     check(&crd, options)?;
     let (version, name) = (options.version.clone(), crd.name());
     let key = format!("{KEPT}{version}");

@@ -11,7 +11,7 @@ use super::pace::Pace;
 use super::pass::{Ended, MigrationRun};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
-use crate::crd_state::{CrdState, crd_path};
+use crate::crd_state::CrdState;
 use crate::patience::Patience;
 use crate::until_stopped::until_stopped;
 
@@ -49,7 +49,7 @@ async fn steps(
     migrated: &mut Migrated,
 ) -> Result<(), MigrateError> {
     let name = migrated.crd.clone();
-    let mut crd = read(cluster, &name).await?;
+    let mut crd = CrdState::fetch(cluster, &name).await?;
     let to = options.to.clone().unwrap_or_else(|| crd.storage().to_owned());
     check(&crd, &to)?;
     migrated.stored_before = stored(&crd);
@@ -87,7 +87,7 @@ async fn steps(
         Ended::Clean | Ended::Wrote if run.migrated.failures.is_empty() => {
             run.migrated.stored = trim(cluster, &run.crd).await?;
         }
-        Ended::Clean | Ended::Wrote => run.migrated.stored = stored(&read(cluster, &name).await?),
+        Ended::Clean | Ended::Wrote => run.migrated.stored = stored(&CrdState::fetch(cluster, &name).await?),
     }
     Ok(())
 }
@@ -105,14 +105,6 @@ async fn rounds(run: &mut MigrationRun<'_>) -> Result<Ended, MigrateError> {
 
 /// The first writes, the second looks; more are needed where an API server has not heard of the storage version.
 const ROUNDS: u16 = 10;
-
-async fn read(cluster: &Cluster, name: &str) -> Result<CrdState, MigrateError> {
-    match cluster.get(&crd_path(name)).await {
-        Ok(document) => Ok(CrdState::new(document)?),
-        Err(error) if error.code() == Some(404) => Err(MigrateError::NoCrd(name.to_owned())),
-        Err(error) => Err(error.into()),
-    }
-}
 
 fn stored(crd: &CrdState) -> Vec<String> {
     crd.stored_versions().into_iter().map(str::to_owned).collect()
@@ -166,7 +158,7 @@ async fn flip(
             Err(error) if matches!(error.code(), Some(409 | 422)) => {}
             Err(error) => return Err(error.into()),
         }
-        crd = read(cluster, &crd.name()).await?;
+        crd = CrdState::fetch(cluster, &crd.name()).await?;
         check(&crd, to)?;
         if crd.storage() == to {
             return Ok(crd);
@@ -237,7 +229,7 @@ async fn first_of(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(Migrate
 async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, MigrateError> {
     let name = began.name();
     for _ in 0..TRIES {
-        let crd = read(cluster, &name).await?;
+        let crd = CrdState::fetch(cluster, &name).await?;
         if (crd.uid(), crd.generation()) != (began.uid(), began.generation()) {
             return Err(MigrateError::Changed { crd: name });
         }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::cluster::title;
-use crate::crd_state::BadCrd;
 
 /// How a kind is migrated.
 #[derive(Clone, Debug)]
@@ -133,12 +132,6 @@ pub enum MigrateError {
     /// A call failed, and would fail again.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The CRD is not to be understood.
-    #[error(transparent)]
-    Crd(#[from] BadCrd),
-    /// There is no such CRD.
-    #[error("there is no CRD {0} in this cluster")]
-    NoCrd(String),
     /// There is no such version.
     #[error("{crd} has no version {version}; it has {known}")]
     NoVersion {

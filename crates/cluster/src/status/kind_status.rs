@@ -6,8 +6,6 @@ use serde_json::Value;
 
 use super::certificate_end::CertificateEnd;
 use crate::annotations::kept_versions;
-use crate::call_error::CallError;
-use crate::crd_state::BadCrd;
 use crate::migrate::Mark;
 
 /// What is looked at, and how.
@@ -110,19 +108,4 @@ pub struct StatusFinding {
     pub problem: String,
     /// The command that mends it, or where it is written.
     pub mend: String,
-}
-
-/// Why nothing is known.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StatusError {
-    /// A call failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The CRD is not to be understood.
-    #[error(transparent)]
-    Crd(#[from] BadCrd),
-    /// There is no such CRD.
-    #[error("there is no CRD {0} in this cluster")]
-    NoCrd(String),
 }

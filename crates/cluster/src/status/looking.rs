@@ -5,12 +5,12 @@ use rustls::pki_types::pem::PemObject;
 
 use super::certificate_end::CertificateEnd;
 use super::findings::findings;
-use super::kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusError, StatusOptions};
+use super::kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusOptions};
 use crate::annotations::LET_GO;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::{ClientStanza, TlsClient, Unconnected, endpoints};
-use crate::crd_state::{CrdState, crd_path};
+use crate::crd_state::CrdState;
 use crate::disarm::leads_nowhere;
 use crate::migrate::Mark;
 use crate::pages::{items, next_page, page};
@@ -18,13 +18,9 @@ use crate::pages::{items, next_page, page};
 /// Looks at a kind: the CRD, every served version, every object's metadata, and everybody who answers.
 ///
 /// # Errors
-/// [`StatusError`]. What can be asked only in part is told in [`KindStatus::findings`].
-pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<KindStatus, StatusError> {
-    let crd = match cluster.get(&crd_path(&options.name)).await {
-        Ok(document) => CrdState::new(document)?,
-        Err(CallError::Refused { code: 404, .. }) => return Err(StatusError::NoCrd(options.name.clone())),
-        Err(error) => return Err(error.into()),
-    };
+/// There is no such CRD, or it cannot be read. What can be asked only in part is told in [`KindStatus::findings`].
+pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<KindStatus, CallError> {
+    let crd = CrdState::fetch(cluster, &options.name).await?;
     let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let stanza = ClientStanza::of(crd.document()).filter(|_| crd.is_converted());
     let mut seen = KindStatus {

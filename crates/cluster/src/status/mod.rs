@@ -6,5 +6,5 @@ mod kind_status;
 mod looking;
 
 pub use certificate_end::CertificateEnd;
-pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusError, StatusFinding, StatusOptions};
+pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
 pub use looking::status;

@@ -10,12 +10,11 @@ use pointsman_core::parse_duration;
 use pointsman_core::registration::{Address, ClientConfig, CrdOptions, Service, Trust, Url, crd};
 
 use super::told::{document, sentence, tell};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::format::Format;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
-use crate::hint::hinted;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -87,23 +86,14 @@ pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
         settle: args.settle,
         page: args.page,
     };
-    let done = args.cluster.with(async |cluster| disarm(&cluster, &options, &mut tell).await.map_err(advise))?;
+    let done = args.cluster.with(async |cluster| {
+        disarm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, DisarmError::call))
+    })?;
     match args.output {
         None => output::text(&sentence(&done, options.dry_run))?,
         Some(format) => output::data(&format.write(&document(&done, options.dry_run)?))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn advise(error: DisarmError) -> anyhow::Error {
-    let hint = match &error {
-        DisarmError::Call(call) => call.hint(),
-        _ => None,
-    };
-    match hint {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
-    }
 }
 
 const EXAMPLES: &str = "\

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use pointsman_cluster::{MigrateError, MigrateOptions, migrate};
+use pointsman_cluster::{CallError, MigrateError, MigrateOptions, migrate};
 use pointsman_core::definition::Kind;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
@@ -67,7 +67,9 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         let hear = &mut |event| told.hear(&event);
         let result = migrate(&cluster, &asked.crd, &asked.options, hear, &|| stop.is_wanted()).await;
         result.map_err(|error| match (&error, &asked.unknown) {
-            (MigrateError::NoCrd(_), Some(unknown)) => anyhow::Error::msg(format!("{error}, and {unknown}")),
+            (MigrateError::Call(CallError::NoCrd { .. }), Some(unknown)) => {
+                anyhow::Error::msg(format!("{error}, and {unknown}"))
+            }
             _ => advised(error, MigrateError::call),
         })
     });

@@ -2,16 +2,15 @@
 
 use std::process::ExitCode;
 
-use pointsman_cluster::{CallError, ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
+use pointsman_cluster::{ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::is_kept;
 use serde_json::{Value, json};
 
 use super::told::{MigrateFormat, count, failures, unwritten};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::output::{self, data, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
-use crate::hint::hinted;
 
 /// What is to be forgotten, and how that is told.
 pub(super) struct ForgetAsked<'a> {
@@ -37,7 +36,7 @@ impl ForgetAsked<'_> {
         let stop = Stop::on_interrupt()?;
         let forgotten = cluster.with(async |cluster| {
             let result = forget(&cluster, &name, &options, &mut |event| self.hear(&event), &|| stop.is_wanted()).await;
-            result.map_err(advise)
+            result.map_err(|error| advised(error, ForgetError::call))
         })?;
         match self.output {
             MigrateFormat::Json => data(&format!("{}\n", self.outcome(&forgotten)))?,
@@ -91,17 +90,6 @@ impl ForgetAsked<'_> {
         }
         text.push_str(&failures(&forgotten.failures));
         text
-    }
-}
-
-fn advise(error: ForgetError) -> anyhow::Error {
-    let hint = match &error {
-        ForgetError::Call(call) => CallError::hint(call),
-        _ => None,
-    };
-    match hint {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
     }
 }
 

@@ -4,18 +4,17 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use pointsman_cluster::{Cluster, KindStatus, StatusError, StatusOptions, status};
+use pointsman_cluster::{CallError, Cluster, KindStatus, StatusOptions, status};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
 
 use super::told::{document, screen};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::crd::converts;
 use crate::commands::format::{Format, TextFormat};
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
-use crate::hint::hinted;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -53,8 +52,8 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         for kind in chosen {
             match look(&cluster, kind, args, now).await {
                 Ok(status) => seen.push(status),
-                Err(StatusError::NoCrd(_)) if named.is_empty() => {}
-                Err(error) => return Err(advise(error)),
+                Err(CallError::NoCrd { .. }) if named.is_empty() => {}
+                Err(error) => return Err(advised(error, |call| Some(call))),
             }
         }
         Ok(seen)
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn look(cluster: &Cluster, kind: &Kind, args: &StatusArgs, now: u64) -> Result<KindStatus, StatusError> {
+async fn look(cluster: &Cluster, kind: &Kind, args: &StatusArgs, now: u64) -> Result<KindStatus, CallError> {
     let options = StatusOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
         kind: kind.name().to_owned(),
@@ -84,17 +83,6 @@ async fn look(cluster: &Cluster, kind: &Kind, args: &StatusArgs, now: u64) -> Re
         now,
     };
     status(cluster, &options).await
-}
-
-fn advise(error: StatusError) -> anyhow::Error {
-    let hint = match &error {
-        StatusError::Call(call) => call.hint(),
-        _ => None,
-    };
-    match hint {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
-    }
 }
 
 const EXAMPLES: &str = "\
