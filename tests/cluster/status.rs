@@ -1,6 +1,9 @@
 //! `pointsman status` and `migrate --forget`: how a kind stands, and what is left of a version that is gone.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -8,6 +11,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::pki::Authority;
 use crate::support::process::Process;
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, SideBySide};
@@ -16,6 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("the_status_names_what_needs_a_person", told).newest().failing(),
     Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
     Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
+    Scenario::new("nothing_is_forgotten_of_a_version_that_is_served_again", served_again).newest(),
     Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
 ];
 
@@ -108,21 +113,59 @@ fn forgotten(scene: &Scene<'_>) {
     assert_eq!(scene.bed.etcd.writes(&scene.key("ours")), 2);
 }
 
-/// SIGKILL in the middle: no object is written twice.
-fn killed(scene: &Scene<'_>) {
+/// Objects with an annotation of ours for a version that is served no more, which is the key that is returned.
+fn keeping(scene: &Scene<'_>, count: usize) -> (Vec<String>, String) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{old}"));
+    let key = format!("pointsman.dev/kept-{old}");
     scene.arm(new);
-    let names: Vec<String> = (0..120).map(|at| format!("w-{at}")).collect();
+    let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
         let mut object = scene.object(new, name);
         object["metadata"]["annotations"] = json!({&key: "{\"sparse\":true}"});
         scene.create(new, &object).ok();
     }
     serve_alone(scene, new);
+    (names, key)
+}
+
+/// Whoever may read the version again may read what is kept for it.
+fn served_again(scene: &Scene<'_>) {
+    let (old, name) = (scene.sample.old, scene.crd_name());
+    let (names, key) = keeping(scene, 60);
+    let one = format!("/{}/w-", scene.sample.plural);
+    let writes = Arc::new(AtomicUsize::new(0));
+    let seen = writes.clone();
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        let held = method == Method::PATCH && path.contains(&one) && seen.fetch_add(1, Ordering::Relaxed) == 20;
+        if held { Fate::HeldBefore } else { Fate::Pass }
+    });
+    let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
+    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--at-once=1", &through]);
+    let log = scene.dir.join("forget.log");
+    let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
+    scene.eventually(|| (writes.load(Ordering::Relaxed) > 20).then_some(()));
+    scene.change_crd(|crd| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["served"] = json!(true);
+        }
+    });
+    proxy.release();
+    let code = process.end(Duration::from_secs(30));
+    let said = fs::read_to_string(&log).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("was changed, or made again, by somebody else"), "{said}");
+    let kept = |name: &&String| scene.etcd(name)["metadata"]["annotations"][&key].is_string();
+    // One was under way.
+    assert_eq!(names.iter().filter(kept).count(), names.len() - 21, "{said}");
+}
+
+/// SIGKILL in the middle: no object is written twice.
+fn killed(scene: &Scene<'_>) {
+    let (old, name) = (scene.sample.old, scene.crd_name());
+    let (names, key) = keeping(scene, 120);
     let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--at-once=1"]);
     let log = scene.dir.join("forget.log");
-    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" looked at, ").count();
+    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" as they should be").count();
     for killed in 0..3 {
         let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
         scene.eventually(|| (pages() > killed).then_some(()));

@@ -27,7 +27,7 @@ pub use crd_state::CrdState;
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun, disarm};
 pub use live::live;
 pub use migrate::{
-    ForgetError, ForgetEvent, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated,
-    Unwritten, forget, migrate,
+    ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+    forget, migrate,
 };
 pub use status::{CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions, status};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::{next_page, page, taken};
+use crate::pages::Pages;
 
 /// Reads the CRD of a name (`plural.group`) and every object of it, page by page, as they are stored now, where that
 /// version is served: then nothing is converted but what is stored in another one.
@@ -18,15 +18,12 @@ pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)
     let version = served.iter().find(|name| **name == crd.storage()).or_else(|| served.first());
     // Of a CRD that serves nothing, nothing can be read.
     let Some(collection) = version.map(|version| crd.collection(version)) else { return Ok(crd) };
-    let mut next: Option<String> = None;
-    loop {
-        let mut list = page(cluster, &collection, Extent::Objects, PAGE, next.as_deref(), &mut |_, _| {}).await?;
-        next = next_page(&list);
-        take(taken(&mut list));
-        if next.is_none() {
-            return Ok(crd);
-        }
-    }
+    let mut take_items = |mut list: Value| match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => take(items),
+        _ => take(Vec::new()),
+    };
+    Pages::new(cluster, collection, Extent::Objects, PAGE).all(&mut |_, _| {}, &mut take_items).await?;
+    Ok(crd)
 }
 
 /// As kubectl's `--chunk-size`.

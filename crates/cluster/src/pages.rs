@@ -9,33 +9,81 @@ use super::call_error::CallError;
 use super::cluster::{Cluster, Extent};
 use super::patience::Patience;
 
-/// One page of a collection, the first one or the one that `next` leads to, with as much of each object as `extent`
-/// says. Where it has to be asked for again, `waits` is told.
-pub(crate) async fn page(
-    cluster: &Cluster,
-    collection: &str,
+/// A collection, and how it is listed.
+pub(crate) struct Pages<'p> {
+    cluster: &'p Cluster,
+    collection: String,
     extent: Extent,
     limit: u32,
-    next: Option<&str>,
-    waits: &mut dyn FnMut(CallError, Duration),
-) -> Result<Value, CallError> {
-    let (mut token, patience) = (next.map(str::to_owned), Patience::default());
-    loop {
-        let more = token.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-        let error = match cluster.read(&format!("{collection}?limit={limit}{more}"), extent).await {
-            Ok(list) => return Ok(list),
-            Err(error) => error,
-        };
-        // The list goes on as of now: what is written meanwhile is of no age that anybody looks for.
-        if let CallError::Refused { code: 410, next: Some(next), .. } = &error {
-            token = Some(next.clone());
-            continue;
+    patience: Patience,
+    waits_for_webhooks: bool,
+}
+
+impl<'p> Pages<'p> {
+    /// Pages of `limit` objects, with as much of each as `extent` says. A webhook that nobody reaches is an answer:
+    /// some who list look for it.
+    pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, limit: u32) -> Self {
+        Self { cluster, collection, extent, limit, patience: Patience::default(), waits_for_webhooks: false }
+    }
+
+    /// Waits for webhooks, too, and as long as all other calls of a run together.
+    pub(crate) fn with_patience(self, patience: &Patience) -> Self {
+        Self { patience: patience.clone(), waits_for_webhooks: true, ..self }
+    }
+
+    /// One page, the first one or the one that `next` leads to. Before it is asked for again, `waits` is told, and may
+    /// end it.
+    pub(crate) async fn page<E: From<CallError>>(
+        &self,
+        next: Option<&str>,
+        waits: &mut impl AsyncFnMut(CallError, Duration) -> Result<(), E>,
+    ) -> Result<Value, E> {
+        let (mut token, mut tried) = (next.map(str::to_owned), false);
+        loop {
+            let more = token.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
+            let path = format!("{}?limit={}{more}", self.collection, self.limit);
+            let error = match self.cluster.read(&path, self.extent).await {
+                Ok(list) => {
+                    if tried {
+                        self.patience.is_over();
+                    }
+                    return Ok(list);
+                }
+                Err(error) => error,
+            };
+            // The list goes on as of now: what is written meanwhile is of no age that anybody looks for.
+            if let CallError::Refused { code: 410, next: Some(next), .. } = &error {
+                token = Some(next.clone());
+                continue;
+            }
+            let is_answer = error.is_of_a_webhook() && !self.waits_for_webhooks;
+            let pause = if is_answer { None } else { self.patience.pause(&error) };
+            let Some(pause) = pause else { return Err(error.into()) };
+            tried = true;
+            waits(error, pause).await?;
+            sleep(pause).await;
         }
-        // A webhook that nobody reaches is an answer: some who list look for it.
-        let pause = if error.is_of_a_webhook() { None } else { patience.pause(&error) };
-        let Some(pause) = pause else { return Err(error) };
-        waits(error, pause);
-        sleep(pause).await;
+    }
+
+    /// All pages, one after the other. Where one has to be asked for again, `waits` is told.
+    pub(crate) async fn all(
+        &self,
+        waits: &mut dyn FnMut(CallError, Duration),
+        take: &mut dyn FnMut(Value),
+    ) -> Result<(), CallError> {
+        let mut next: Option<String> = None;
+        let mut waits = async |error, pause| {
+            waits(error, pause);
+            Ok::<(), CallError>(())
+        };
+        loop {
+            let list = self.page(next.as_deref(), &mut waits).await?;
+            next = next_page(&list);
+            take(list);
+            if next.is_none() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -44,16 +92,13 @@ pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The same, out of the page: they may be large.
-pub(crate) fn taken(list: &mut Value) -> Vec<Value> {
-    match list.get_mut("items").map(Value::take) {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    }
-}
-
 /// What leads to the page behind this one.
 pub(crate) fn next_page(list: &Value) -> Option<String> {
     let token = list.pointer("/metadata/continue").and_then(Value::as_str);
     token.filter(|token| !token.is_empty()).map(str::to_owned)
+}
+
+/// How many objects are behind this page, where the API server says so.
+pub(crate) fn behind(list: &Value) -> Option<u64> {
+    list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64)
 }

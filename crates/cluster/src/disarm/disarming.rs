@@ -14,7 +14,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
-use crate::pages::{items, page};
+use crate::pages::{Pages, items};
 
 /// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
 /// refused: objects in several versions, versions that are still served. Whether that is so is not only read in
@@ -92,9 +92,12 @@ async fn emergency(
 /// from memory; one object is not.
 async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisarmEvent)) -> Option<String> {
     let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
-    let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
-    let list = match page(cluster, &crd.collection(crd.storage()), Extent::MetadataOfAll, size, None, &mut waits).await
-    {
+    let mut waits = async |error, pause| {
+        say(DisarmEvent::Trying { error, pause });
+        Ok::<(), CallError>(())
+    };
+    let pages = Pages::new(cluster, crd.collection(crd.storage()), Extent::MetadataOfAll, size);
+    let list = match pages.page(None, &mut waits).await {
         Ok(list) => list,
         Err(error) => return failed(error),
     };

@@ -13,7 +13,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
-use crate::pages::{items, next_page, page};
+use crate::pages::{Pages, items};
 
 use super::options::DisarmEvent;
 
@@ -33,22 +33,18 @@ pub(super) async fn look(
     size: u32,
     say: &mut dyn FnMut(DisarmEvent),
 ) -> Result<Looked, CallError> {
-    let (mut looked, mut next) = (Looked::default(), None);
-    loop {
-        let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
-        let list =
-            page(cluster, &crd.collection(version), Extent::MetadataOfAll, size, next.as_deref(), &mut waits).await?;
+    let mut looked = Looked::default();
+    let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
+    let mut take = |list| {
         for item in items(&list) {
             looked.objects += 1;
             for version in kept_versions(item) {
                 *looked.kept.entry(version.to_owned()).or_default() += 1;
             }
         }
-        next = next_page(&list);
-        if next.is_none() {
-            return Ok(looked);
-        }
-    }
+    };
+    Pages::new(cluster, crd.collection(version), Extent::MetadataOfAll, size).all(&mut waits, &mut take).await?;
+    Ok(looked)
 }
 
 /// Whether an earlier run has led the conversion to nobody.

@@ -1,17 +1,16 @@
 //! A migration from its first look at the CRD to `storedVersions`.
 
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::aim::Aim;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
-use super::pace::Pace;
-use super::pass::{Ended, MigrationRun};
+use super::pass::{RewriteRun, Speed};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
+use crate::pages::{Pages, behind, items};
 use crate::patience::Patience;
 use crate::until_stopped::until_stopped;
 
@@ -24,7 +23,7 @@ use crate::until_stopped::until_stopped;
 /// old was seen, and only if the CRD's spec did not change meanwhile.
 ///
 /// # Errors
-/// [`MigrateError`]. Objects that could not be written are no error: they are in [`Migrated::failures`], and
+/// [`MigrateError`]. Objects that could not be written are no error: they are among [`Migrated::objects`], and
 /// `storedVersions` stays as it is.
 pub async fn migrate(
     cluster: &Cluster,
@@ -36,7 +35,7 @@ pub async fn migrate(
     let mut migrated = Migrated { crd: name.to_owned(), ..Migrated::default() };
     match until_stopped(stop, steps(cluster, options, say, stop, &mut migrated)).await {
         Some(ended) => ended?,
-        None => migrated.interrupted = true,
+        None => migrated.objects.interrupted = true,
     }
     Ok(migrated)
 }
@@ -56,7 +55,7 @@ async fn steps(
     (migrated.storage, migrated.stored) = (to.clone(), migrated.stored_before.clone());
     let through = crd.storage() == to && migrated.is_complete();
     if options.dry_run {
-        migrated.left = if through { None } else { Some(count(cluster, &crd, &to).await?) };
+        migrated.objects.left = if through { None } else { Some(count(&first_of(cluster, &crd, &to, say).await?)) };
         return Ok(());
     }
     if through {
@@ -66,45 +65,18 @@ async fn steps(
         crd = flip(cluster, crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
-    let mut run = MigrationRun {
-        cluster,
-        crd,
-        mark,
-        page: options.page,
-        pace: Pace::new(options.at_once),
-        patience: Patience::default(),
-        touched: HashSet::new(),
-        migrated,
-        counted: false,
-        in_a_row: 0,
-        looked: None,
-        say,
-        stop,
-    };
-    let ended = rounds(&mut run).await?;
-    match ended {
-        Ended::Interrupted => run.migrated.interrupted = true,
-        Ended::Clean | Ended::Wrote if run.migrated.failures.is_empty() => {
-            run.migrated.stored = trim(cluster, &run.crd).await?;
-        }
-        Ended::Clean | Ended::Wrote => run.migrated.stored = stored(&CrdState::fetch(cluster, &name).await?),
+    let speed = Speed { page: options.page, at_once: options.at_once };
+    let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
+    run.rounds().await?;
+    if run.objects.interrupted {
+        return Ok(());
     }
+    migrated.stored = match run.objects.failures.is_empty() {
+        true => trim(cluster, &run.crd).await?,
+        false => stored(&CrdState::fetch(cluster, &name).await?),
+    };
     Ok(())
 }
-
-/// Until a look at everything shows nothing old.
-async fn rounds(run: &mut MigrationRun<'_>) -> Result<Ended, MigrateError> {
-    for _ in 0..ROUNDS {
-        match run.pass().await? {
-            Ended::Wrote if run.migrated.failures.is_empty() => (run.say)(MigrateEvent::Looking),
-            ended => return Ok(ended),
-        }
-    }
-    Err(MigrateError::NeverEnds { crd: run.crd.name(), rounds: ROUNDS })
-}
-
-/// The first writes, the second looks; more are needed where an API server has not heard of the storage version.
-const ROUNDS: u16 = 10;
 
 fn stored(crd: &CrdState) -> Vec<String> {
     crd.stored_versions().into_iter().map(str::to_owned).collect()
@@ -126,13 +98,9 @@ fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     Ok(())
 }
 
-/// How many objects there are, asked at the version that they are to be written in.
-async fn count(cluster: &Cluster, crd: &CrdState, to: &str) -> Result<u64, MigrateError> {
-    let path = format!("{}?limit=1", crd.collection(to));
-    let list = cluster.read(&path, Extent::MetadataOfAll).await?;
-    let first = list.get("items").and_then(Value::as_array).map_or(0, Vec::len) as u64;
-    let more = list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64).unwrap_or_default();
-    Ok(first + more)
+/// How many objects there are, by a page of them.
+fn count(list: &Value) -> u64 {
+    items(list).count() as u64 + behind(list).unwrap_or_default()
 }
 
 /// Stores another version from now on. What guards it comes first. Where somebody else changes the CRD at the same
@@ -199,7 +167,7 @@ async fn marked(
         say(MigrateEvent::Settling(options.settle));
         sleep(options.settle).await;
     }
-    let list = first_of(cluster, &crd, say).await?;
+    let list = first_of(cluster, &crd, crd.storage(), say).await?;
     let since = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(mark) = Mark::new(&crd, since) else {
         return Ok((crd, None));
@@ -211,18 +179,19 @@ async fn marked(
     Ok((crd, mark))
 }
 
-/// The beginning of a list at the version that is stored, also while a webhook or the API server is away for a moment.
-async fn first_of(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) -> Result<Value, CallError> {
-    let (path, patience) = (format!("{}?limit=1", crd.collection(crd.storage())), Patience::default());
-    loop {
-        let error = match cluster.read(&path, Extent::MetadataOfAll).await {
-            Ok(list) => return Ok(list),
-            Err(error) => error,
-        };
-        let Some(pause) = patience.pause(&error) else { return Err(error) };
+/// The beginning of a list at a version, also while a webhook or the API server is away for a moment.
+async fn first_of(
+    cluster: &Cluster,
+    crd: &CrdState,
+    version: &str,
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<Value, MigrateError> {
+    let pages = Pages::new(cluster, crd.collection(version), Extent::MetadataOfAll, 1);
+    let mut waits = async |error, pause| {
         say(MigrateEvent::Trying { error, pause });
-        sleep(pause).await;
-    }
+        Ok(())
+    };
+    pages.with_patience(&Patience::default()).page(None, &mut waits).await
 }
 
 /// Takes the other versions off the list, if the CRD is still the one that was begun with.

@@ -1,14 +1,18 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
+mod aim;
 mod forget;
 mod mark;
 mod migration;
 mod options;
 mod pace;
 mod pass;
+mod write;
 
 pub(crate) use mark::Mark;
 
-pub use forget::{ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
+pub use forget::forget;
 pub use migration::migrate;
-pub use options::{MigrateError, MigrateEvent, MigrateOptions, Migrated, Unwritten};
+pub use options::{
+    ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+};

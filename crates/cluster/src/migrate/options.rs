@@ -1,4 +1,4 @@
-//! What a migration is asked, what it says on the way, and what came of it.
+//! What rewriting is asked, what it says on the way, and what came of it.
 
 use std::time::Duration;
 
@@ -40,7 +40,23 @@ const AT_ONCE: u16 = 8;
 /// own replicas before a new CRD is called established (`apiextensions-apiserver`, `establishing_controller.go`).
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// What a migration says on the way.
+/// What is forgotten, and how.
+pub struct ForgetOptions<'o> {
+    /// The version whose annotations go.
+    pub version: String,
+    /// The versions of the kind, oldest first: to one behind it the way leads through it.
+    pub order: Vec<String>,
+    /// Whether a text is what we keep. What is not is somebody else's.
+    pub is_ours: &'o dyn Fn(&str) -> bool,
+    /// Objects that are listed at a time.
+    pub page: u32,
+    /// Writes under way at a time, at most.
+    pub at_once: u16,
+    /// Change nothing, and say what would be done.
+    pub dry_run: bool,
+}
+
+/// What a migration, or forgetting, says on the way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum MigrateEvent {
@@ -59,7 +75,7 @@ pub enum MigrateEvent {
     Page {
         /// Objects that were written so far.
         written: u64,
-        /// Objects that were in the storage version already.
+        /// Objects that were as they should be already.
         passed_over: u64,
         /// Objects that could not be written.
         failed: u64,
@@ -90,9 +106,37 @@ pub struct Migrated {
     pub stored_before: Vec<String>,
     /// The same at the end.
     pub stored: Vec<String>,
+    /// What was done.
+    pub objects: RewrittenObjects,
+}
+
+impl Migrated {
+    /// Whether everything that is stored is in the storage version.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.stored.iter().eq([&self.storage])
+    }
+}
+
+/// What came of forgetting.
+#[derive(Clone, Debug, Default)]
+pub struct Forgotten {
+    /// The CRD's name.
+    pub crd: String,
+    /// The version.
+    pub version: String,
+    /// Objects with an annotation of that name that is none of ours.
+    pub foreign: u64,
+    /// What was done.
+    pub objects: RewrittenObjects,
+}
+
+/// What was done to the objects of a kind.
+#[derive(Clone, Debug, Default)]
+pub struct RewrittenObjects {
     /// Objects that were written by this run, or by somebody else just before it came to them.
     pub written: u64,
-    /// Objects that were in the storage version already.
+    /// Objects that were as they should be already.
     pub passed_over: u64,
     /// Objects that were deleted before they could be written.
     pub gone: u64,
@@ -106,11 +150,11 @@ pub struct Migrated {
     pub interrupted: bool,
 }
 
-impl Migrated {
-    /// Whether everything that is stored is in the storage version.
+impl RewrittenObjects {
+    /// All objects that were seen.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.stored.iter().eq([&self.storage])
+    pub fn seen(&self) -> u64 {
+        self.written + self.passed_over + self.gone + self.failures.len() as u64
     }
 }
 
@@ -125,7 +169,7 @@ pub struct Unwritten {
     pub reason: String,
 }
 
-/// Why a migration did not come to its end.
+/// Why a migration, or forgetting, did not come to its end.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrateError {
@@ -161,6 +205,41 @@ pub enum MigrateError {
         /// The versions.
         stored: String,
     },
+    /// Somebody may still read what is to be forgotten.
+    #[error(
+        "nothing was changed: {crd} serves {version}: whoever reads it there would miss what is kept for it. First: \
+         pointsman disarm, or pointsman crd --served"
+    )]
+    Served {
+        /// The CRD.
+        crd: String,
+        /// The version.
+        version: String,
+    },
+    /// It may be needed to read what is stored.
+    #[error(
+        "nothing was changed: {crd} may have objects stored as {version}, and going back to it takes what is kept for it. \
+         First: pointsman migrate {crd}"
+    )]
+    Stored {
+        /// The CRD.
+        crd: String,
+        /// The version.
+        version: String,
+    },
+    /// What is kept for it is part of what a version behind it says.
+    #[error(
+        "nothing was changed: the way from {storage} to {behind} leads through {version}, and {behind} is still served or \
+         stored. First let go of {behind} as well"
+    )]
+    OnTheWay {
+        /// The version.
+        version: String,
+        /// The one that is stored.
+        storage: String,
+        /// The one behind it.
+        behind: String,
+    },
     /// A policy is another one.
     #[error(
         "nothing is stored in another version yet: somebody else says otherwise of {document} ({conflicts}). It is to be \
@@ -194,7 +273,8 @@ pub enum MigrateError {
     },
     /// Others write faster than we do.
     #[error(
-        "objects of {crd} were still old after they were rewritten {rounds} times: who writes them, and through which API server?"
+        "objects of {crd} were not as they should be after all were looked at {rounds} times: who writes them, and through \
+         which API server?"
     )]
     NeverEnds {
         /// The CRD.

@@ -1,158 +1,162 @@
-//! One look at everything that is stored, and a write of whatever may be old.
+//! One look at everything that is stored, and a write of whatever is not as it should be.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::mark::Mark;
-use super::options::{MigrateError, MigrateEvent, Migrated, Unwritten};
+use super::aim::{Aim, Listed};
+use super::options::{MigrateError, MigrateEvent, RewrittenObjects, Unwritten};
 use super::pace::Pace;
-use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent, PatchForm};
+use super::write::{Written, write};
+use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::{items, next_page};
+use crate::pages::{Pages, behind, items, next_page};
 use crate::patience::Patience;
 
 /// What all passes of a run share.
-pub(super) struct MigrationRun<'r> {
-    pub(super) cluster: &'r Cluster,
+pub(super) struct RewriteRun<'r> {
+    cluster: &'r Cluster,
     pub(super) crd: CrdState,
-    pub(super) mark: Option<Mark>,
-    pub(super) page: u32,
-    pub(super) pace: Pace,
-    pub(super) patience: Patience,
-    /// Objects that a write left as they were, since they were stored in the right version already, by uid: about
-    /// 100 bytes each.
-    pub(super) touched: HashSet<String>,
+    pub(super) aim: Aim<'r>,
+    page: u32,
+    pace: Pace,
+    patience: Patience,
+    /// Write nothing, and count what would be written.
+    pub(super) dry_run: bool,
     /// What it comes to.
-    pub(super) migrated: &'r mut Migrated,
+    pub(super) objects: &'r mut RewrittenObjects,
     /// Whether everything was listed once.
-    pub(super) counted: bool,
+    counted: bool,
     /// Writes that failed one after the other.
-    pub(super) in_a_row: u16,
+    in_a_row: u16,
     /// When the CRD was last looked at.
-    pub(super) looked: Option<Instant>,
-    pub(super) say: &'r mut dyn FnMut(MigrateEvent),
-    pub(super) stop: &'r dyn Fn() -> bool,
+    looked: Option<Instant>,
+    say: &'r mut dyn FnMut(MigrateEvent),
+    stop: &'r dyn Fn() -> bool,
 }
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ended {
-    /// Nothing was seen that is not known to be in the storage version.
+enum Ended {
+    /// Nothing was seen that is not known to be as it should.
     Clean,
-    /// Something may have been old: what was written, or what somebody else wrote at the same time.
+    /// Something was not: what was written, or what somebody else wrote at the same time.
     Wrote,
     /// Somebody asked to stop.
     Interrupted,
 }
 
-/// An object of a page.
-#[derive(Clone, Debug)]
-struct Listed {
-    namespace: Option<String>,
-    name: String,
-    uid: String,
-    version: String,
+/// How fast it goes.
+pub(super) struct Speed {
+    /// Objects that are listed at a time.
+    pub(super) page: u32,
+    /// Writes under way at a time, at most.
+    pub(super) at_once: u16,
 }
 
-/// What came of a write.
-enum Written {
-    /// It is stored anew.
-    Rewritten,
-    /// It was in the storage version, and was left as it was.
-    Same,
-    /// It was deleted. Made anew, it was stored in the storage version.
-    Gone,
-    /// It was written five times by others while the API server tried. The next pass sees in what version.
-    Raced,
-    Failed(CallError),
-}
+impl<'r> RewriteRun<'r> {
+    pub(super) fn new(
+        cluster: &'r Cluster,
+        crd: CrdState,
+        aim: Aim<'r>,
+        speed: &Speed,
+        objects: &'r mut RewrittenObjects,
+        say: &'r mut dyn FnMut(MigrateEvent),
+        stop: &'r dyn Fn() -> bool,
+    ) -> Self {
+        let (page, pace, patience) = (speed.page, Pace::new(speed.at_once), Patience::default());
+        let (dry_run, counted, in_a_row, looked) = (false, false, 0, None);
+        Self { cluster, crd, aim, page, pace, patience, dry_run, objects, counted, in_a_row, looked, say, stop }
+    }
 
-impl MigrationRun<'_> {
+    /// Looks at everything until nothing is left to write, or something cannot be written.
+    pub(super) async fn rounds(&mut self) -> Result<(), MigrateError> {
+        for _ in 0..ROUNDS {
+            match self.pass().await? {
+                Ended::Wrote if self.objects.failures.is_empty() => (self.say)(MigrateEvent::Looking),
+                ended => {
+                    self.objects.interrupted = ended == Ended::Interrupted;
+                    return Ok(());
+                }
+            }
+        }
+        Err(MigrateError::NeverEnds { crd: self.crd.name(), rounds: ROUNDS })
+    }
+
     /// Looks at everything once.
-    pub(super) async fn pass(&mut self) -> Result<Ended, MigrateError> {
+    async fn pass(&mut self) -> Result<Ended, MigrateError> {
         let mut next: Option<String> = None;
         let mut ended = Ended::Clean;
+        self.aim.begin();
         // What failed before may have been mended.
-        self.migrated.failures.clear();
+        self.objects.failures.clear();
         loop {
             let Some(list) = self.list(next.as_deref()).await? else {
                 // The list cannot go on, so that nobody knows what was not seen of it.
                 return Ok(Ended::Wrote);
             };
-            let remaining = list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64);
-            let (old, new): (Vec<Listed>, Vec<Listed>) = listed(&list).partition(|listed| self.is_old(listed));
+            let all = items(&list).count();
+            let old: Vec<Listed> = items(&list).filter_map(|item| self.aim.listed(item)).collect();
             if !self.counted {
-                self.migrated.passed_over += new.len() as u64;
+                self.objects.passed_over += (all - old.len()) as u64;
             }
-            let (waiting, changed) = self.write_all(old).await?;
+            let (waiting, changed) = match self.dry_run {
+                true => {
+                    self.objects.written += old.len() as u64;
+                    (0, false)
+                }
+                false => self.write_all(old).await?,
+            };
             if changed {
                 ended = Ended::Wrote;
             }
-            let left = remaining.map(|remaining| remaining + waiting);
-            self.migrated.left = left.filter(|left| *left > 0);
+            next = next_page(&list);
+            let left = behind(&list).map(|behind| behind + waiting);
+            self.objects.left = left.filter(|left| *left > 0);
             self.say_page(left);
-            if waiting > 0 || (self.stop)() {
+            if waiting > 0 || ((self.stop)() && next.is_some()) {
                 return Ok(Ended::Interrupted);
             }
-            next = next_page(&list);
             if next.is_none() {
                 self.counted = true;
-                self.migrated.left = None;
+                self.objects.left = None;
                 return Ok(ended);
             }
         }
     }
 
     fn say_page(&mut self, remaining: Option<u64>) {
-        let (written, passed_over) = (self.migrated.written, self.migrated.passed_over);
-        let (failed, at_once) = (self.migrated.failures.len() as u64, self.pace.at_once() as u16);
+        let RewrittenObjects { written, passed_over, .. } = *self.objects;
+        let (failed, at_once) = (self.objects.failures.len() as u64, self.pace.at_once() as u16);
         (self.say)(MigrateEvent::Page { written, passed_over, failed, remaining, at_once });
-    }
-
-    fn is_old(&self, listed: &Listed) -> bool {
-        let covered = self.mark.as_ref().is_some_and(|mark| mark.covers(&listed.version));
-        !covered && !self.touched.contains(&key(&listed.uid, &listed.version))
     }
 
     /// One page, at the storage version: what is stored in another one is converted on the way. Nothing where a list
     /// cannot go on.
     async fn list(&mut self, next: Option<&str>) -> Result<Option<Value>, MigrateError> {
         let collection = self.crd.collection(self.crd.storage());
-        let (mut token, mut tried) = (next.map(str::to_owned), false);
-        loop {
-            let more = token.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-            let path = format!("{collection}?limit={}{more}", self.page);
-            let error = match self.cluster.read(&path, Extent::MetadataOfAll).await {
-                Ok(list) => {
-                    if tried {
-                        self.patience.is_over();
-                    }
-                    return Ok(Some(list));
-                }
-                Err(error) => error,
-            };
-            self.look(None).await?;
-            match &error {
-                // The list goes on as of now: nothing is missed that is old, since what is written meanwhile is new.
-                CallError::Refused { code: 410, next: Some(next), .. } => token = Some(next.clone()),
-                CallError::Refused { code: 410, .. } if token.is_some() => return Ok(None),
-                error => {
-                    let Some(pause) = self.patience.pause(error) else { return Err(error.clone().into()) };
-                    tried = true;
-                    self.tell_trouble();
-                    sleep(pause).await;
+        let pages = Pages::new(self.cluster, collection, Extent::MetadataOfAll, self.page);
+        let pages = pages.with_patience(&self.patience);
+        let mut waits = async |_, _| {
+            self.tell_trouble();
+            self.look(None).await
+        };
+        match pages.page(next, &mut waits).await {
+            Ok(list) => Ok(Some(list)),
+            Err(error) => {
+                self.look(None).await?;
+                match error {
+                    MigrateError::Call(gone) if gone.code() == Some(410) && next.is_some() => Ok(None),
+                    error => Err(error),
                 }
             }
         }
     }
 
     /// Writes these, a few at a time. Returns how many were not reached, because somebody asked to stop, and whether
-    /// any of them may have been old.
+    /// any of them was not as it should be.
     async fn write_all(&mut self, old: Vec<Listed>) -> Result<(u64, bool), MigrateError> {
         let (mut waiting, mut under_way, mut changed) = (old.into_iter(), JoinSet::new(), false);
         loop {
@@ -164,7 +168,7 @@ impl MigrationRun<'_> {
                 let path = self.crd.object(self.crd.storage(), listed.namespace.as_deref(), &listed.name);
                 let (cluster, patience) = (self.cluster.clone(), self.patience.clone());
                 under_way.spawn(async move {
-                    let (written, took) = rewrite(&cluster, &path, &listed.version, &patience).await;
+                    let (written, took) = write(&cluster, &path, &listed, &patience).await;
                     (listed, written, took)
                 });
             }
@@ -177,7 +181,7 @@ impl MigrationRun<'_> {
                         Some(took) => self.pace.took(took),
                         None => self.pace.refused(),
                     }
-                    changed |= !matches!(written, Written::Same);
+                    changed |= written != Written::Same;
                     self.note(listed, written)?;
                 }
                 // A task that panics is a bug of ours, and its object is seen again in the next pass.
@@ -189,29 +193,27 @@ impl MigrationRun<'_> {
 
     fn note(&mut self, listed: Listed, written: Written) -> Result<(), MigrateError> {
         match written {
-            Written::Rewritten => self.migrated.written += 1,
+            Written::Rewritten => self.objects.written += 1,
             Written::Same => {
-                self.migrated.passed_over += 1;
-                self.touched.insert(key(&listed.uid, &listed.version));
+                self.objects.passed_over += 1;
+                self.aim.was_so(&listed);
             }
-            Written::Gone => self.migrated.gone += 1,
-            Written::Raced => self.migrated.raced += 1,
-            Written::Failed(error) => return self.note_failure(listed, &error),
+            Written::Gone => self.objects.gone += 1,
+            Written::Raced => self.objects.raced += 1,
+            Written::Failed(reason) => return self.note_failure(listed, reason),
         }
         self.in_a_row = 0;
         Ok(())
     }
 
-    fn note_failure(&mut self, listed: Listed, error: &CallError) -> Result<(), MigrateError> {
-        let message = error.message();
-        let reason = error.hint().map_or_else(|| message.clone(), |hint| format!("{message}: {hint}"));
-        let (namespace, name) = (listed.namespace, listed.name);
-        self.migrated.failures.push(Unwritten { namespace, name, reason });
+    fn note_failure(&mut self, listed: Listed, reason: String) -> Result<(), MigrateError> {
         self.in_a_row += 1;
-        if self.in_a_row < ALL {
-            return Ok(());
+        if self.in_a_row == ALL {
+            return Err(MigrateError::AllFail { count: ALL, last: reason });
         }
-        Err(MigrateError::AllFail { count: ALL, last: message })
+        let (namespace, name) = (listed.namespace, listed.name);
+        self.objects.failures.push(Unwritten { namespace, name, reason });
+        Ok(())
     }
 
     fn tell_trouble(&mut self) {
@@ -271,56 +273,12 @@ impl MigrationRun<'_> {
     }
 }
 
-/// Writes an object as it is. An empty merge patch: the API server takes the object from etcd, so that nobody's write
-/// is overwritten, finds that what it would store differs from what is stored where that is of another version, and
-/// writes it (`apiserver/pkg/storage/etcd3/store.go`, `GuaranteedUpdate`; Kubernetes' own conversion tests do so).
-/// Where it is of the storage version already, nothing is written at all.
-///
-/// Returns how long it took, where it succeeded or failed at once.
-async fn rewrite(cluster: &Cluster, path: &str, listed: &str, patience: &Patience) -> (Written, Option<Duration>) {
-    let mut tried = false;
-    loop {
-        let asked = Instant::now();
-        let answer = cluster.patch(path, PatchForm::Merge, &json!({}), Extent::Metadata).await;
-        let took = (!tried).then(|| asked.elapsed());
-        let written = match answer {
-            Ok(object) => {
-                let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-                if version == Some(listed) { Written::Same } else { Written::Rewritten }
-            }
-            Err(error) => match (error.code(), patience.pause(&error)) {
-                (Some(404), _) => Written::Gone,
-                (Some(409), _) => Written::Raced,
-                (_, Some(pause)) => {
-                    tried = true;
-                    sleep(pause).await;
-                    continue;
-                }
-                (_, None) => Written::Failed(error),
-            },
-        };
-        if tried && !matches!(written, Written::Failed(_)) {
-            patience.is_over();
-        }
-        return (written, took);
-    }
-}
+/// The first writes, the second looks; more are needed where an API server has not heard of the storage version, or
+/// others write the same objects.
+const ROUNDS: u16 = 10;
 
 /// Nobody wants to see the same failure for each of twenty thousand objects.
 const ALL: u16 = 50;
 
 /// An API server takes about as long to hear of a change of the CRD.
 const LOOK: Duration = Duration::from_millis(100);
-
-fn key(uid: &str, version: &str) -> String {
-    format!("{uid} {version}")
-}
-
-fn listed(list: &Value) -> impl Iterator<Item = Listed> {
-    items(list).filter_map(|item| {
-        let metadata = item.get("metadata")?;
-        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (uid, version) = (text("uid").unwrap_or_default(), text("resourceVersion").unwrap_or_default());
-        Some(Listed { namespace: text("namespace"), name: text("name")?, uid, version })
-    })
-}

@@ -13,7 +13,7 @@ use crate::conversion::{ClientStanza, TlsClient, Unconnected, endpoints};
 use crate::crd_state::CrdState;
 use crate::disarm::leads_nowhere;
 use crate::migrate::Mark;
-use crate::pages::{items, next_page, page};
+use crate::pages::{Pages, items};
 
 /// Looks at a kind: the CRD, every served version, every object's metadata, and everybody who answers.
 ///
@@ -62,16 +62,8 @@ async fn read(
     }
     let mark = Mark::of(crd);
     counts.written_since = mark.as_ref().map(|_| 0);
-    let mut next: Option<String> = None;
-    loop {
-        let list =
-            page(cluster, &collection, Extent::MetadataOfAll, options.page, next.as_deref(), &mut |_, _| {}).await?;
-        items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));
-        next = next_page(&list);
-        if next.is_none() {
-            return Ok(());
-        }
-    }
+    let mut count = |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));
+    Pages::new(cluster, collection, Extent::MetadataOfAll, options.page).all(&mut |_, _| {}, &mut count).await
 }
 
 /// The authorities of a stanza.

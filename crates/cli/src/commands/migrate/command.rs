@@ -73,19 +73,12 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
             _ => advised(error, MigrateError::call),
         })
     });
-    told.clear();
-    let migrated = match migrated {
-        Ok(migrated) => migrated,
-        Err(error) => {
-            told.fail(&error);
-            return Err(error);
-        }
-    };
+    let migrated = told.end(migrated)?;
     let said = match args.output {
         MigrateFormat::Json => output::data(&format!("{}\n", outcome(&migrated, args.dry_run))),
         MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
     };
-    if migrated.interrupted {
+    if migrated.objects.interrupted {
         talk("stopped: what was written stays, and the same command goes on");
         return Ok(ExitCode::from(INTERRUPTED));
     }

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use pointsman_cluster::{ForgetError, ForgetEvent, ForgetOptions, Forgotten, forget};
+use pointsman_cluster::{ForgetOptions, Forgotten, MigrateError, RewrittenObjects, forget};
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::is_kept;
 use serde_json::{Value, json};
 
-use super::told::{MigrateFormat, count, failures, unwritten};
+use super::told::{MigrateFormat, MigrateTold, count, failures, unwritten};
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::output::{self, data, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
@@ -34,51 +34,36 @@ impl ForgetAsked<'_> {
         };
         let name = format!("{}.{}", self.kind.plural(), self.kind.group());
         let stop = Stop::on_interrupt()?;
+        let mut told = MigrateTold::new(self.output);
         let forgotten = cluster.with(async |cluster| {
-            let result = forget(&cluster, &name, &options, &mut |event| self.hear(&event), &|| stop.is_wanted()).await;
-            result.map_err(|error| advised(error, ForgetError::call))
-        })?;
+            let hear = &mut |event| told.hear(&event);
+            let result = forget(&cluster, &name, &options, hear, &|| stop.is_wanted()).await;
+            result.map_err(|error| advised(error, MigrateError::call))
+        });
+        let forgotten = told.end(forgotten)?;
         match self.output {
             MigrateFormat::Json => data(&format!("{}\n", self.outcome(&forgotten)))?,
             MigrateFormat::Text => output::text(&self.summary(&forgotten))?,
         }
-        if forgotten.interrupted {
+        if forgotten.objects.interrupted {
             talk("stopped: the same command goes on");
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        Ok(if forgotten.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    fn hear(&self, event: &ForgetEvent) {
-        let (line, value) = match event {
-            ForgetEvent::Looked { objects, written, at_once } => (
-                format!("{objects} looked at, {written} written ({at_once} at once)"),
-                json!({"event": "page", "objects": objects, "written": written, "atOnce": at_once}),
-            ),
-            ForgetEvent::Trying { error, pause } => (
-                format!("{error}; trying again in {} s", pause.as_secs()),
-                json!({"event": "trying", "error": error.to_string(), "seconds": pause.as_secs_f64()}),
-            ),
-            _ => return,
-        };
-        match self.output {
-            // Whoever reads JSON and goes away is told at the end.
-            MigrateFormat::Json => drop(data(&format!("{value}\n"))),
-            MigrateFormat::Text => talk(&line),
-        }
+        Ok(if forgotten.objects.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     fn outcome(&self, forgotten: &Forgotten) -> Value {
-        let Forgotten { crd, version, objects, written, foreign, failures, interrupted } = forgotten;
+        let Forgotten { crd, version, foreign, objects } = forgotten;
+        let RewrittenObjects { written, failures, interrupted, .. } = objects;
         json!({
-            "event": "result", "crd": crd, "version": version, "objects": objects, "written": written, "foreign": foreign,
+            "event": "result", "crd": crd, "version": version, "objects": objects.seen(), "written": written, "foreign": foreign,
             "failures": unwritten(failures), "interrupted": interrupted, "dryRun": self.dry_run,
         })
     }
 
     fn summary(&self, forgotten: &Forgotten) -> String {
-        let Forgotten { crd, version, objects, written, foreign, .. } = forgotten;
-        let written = count(*written);
+        let Forgotten { crd, version, foreign, objects } = forgotten;
+        let (written, objects) = (count(objects.written), objects.seen());
         let what = match self.dry_run {
             true => format!("would take it off {written}"),
             false => format!("taken off {written}"),
@@ -88,7 +73,7 @@ impl ForgetAsked<'_> {
             let of = count(*foreign);
             text.push_str(&format!("left on {of}: an annotation of that name that is not of the form that we write\n"));
         }
-        text.push_str(&failures(&forgotten.failures));
+        text.push_str(&failures(&forgotten.objects.failures));
         text
     }
 }
@@ -111,10 +96,8 @@ mod tests {
         let forgotten = Forgotten {
             crd: "widgets.example.com".to_owned(),
             version: "v1".to_owned(),
-            objects: 7,
-            written: 1,
             foreign: 1,
-            ..Forgotten::default()
+            objects: RewrittenObjects { written: 1, passed_over: 6, ..RewrittenObjects::default() },
         };
         let text = "widgets.example.com: what was kept for v1: taken off 1 object, 7 looked at\n\
                     left on 1 object: an annotation of that name that is not of the form that we write\n";

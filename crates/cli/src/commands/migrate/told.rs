@@ -61,7 +61,7 @@ impl MigrateTold {
                 };
                 let failures = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
                 let line = format!(
-                    "{written} written, {passed_over} new already{failures}{left} ({rate:.0} a second, {at_once} at once)"
+                    "{written} written, {passed_over} as they should be{failures}{left} ({rate:.0} a second, {at_once} at once)"
                 );
                 return self.progress(&line);
             }
@@ -79,8 +79,14 @@ impl MigrateTold {
         let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", escaped(line));
     }
 
-    /// Says to programs why nothing came of it; people are told by whoever ends the process.
-    pub(super) fn fail(&self, error: &anyhow::Error) {
+    /// Hands on what came of it. Programs are told here why that is nothing; people are told by whoever ends the
+    /// process.
+    pub(super) fn end<T>(mut self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        self.clear();
+        result.inspect_err(|error| self.fail(error))
+    }
+
+    fn fail(&self, error: &anyhow::Error) {
         if self.format == MigrateFormat::Json {
             let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
             let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
@@ -92,7 +98,7 @@ impl MigrateTold {
     }
 
     /// Makes room for what comes next.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
         }
@@ -125,14 +131,14 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
         "storage": migrated.storage,
         "storedBefore": migrated.stored_before,
         "stored": migrated.stored,
-        "written": migrated.written,
-        "new": migrated.passed_over,
-        "gone": migrated.gone,
-        "raced": migrated.raced,
-        "left": migrated.left,
-        "failures": unwritten(&migrated.failures),
+        "written": migrated.objects.written,
+        "new": migrated.objects.passed_over,
+        "gone": migrated.objects.gone,
+        "raced": migrated.objects.raced,
+        "left": migrated.objects.left,
+        "failures": unwritten(&migrated.objects.failures),
         "complete": migrated.is_complete(),
-        "interrupted": migrated.interrupted,
+        "interrupted": migrated.objects.interrupted,
         "dryRun": dry_run,
     })
 }
@@ -140,13 +146,13 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
 /// The result, for people.
 pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
     let Migrated { crd, storage, .. } = migrated;
-    if migrated.interrupted && storage.is_empty() {
+    if migrated.objects.interrupted && storage.is_empty() {
         return format!("{crd}: nothing was done yet\n");
     }
     let (before, stored) = (migrated.stored_before.join(", "), migrated.stored.join(", "));
     if dry_run {
-        let objects = count(migrated.left.unwrap_or_default());
-        return match migrated.is_complete() && migrated.left.is_none() {
+        let objects = count(migrated.objects.left.unwrap_or_default());
+        return match migrated.is_complete() && migrated.objects.left.is_none() {
             true => format!("{crd}: everything is stored as {storage}; there is nothing to do\n"),
             false => format!(
                 "{crd}: stored as {before}; would look at {objects}, write those that are not {storage} yet, and set \
@@ -162,19 +168,21 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
             format!("{crd}: not everything is stored as {storage} ({done}); storedVersions is still {stored}\n")
         }
     };
-    text.push_str(&failures(&migrated.failures));
+    text.push_str(&failures(&migrated.objects.failures));
     text
 }
 
 /// What was counted.
 fn done(migrated: &Migrated) -> String {
-    let mut done = format!("{} written, {} new already", count(migrated.written), migrated.passed_over);
-    for (objects, what) in [(migrated.gone, "deleted meanwhile"), (migrated.raced, "written by others meanwhile")] {
+    let mut done = format!("{} written, {} new already", count(migrated.objects.written), migrated.objects.passed_over);
+    for (objects, what) in
+        [(migrated.objects.gone, "deleted meanwhile"), (migrated.objects.raced, "written by others meanwhile")]
+    {
         if objects > 0 {
             done.push_str(&format!(", {objects} {what}"));
         }
     }
-    match migrated.left {
+    match migrated.objects.left {
         Some(left) => format!("{done}, {left} left to look at"),
         None => done,
     }
@@ -216,6 +224,8 @@ const SHOWN: usize = 20;
 
 #[cfg(test)]
 mod tests {
+    use pointsman_cluster::RewrittenObjects;
+
     use super::*;
 
     fn migrated() -> Migrated {
@@ -224,13 +234,7 @@ mod tests {
             storage: "v2".to_owned(),
             stored_before: vec!["v1".to_owned(), "v2".to_owned()],
             stored: vec!["v2".to_owned()],
-            written: 1,
-            passed_over: 2,
-            gone: 0,
-            raced: 0,
-            left: None,
-            failures: Vec::new(),
-            interrupted: false,
+            objects: RewrittenObjects { written: 1, passed_over: 2, ..RewrittenObjects::default() },
         }
     }
 
@@ -253,7 +257,11 @@ mod tests {
             reason: "spec.size: Invalid value".to_owned(),
         };
         let stored = vec!["v1".to_owned(), "v2".to_owned()];
-        let failed = Migrated { stored, failures: (0..22).map(failure).collect(), ..migrated() };
+        let failed = Migrated {
+            stored,
+            objects: RewrittenObjects { failures: (0..22).map(failure).collect(), ..RewrittenObjects::default() },
+            ..migrated()
+        };
         let text = summary(&failed, false);
         assert!(text.contains("not everything is stored as v2"), "{text}");
         assert!(text.contains("\nn           w-19   spec.size: Invalid value\nand 2 more: -o json"), "{text}");

@@ -126,9 +126,9 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
             }
         }
     };
-    let state = args
-        .cluster
-        .with(async |cluster| live(&cluster, &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call))))?;
+    let state = args.cluster.with(async |cluster| {
+        live(&cluster, &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call)))
+    })?;
     if !state.is_converted() && state.stored_versions().len() > 1 {
         talk(&format!(
             "{crd} has objects stored as {}, and no webhook converts them yet: they were read as {}, and what another \
