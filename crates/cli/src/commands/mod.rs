@@ -17,6 +17,7 @@ mod kind_names;
 pub(crate) mod kinds;
 mod kinds_dir;
 pub(crate) mod man;
+mod markup;
 pub(crate) mod migrate;
 pub(crate) mod mutate;
 mod output;

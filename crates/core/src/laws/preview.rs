@@ -62,9 +62,8 @@ pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Opti
 
 fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    // Whoever wrote it in a file left defaults to the API server. Read twice: see [`Trip::settled`].
-    let object = &read(trip.from.schema, object).map_err(|error| said(&error))?;
-    let object = &read(trip.from.schema, object).map_err(|error| said(&error))?;
+    // Whoever wrote it in a file left defaults to the API server.
+    let object = &trip.left(object).map_err(|error| said(&error))?;
     let converted = trip.convert(&object.to_text(), trip.to.version).map_err(|error| said(&error))?;
     found.incomplete = converted.incomplete;
     let there = Value::read(&converted.text).map_err(|error| said(&error))?;

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use crate::commands::markup::marked_up;
+
 /// What was found out about a definition.
 pub(super) struct Suite {
     /// The kind, or the file where that is not known.
@@ -73,26 +75,25 @@ fn testcase(case: &Case) -> String {
 
 /// An attribute's value.
 fn escaped(text: &str) -> String {
-    let text = escaped_text(text).replace('"', "&quot;");
-    text.replace('\n', "&#10;").replace('\t', "&#9;")
+    marked_up(text, |c| match c {
+        '\n' | '\t' => Some(format!("&#{};", u32::from(c))),
+        c => otherwise(c),
+    })
 }
 
-/// Text between tags. What XML 1.0 cannot hold (§2.2) becomes U+FFFD.
+/// Text between tags.
 fn escaped_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#13;"),
-            '\n' | '\t' => out.push(c),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if u32::from(c) < 0x20 => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
+    marked_up(text, otherwise)
+}
+
+/// What XML 1.0 cannot hold (§2.2) becomes U+FFFD.
+fn otherwise(c: char) -> Option<String> {
+    match c {
+        '\r' => Some("&#13;".to_owned()),
+        '\n' | '\t' => None,
+        '\u{fffe}' | '\u{ffff}' | '\0'..' ' => Some('\u{fffd}'.to_string()),
+        _ => None,
     }
-    out
 }
 
 /// Writes a file so that nobody ever reads half of it. What is no regular file, such as a pipe, is written to.
@@ -127,7 +128,7 @@ mod tests {
     fn what_xml_cannot_hold_is_replaced() {
         assert_eq!(
             escaped("a\u{0}\u{1b}<b a='1'>&\"\n\u{ffff}é😀"),
-            "a\u{fffd}\u{fffd}&lt;b a='1'&gt;&amp;&quot;&#10;\u{fffd}é😀"
+            "a\u{fffd}\u{fffd}&lt;b a=&#39;1&#39;&gt;&amp;&quot;&#10;\u{fffd}é😀"
         );
         assert_eq!(escaped_text("]]>\r\n"), "]]&gt;&#13;\n");
     }

@@ -17,16 +17,8 @@ pub(super) struct Assessed {
     pub(super) version: String,
     /// What becomes of it at each other version, in the order of the versions.
     pub(super) previews: Vec<(String, Preview)>,
-    /// Its stamp is not its hash: the next write of it calls for a rollout.
-    pub(super) rolls: Option<Roll>,
-    /// Why the controller version that was asked for would not take it.
-    pub(super) denied: Option<String>,
-}
-
-/// A stamp that is not the hash of its object.
-pub(super) struct Roll {
-    pub(super) stamp: Option<String>,
-    pub(super) hash: String,
+    /// What there is to say about it.
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// What is looked for.
@@ -53,13 +45,16 @@ impl Questions<'_> {
             }
             false => None,
         };
+        let previews = self.previews(kind, object)?;
+        let mut remarks: Vec<Remark> = previews.iter().flat_map(|(to, preview)| remarks(to, preview)).collect();
+        remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
+        remarks.extend(self.rolls(kind, object));
         Ok(Assessed {
             name: object.name(),
             kind: format!("{}.{}", kind.kind(), kind.group()),
             version: object.version().to_owned(),
-            previews: self.previews(kind, object)?,
-            rolls: self.rolls(kind, object),
-            denied,
+            previews,
+            remarks,
         })
     }
 
@@ -71,13 +66,14 @@ impl Questions<'_> {
         Ok(previews.collect())
     }
 
-    /// An object that has no stamp yet is stamped by the next write, which calls for nothing.
-    fn rolls(&self, kind: &Kind, object: &InputObject) -> Option<Roll> {
+    /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
+    /// calls for nothing.
+    fn rolls(&self, kind: &Kind, object: &InputObject) -> Option<Remark> {
         kind.hash_version()?;
         // What cannot be hashed cannot be converted, and is told as that.
-        let stamped = stamped(self.webhook, object).ok()?;
-        let roll = Roll { stamp: stamped.stamp.clone(), hash: stamped.hashed.preimage.hash() };
-        (stamped.is_stale() && stamped.stamp.is_some()).then_some(roll)
+        let stamped = stamped(self.webhook, object).ok().filter(|stamped| stamped.is_stale())?;
+        let detail = format!("stamped {}, is {}", stamped.stamp.as_ref()?, stamped.hashed.preimage.hash());
+        Some(Remark { to: None, what: Severity::Rolls, detail })
     }
 }
 
@@ -85,14 +81,14 @@ impl Questions<'_> {
 pub(super) struct Remark {
     /// The version where it is so; none where it is so everywhere.
     pub(super) to: Option<String>,
-    pub(super) what: Weight,
+    pub(super) what: Severity,
     /// In words; values in it are those of the object.
     pub(super) detail: String,
 }
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Weight {
+pub(super) enum Severity {
     /// It cannot be read at a version: no list of the kind is answered there.
     Refused,
     /// It comes home without something, or with another value.
@@ -107,7 +103,7 @@ pub(super) enum Weight {
     Rolls,
 }
 
-impl Weight {
+impl Severity {
     /// All of them, the worst first.
     pub(super) const ALL: [Self; 6] =
         [Self::Refused, Self::Lost, Self::TooLarge, Self::Invalid, Self::Denied, Self::Rolls];
@@ -142,38 +138,27 @@ impl Weight {
     }
 }
 
-impl Assessed {
-    /// What there is to say about it.
-    pub(super) fn remarks(&self) -> Vec<Remark> {
-        let mut remarks = Vec::new();
-        for (to, preview) in &self.previews {
-            let mut say = |what: Weight, detail: String| remarks.push(Remark { to: Some(to.clone()), what, detail });
-            if let Some(why) = &preview.refused {
-                say(Weight::Refused, why.clone());
-            }
-            for place in &preview.differences {
-                let absent = || "absent".to_owned();
-                let (before, after) = (&place.before, &place.after);
-                let (before, after) = (before.clone().unwrap_or_else(absent), after.clone().unwrap_or_else(absent));
-                say(Weight::Lost, format!("{}: {before} comes home as {after}", place.path));
-            }
-            if preview.incomplete {
-                say(Weight::TooLarge, "what only this version can say does not fit in an annotation".to_owned());
-            }
-            if let Some(invalid) = &preview.invalid {
-                say(Weight::Invalid, format!("{} {}", invalid.path.trim_start_matches('/'), invalid.message));
-            }
-        }
-        if let Some(denied) = &self.denied {
-            remarks.push(Remark { to: None, what: Weight::Denied, detail: denied.clone() });
-        }
-        if let Some(Roll { stamp, hash }) = &self.rolls {
-            let detail = format!("stamped {}, is {hash}", stamp.as_deref().unwrap_or("not at all"));
-            remarks.push(Remark { to: None, what: Weight::Rolls, detail });
-        }
-        remarks
+/// What there is to say about an object at a version.
+fn remarks(to: &str, preview: &Preview) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut say = |what: Severity, detail: String| remarks.push(Remark { to: Some(to.to_owned()), what, detail });
+    if let Some(why) = &preview.refused {
+        say(Severity::Refused, why.clone());
     }
+    for place in &preview.differences {
+        let [before, after] = [&place.before, &place.after].map(|text| text.as_deref().unwrap_or("absent"));
+        say(Severity::Lost, format!("{}: {before} comes home as {after}", place.path));
+    }
+    if preview.incomplete {
+        say(Severity::TooLarge, "what only this version can say does not fit in an annotation".to_owned());
+    }
+    if let Some(invalid) = &preview.invalid {
+        say(Severity::Invalid, format!("{} {}", invalid.path.trim_start_matches('/'), invalid.message));
+    }
+    remarks
+}
 
+impl Assessed {
     /// Bytes of its kept annotations at most, over the versions.
     pub(super) fn kept(&self) -> usize {
         self.previews.iter().map(|(_, preview)| preview.kept).max().unwrap_or_default()
@@ -181,7 +166,7 @@ impl Assessed {
 
     /// For programs.
     pub(super) fn json(&self) -> JsonTree {
-        let remarks = self.remarks().into_iter().map(|remark| {
+        let remarks = self.remarks.iter().map(|remark| {
             JsonTree::object([
                 ("to", remark.to.as_ref().map_or(JsonTree::Null, JsonTree::string)),
                 ("what", JsonTree::string(remark.what.name())),

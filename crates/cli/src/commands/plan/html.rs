@@ -1,8 +1,10 @@
 //! A plan as one page: nothing in it is from elsewhere, it works without a pointer, and can be printed.
 
-use super::assessed::{Assessed, Weight};
+use super::assessed::{Assessed, Severity};
 use super::report::PlanReport;
+use crate::commands::markup::marked_up;
 use crate::commands::output::counted;
+use crate::terminal;
 
 /// The page.
 pub(super) fn page(report: &PlanReport) -> String {
@@ -24,7 +26,7 @@ pub(super) fn page(report: &PlanReport) -> String {
 
 fn totals(report: &PlanReport) -> String {
     let most = report.objects.len().max(1);
-    let asked = Weight::ALL.into_iter().filter(|what| *what != Weight::Denied || report.controller.is_some());
+    let asked = Severity::ALL.into_iter().filter(|what| *what != Severity::Denied || report.controller.is_some());
     let rows = asked.map(|what| {
         let count = report.count(what);
         let class = if what.stops() && count > 0 { " class=\"stop\"" } else { "" };
@@ -86,7 +88,7 @@ fn rows(report: &PlanReport) -> String {
 }
 
 fn row(object: &Assessed) -> String {
-    let remarks = object.remarks();
+    let remarks = &object.remarks;
     let (name, kind, version) = (escaped(&object.name), escaped(&object.kind), escaped(&object.version));
     let findings = match remarks.len() {
         0 => "fine".to_owned(),
@@ -107,25 +109,9 @@ fn row(object: &Assessed) -> String {
     )
 }
 
-/// What is text in HTML, and in an attribute.
+/// Text of others. Names are shown as they are spelled, not as they would be shown.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // Names are shown as they are spelled, not as they would be shown.
-            '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                out.extend(c.escape_default());
-            }
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
+    marked_up(&terminal::escaped(text), |_| None)
 }
 
 /// What a bar is called, and the bytes where it ends.

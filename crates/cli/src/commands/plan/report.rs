@@ -1,6 +1,6 @@
 //! What all objects together come to.
 
-use super::assessed::{Assessed, Weight};
+use super::assessed::{Assessed, Severity};
 use crate::commands::json_tree::JsonTree;
 
 /// All objects, and what they come to.
@@ -14,21 +14,21 @@ pub(super) struct PlanReport {
 impl PlanReport {
     pub(super) fn new(mut objects: Vec<Assessed>, controller: Option<String>) -> Self {
         objects.sort_by_cached_key(|object| {
-            let worst = object.remarks().iter().map(|remark| remark.what).min();
+            let worst = object.remarks.iter().map(|remark| remark.what).min();
             (worst.is_none(), worst, object.kind.clone(), object.name.clone())
         });
         Self { objects, controller }
     }
 
     /// How many objects have this said about them.
-    pub(super) fn count(&self, what: Weight) -> usize {
-        let has = |object: &&Assessed| object.remarks().iter().any(|remark| remark.what == what);
+    pub(super) fn count(&self, what: Severity) -> usize {
+        let has = |object: &&Assessed| object.remarks.iter().any(|remark| remark.what == what);
         self.objects.iter().filter(has).count()
     }
 
     /// Whether something has to be mended first.
     pub(super) fn stops(&self) -> bool {
-        Weight::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
+        Severity::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
     }
 
     /// Bytes that are kept of an object: of the one in the middle, and of the one with the most, which is named.
@@ -57,7 +57,7 @@ impl PlanReport {
     /// For programs.
     pub(super) fn json(&self) -> JsonTree {
         let number = |number: usize| JsonTree::Number(number.to_string());
-        let counts = Weight::ALL.map(|what| (what.name(), number(self.count(what))));
+        let counts = Severity::ALL.map(|what| (what.name(), number(self.count(what))));
         let kept = self.kept().map_or(JsonTree::Null, |(middle, most)| {
             JsonTree::object([
                 ("median", number(middle)),

@@ -1,6 +1,6 @@
 //! A plan, for people.
 
-use super::assessed::Weight;
+use super::assessed::Severity;
 use super::report::PlanReport;
 use crate::commands::output::counted;
 use crate::commands::table::{shortened, table};
@@ -8,9 +8,9 @@ use crate::commands::table::{shortened, table};
 /// Lines, and a table of what is to be looked at.
 pub(super) fn text(report: &PlanReport, all: bool) -> String {
     let mut text = format!("{}\n", counted(report.objects.len(), "object"));
-    for what in Weight::ALL {
+    for what in Severity::ALL {
         // What nobody asked about is not answered.
-        if what != Weight::Denied || report.controller.is_some() {
+        if what != Severity::Denied || report.controller.is_some() {
             text.push_str(&format!("  {:>6} {}\n", report.count(what), what.meaning()));
         }
     }
@@ -29,9 +29,9 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
         .objects
         .iter()
         .flat_map(|object| {
-            let remarks = object.remarks().into_iter();
+            let remarks = object.remarks.iter();
             remarks.map(|remark| {
-                let to = remark.to.unwrap_or_else(|| "-".to_owned());
+                let to = remark.to.clone().unwrap_or_else(|| "-".to_owned());
                 let detail = remark.detail.replace('\n', " ");
                 let detail = if all { detail } else { shortened(&detail, DETAIL) };
                 [object.name.clone(), to, remark.what.name().to_owned(), detail]

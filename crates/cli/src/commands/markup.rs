@@ -1,0 +1,21 @@
+//! Text in documents that are made of tags.
+
+/// Text between tags, or in an attribute, of HTML and of XML. `otherwise` says what a character becomes that cannot
+/// stand there, or should not.
+pub(crate) fn marked_up(text: &str, otherwise: impl Fn(char) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => match otherwise(c) {
+                Some(other) => out.push_str(&other),
+                None => out.push(c),
+            },
+        }
+    }
+    out
+}
