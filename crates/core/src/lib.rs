@@ -14,4 +14,4 @@ pub mod registration;
 mod upgrade;
 pub mod webhook;
 
-pub use apimachinery::{BadDuration, BadSize, parse_duration, parse_size};
+pub use apimachinery::{BadDuration, BadSize, did_you_mean, parse_duration, parse_size};

@@ -1,6 +1,7 @@
 //! What kinds and their versions are called on a command line.
 
 use pointsman_core::definition::Kind;
+use pointsman_core::did_you_mean;
 
 use super::{kinds_dir::Known, usage::Usage};
 
@@ -11,7 +12,7 @@ pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     found.ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
         let every: Vec<String> = all.iter().flat_map(|known| names(&known.kind)).collect();
-        let meant = did_you_mean(&lower, every.iter().map(String::as_str));
+        let meant = did_you_mean(&lower, every.iter().map(String::as_str), FAR);
         Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
     })
 }
@@ -39,38 +40,9 @@ pub(crate) fn version<'k>(kind: &'k Kind, name: &str) -> Result<&'k str, String>
     let bare = without_group.unwrap_or(name);
     kind.versions().find(|version| *version == bare).ok_or_else(|| {
         let known: Vec<&str> = kind.versions().collect();
-        format!("{} has {}{}", kind.kind(), known.join(", "), did_you_mean(bare, kind.versions()))
+        format!("{} has {}{}", kind.kind(), known.join(", "), did_you_mean(bare, kind.versions(), FAR))
     })
-}
-
-/// `, did you mean "x"?` where one of the names that are known is nearer than the others to the one that was typed.
-fn did_you_mean<'n>(typed: &str, known: impl Iterator<Item = &'n str>) -> String {
-    let mut near: Vec<(usize, &str)> = known.map(|name| (strsim::osa_distance(typed, name), name)).collect();
-    near.sort_unstable();
-    near.dedup();
-    match near.as_slice() {
-        [(distance, name), rest @ ..]
-            if *distance <= FAR && *distance < typed.len() && rest.first().is_none_or(|next| next.0 > *distance) =>
-        {
-            format!(", did you mean {name:?}?")
-        }
-        _ => String::new(),
-    }
 }
 
 /// Two slips of the fingers: beyond that it is another word.
 const FAR: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_name_is_meant_or_none() {
-        let meant = |typed: &str| did_you_mean(typed, ["v1alpha1", "v1alpha2", "v1"].into_iter());
-        assert_eq!(meant("v1alhpa2"), ", did you mean \"v1alpha2\"?");
-        assert_eq!(meant("v1alpha3"), "", "both are as near");
-        assert_eq!(meant("v2beta1"), "");
-        assert_eq!(meant("x"), "", "any short name is near to it");
-    }
-}

@@ -1,6 +1,7 @@
 //! What Kubernetes itself says of names, fields, errors, durations and sizes (`k8s.io/apimachinery`), once for every
 //! room.
 
+mod did_you_mean;
 mod duration;
 mod excerpt;
 mod field;
@@ -9,6 +10,7 @@ mod object_name;
 mod quantity;
 mod status;
 
+pub use did_you_mean::did_you_mean;
 pub use duration::{BadDuration, parse_duration};
 pub(crate) use duration::{DURATION, is_duration};
 pub(crate) use excerpt::excerpt;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
+use crate::apimachinery::did_you_mean;
 use crate::json::{Canonical, Json, go_number, normal};
 
 /// One place of a schema.
@@ -341,13 +342,7 @@ impl Schema {
 
     /// `, did you mean "x"?` where a property has a name that is near to a misspelt one.
     pub(super) fn did_you_mean(&self, name: &str) -> String {
-        let known = self.properties.keys();
-        known
-            .map(|key| (strsim::damerau_levenshtein(key, name), key))
-            .min()
-            .filter(|(distance, _)| *distance <= name.len().max(3) / 2 + 1)
-            .map(|(_, near)| format!(", did you mean {near:?}?"))
-            .unwrap_or_default()
+        did_you_mean(name, self.properties.keys().map(String::as_str), name.len().max(3) / 2 + 1)
     }
 }
 

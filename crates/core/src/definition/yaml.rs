@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde_saphyr::localizer::Localizer;
 use serde_saphyr::{DefaultMessageFormatter, Error, Location};
 
+use crate::apimachinery::did_you_mean;
+
 /// The line of an error, 0 where there is none, and what is wrong there.
 pub(super) fn explain(error: &Error) -> (u64, String) {
     (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
@@ -45,8 +47,7 @@ impl Localizer for WithoutPlace {
 
 /// The message for a name that is not one of those that are known, with the one that was meant.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
-    let near = distances.min().filter(|(distance, _)| *distance <= name.len().max(3) / 2);
-    let hint = near.map_or_else(|| ".".to_owned(), |(_, near)| format!(", did you mean {near:?}?"));
+    let hint = did_you_mean(name, known.iter().copied(), name.len().max(3) / 2);
+    let hint = if hint.is_empty() { "." } else { &hint };
     format!("unknown {what} {name:?}{hint} Known here: {}", known.join(", "))
 }
