@@ -4,8 +4,9 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::complaint::Complaint;
 use super::metrics::Metrics;
 use pointsman_core::webhook::Conversions;
 
@@ -45,7 +46,7 @@ impl Definitions {
     /// Looks again and again, for as long as somebody else holds the metrics.
     pub(super) fn watch(self, interval: Duration, metrics: &Arc<Metrics>) -> io::Result<()> {
         let metrics = Arc::downgrade(metrics);
-        let mut complaint: Option<(String, Instant)> = None;
+        let mut complaint = Complaint::default();
         let work = move || {
             loop {
                 thread::sleep(interval);
@@ -61,21 +62,19 @@ impl Definitions {
     }
 }
 
-fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Option<(String, Instant)>) {
+fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Complaint) {
     match found {
-        DefinitionsFound::Same => *complaint = None,
+        DefinitionsFound::Same => complaint.is_over(),
         DefinitionsFound::Renewed { conversions, kinds } => {
-            *complaint = None;
+            complaint.is_over();
             metrics.decisions.expect(conversions);
             metrics.definitions.reloaded();
             tracing::info!(kinds, "definitions reloaded");
         }
         DefinitionsFound::Refused { reason } => {
             metrics.definitions.refused();
-            let said = complaint.as_ref().is_some_and(|(said, at)| said == reason && at.elapsed() < HOUR);
-            if !said {
+            if complaint.is_due(reason) {
                 tracing::warn!(error = reason, "definitions cannot be used, the last good ones go on");
-                *complaint = Some((reason.clone(), Instant::now()));
             }
         }
     }
@@ -86,6 +85,3 @@ impl fmt::Debug for Definitions {
         f.debug_struct("Definitions").finish_non_exhaustive()
     }
 }
-
-/// How often the same complaint is said again.
-const HOUR: Duration = Duration::from_secs(60 * 60);

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
+use super::complaint::Complaint;
 use super::current_tls::CurrentTls;
 use super::metrics::Metrics;
 use super::options::Options;
@@ -37,8 +38,7 @@ pub(super) struct Reloader {
     events: FileEvents,
     interval: Duration,
     expiry: ExpiryWarnings,
-    /// What was complained of last, and when: said once an hour, not every few seconds.
-    complaint: Option<(String, Instant)>,
+    complaint: Complaint,
 }
 
 impl Reloader {
@@ -76,7 +76,7 @@ impl Reloader {
             events: FileEvents::none(),
             interval: options.reload_interval,
             expiry: ExpiryWarnings::default(),
-            complaint: None,
+            complaint: Complaint::default(),
         };
         this.listen(events);
         this.expiry.look(&this.pair.leaf, now());
@@ -172,20 +172,18 @@ impl Reloader {
 
     fn complain(&mut self, errors: &[String]) {
         if errors.is_empty() {
-            self.complaint = None;
+            self.complaint.is_over();
             return;
         }
         self.metrics.certificates.reload_refused();
         let complaint = errors.join("; ");
-        let said = self.complaint.as_ref();
-        if !said.is_some_and(|(said, at)| *said == complaint && at.elapsed() < HOUR) {
+        if self.complaint.is_due(&complaint) {
             tracing::warn!(
                 error = complaint,
                 serving = self.pair.fingerprint,
                 expires = self.pair.leaf.expires,
                 "certificate files cannot be used, the last good certificate goes on"
             );
-            self.complaint = Some((complaint, Instant::now()));
         }
     }
 }
@@ -209,9 +207,6 @@ fn chain(error: &CertificateError) -> String {
     }
     text
 }
-
-/// How often the same complaint is said again.
-const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Local files take microseconds. Longer than this is worth a line and a count, again and again.
 const DEADLINE: Duration = Duration::from_secs(5);

@@ -1,13 +1,14 @@
 //! Certificates: what is served, and what became of looks at the files.
 
-use prometheus::{Error, Gauge, GaugeVec, IntCounterVec, Opts};
+use prometheus::{Error, Gauge, GaugeVec, Opts};
 
 use super::registry::{Register, seconds};
+use super::reloads::ReloadCounters;
 
 /// The metrics of the certificate that is served.
 #[derive(Debug)]
 pub(crate) struct CertificateMetrics {
-    reloads: IntCounterVec,
+    reloads: ReloadCounters,
     expiry: Gauge,
     chain: GaugeVec,
     last_look: Gauge,
@@ -15,11 +16,11 @@ pub(crate) struct CertificateMetrics {
 
 impl CertificateMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
-        let this = Self {
-            reloads: new.counters(
+        Ok(Self {
+            reloads: ReloadCounters::new(
+                new,
                 "certificate_reloads_total",
                 "Certificate files that changed and were taken over (success), or could not be (error).",
-                &["result"],
             )?,
             expiry: new.add(Gauge::new(
                 "certificate_expiry_timestamp_seconds",
@@ -36,11 +37,7 @@ impl CertificateMetrics {
                 "certificate_last_look_timestamp_seconds",
                 "When the certificate files were last looked at, in seconds since the epoch.",
             ))?,
-        };
-        for result in [RELOADED, REFUSED] {
-            this.reloads.with_label_values(&[result]).inc_by(0);
-        }
-        Ok(this)
+        })
     }
 
     /// Another certificate is served from now on. The first one of a process is no reload.
@@ -61,13 +58,10 @@ impl CertificateMetrics {
     }
 
     pub(crate) fn reloaded(&self) {
-        self.reloads.with_label_values(&[RELOADED]).inc();
+        self.reloads.reloaded();
     }
 
     pub(crate) fn reload_refused(&self) {
-        self.reloads.with_label_values(&[REFUSED]).inc();
+        self.reloads.refused();
     }
 }
-
-const RELOADED: &str = "success";
-const REFUSED: &str = "error";

@@ -7,6 +7,7 @@ mod definitions;
 mod logs;
 mod memory;
 mod registry;
+mod reloads;
 mod requests;
 mod server;
 

@@ -1,0 +1,40 @@
+//! What is wrong for longer is said once an hour, not every few seconds.
+
+use std::time::{Duration, Instant};
+
+/// What was complained of last, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Complaint(Option<(String, Instant)>);
+
+impl Complaint {
+    /// Whether this is to be said now: something else was said before, or this an hour ago. It counts as said then.
+    pub(crate) fn is_due(&mut self, what: &str) -> bool {
+        let said = self.0.as_ref().is_some_and(|(said, at)| said == what && at.elapsed() < HOUR);
+        if !said {
+            self.0 = Some((what.to_owned(), Instant::now()));
+        }
+        !said
+    }
+
+    /// Nothing is wrong any more.
+    pub(crate) fn is_over(&mut self) {
+        self.0 = None;
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_is_said_once_an_hour() {
+        let mut complaint = Complaint::default();
+        assert!(complaint.is_due("a") && !complaint.is_due("a") && complaint.is_due("b") && complaint.is_due("a"));
+        complaint.is_over();
+        assert!(complaint.is_due("a"));
+        complaint.0 = complaint.0.and_then(|(said, at)| Some((said, at.checked_sub(HOUR)?)));
+        assert!(complaint.is_due("a"));
+    }
+}
