@@ -12,8 +12,9 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::migrate::{freeze, policy};
+use crate::rotate::{register, trust, unregister};
 use crate::scenario::Scenario;
-use crate::support::acting::Told;
+use crate::support::acting::{Told, run};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
@@ -78,6 +79,34 @@ fn rights(scene: &Scene<'_>) {
     let (code, _, errors) = scene.arms(&["--force-conflicts", "--repoint"]);
     assert_eq!(code, 0, "{errors}");
     each_right(scene, "pointsman-migrate", &|_| true, &migrates);
+    rotating(scene);
+}
+
+/// The same for `rotate`.
+fn rotating(scene: &Scene<'_>) {
+    register(scene);
+    let other = Authority::new();
+    let file = format!("--ca-file={}", scene.authority().display());
+    let rotates = |who: &Path, server: &str| {
+        trust(scene, &[&scene.bed.authority, &other]);
+        run(&["rotate", server, &file, "--settle=0s", &format!("--kubeconfig={}", who.display())].map(str::to_owned))
+    };
+    let server = scene.server();
+    each_right(scene, "pointsman-rotate", &|resource| resource != "endpointslices", &|who| rotates(who, &server));
+    // Nobody is behind this Service, so that it is asked for; nothing is left to convert.
+    scene.call(Method::DELETE, &scene.all(scene.sample.new), None).ok();
+    scene.change_crd(|crd| {
+        let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+        (client["name"], client["port"]) = (json!("empty"), json!(443));
+    });
+    let empty = format!("--service={}/empty", scene.ns);
+    let asks = |who: &Path| {
+        let (code, text, errors) = rotates(who, &empty);
+        let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
+        (code, text, errors)
+    };
+    each_right(scene, "pointsman-rotate", &|resource| resource == "endpointslices", &asks);
+    unregister(scene);
 }
 
 /// Does it with all rights of a role, and without each of those that are meant.

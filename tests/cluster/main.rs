@@ -51,6 +51,7 @@ mod plan;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
+mod rotate;
 mod scenario;
 mod schema;
 mod speed;
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
         stories::SCENARIOS,
         outage::SCENARIOS,
         plan::SCENARIOS,
+        rotate::SCENARIOS,
         admission_matrix::SCENARIOS,
         admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,

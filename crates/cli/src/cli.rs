@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, serve, status,
-    validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, rotate, serve,
+    status, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -55,6 +55,8 @@ enum Command {
     Mutate(mutate::MutateArgs),
     /// Say what would become of the objects that there are, in every other version. Nothing is written.
     Plan(plan::PlanArgs),
+    /// Have a cluster trust another authority for the server, without a failed call.
+    Rotate(rotate::RotateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     Serve(Box<serve::ServeArgs>),
     /// Show how kinds stand in a cluster, and what of that needs a person.
@@ -100,6 +102,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             Self::Plan(args) => plan::run(&args),
+            Self::Rotate(args) => rotate::run(&args, remarks),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),
             Self::Status(args) => status::run(&args),

@@ -52,6 +52,9 @@ pub(crate) enum PatchForm {
     Json,
 }
 
+/// Behind a path: what is asked is judged, and not stored.
+pub(crate) const DRY: &str = "?dryRun=All";
+
 /// The field manager of what we apply.
 pub(crate) const MANAGER: &str = "pointsman";
 

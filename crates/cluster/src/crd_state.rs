@@ -1,5 +1,7 @@
 //! What the cluster says of a CustomResourceDefinition.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::call_error::CallError;
@@ -146,8 +148,15 @@ impl CrdState {
 
 /// Where the document of a CRD is.
 fn crd_path(name: &str) -> String {
-    format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+    format!("{CRDS}/{name}")
 }
+
+/// An API server replaces the handlers of a CRD when its informer sees the change (apiextensions-apiserver
+/// pkg/apiserver/customresource_handler.go), which takes milliseconds, and on a busy machine up to a second.
+pub(crate) const REPLACED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Where all of them are.
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 fn versions(document: &Value) -> impl Iterator<Item = &Value> {
     document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()

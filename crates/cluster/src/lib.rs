@@ -1,6 +1,7 @@
-//! What pointsman does on a Kubernetes cluster: it looks, arms, migrates and leaves. Whoever acts (a person, CI, a Job)
-//! calls one function; it can be called again at any time, goes on where an earlier run was killed, and says first what
-//! it will do. What a cluster should look like is decided by `pointsman-core`; here it is fetched and written.
+//! What pointsman does on a Kubernetes cluster: it looks, arms, migrates, rotates and leaves. Whoever acts (a person,
+//! CI, a Job) calls one function; it can be called again at any time, goes on where an earlier run was killed, and
+//! says first what it will do. What a cluster should look like is decided by `pointsman-core`; here it is fetched and
+//! written.
 //!
 //! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
 
@@ -12,22 +13,27 @@ mod connect;
 mod conversion;
 mod crd_state;
 mod disarm;
+mod dry_run;
 mod live;
 mod migrate;
 mod pages;
 mod patience;
+mod rotate;
 mod status;
 mod until_stopped;
 
-pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted, arm};
+pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Wanted, arm};
 pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};
+pub use conversion::Probe;
 pub use crd_state::CrdState;
-pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun, disarm};
+pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, disarm};
+pub use dry_run::DryRun;
 pub use live::live;
 pub use migrate::{
     ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
     forget, migrate,
 };
+pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions, status};

@@ -1,5 +1,6 @@
 //! One file or folder per subcommand, flags in and calls out; and what several of them share.
 
+mod address_args;
 mod admission;
 pub(crate) mod arm;
 mod ca_file;
@@ -8,6 +9,7 @@ mod connected;
 pub(crate) mod convert;
 pub(crate) mod crd;
 pub(crate) mod disarm;
+mod dry_run_args;
 mod file_stamps;
 mod format;
 pub(crate) mod hash;
@@ -23,6 +25,7 @@ pub(crate) mod mutate;
 mod output;
 pub(crate) mod plan;
 mod requests;
+pub(crate) mod rotate;
 mod schema;
 pub(crate) mod serve;
 pub(crate) mod status;

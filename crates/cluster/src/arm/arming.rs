@@ -7,10 +7,9 @@ use tokio::time::sleep;
 
 use super::options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};
 use super::refusals::{refusal, says};
-use super::self_test::SelfTest;
 use crate::cluster::{Cluster, Extent, MANAGER, PatchForm, title};
-use crate::conversion::{ClientStanza, endpoints};
-use crate::crd_state::CrdState;
+use crate::conversion::{ClientStanza, SelfTest, endpoints};
+use crate::crd_state::{CrdState, REPLACED_WITHIN};
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
@@ -186,11 +185,7 @@ async fn readable(cluster: &Cluster, target: &CrdState, version: &str) -> Result
     }
 }
 
-/// An API server replaces the handlers of a CRD when its informer sees the change (apiextensions-apiserver
-/// pkg/apiserver/customresource_handler.go), which takes milliseconds, and on a busy machine up to a second.
-const REPLACED_WITHIN: Duration = Duration::from_secs(2);
-
-/// The same, and the five seconds that it waits before a new CRD is called established.
+/// As [`REPLACED_WITHIN`], and the five seconds that it waits before a new CRD is called established.
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
 
 /// As long as that lasts, whoever reads another version fails.

@@ -3,7 +3,6 @@
 mod arming;
 mod options;
 mod refusals;
-mod self_test;
 
 pub use arming::arm;
-pub use options::{ArmError, ArmEvent, ArmOptions, Armed, Probe, Wanted};
+pub use options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::conversion::NoEndpoints;
+use crate::conversion::{NoEndpoints, Probe};
 
 /// What the cluster is to hold, where a certain version is stored.
 #[derive(Clone, Debug)]
@@ -14,17 +14,6 @@ pub struct Wanted {
     pub before: Vec<Value>,
     /// The CRD, with its conversion.
     pub crd: Value,
-}
-
-/// A review that every endpoint is sent before anything is changed.
-#[derive(Clone, Debug)]
-pub struct Probe {
-    /// The version that is asked for.
-    pub to: String,
-    /// A `ConversionReview`.
-    pub review: Value,
-    /// What has to be in `response.convertedObjects`: what the same definition makes of it here.
-    pub converted: Value,
 }
 
 /// How a CRD is armed.

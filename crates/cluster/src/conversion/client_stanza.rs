@@ -14,7 +14,7 @@ pub(crate) struct ClientStanza {
 }
 
 /// Whom the API server calls.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum WebhookPlace {
     Service { namespace: String, name: String, port: u16 },
     Url { host: String, port: u16 },
@@ -23,7 +23,11 @@ pub(crate) enum WebhookPlace {
 impl ClientStanza {
     /// The stanza of a CRD that is converted by a webhook.
     pub(crate) fn of(crd: &Value) -> Option<Self> {
-        let config = crd.pointer("/spec/conversion/webhook/clientConfig")?;
+        Self::of_config(crd.pointer("/spec/conversion/webhook/clientConfig")?)
+    }
+
+    /// A `clientConfig`, of a CRD or of a webhook configuration.
+    pub(crate) fn of_config(config: &Value) -> Option<Self> {
         let bundle = config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty());
         let authorities = bundle.and_then(|text| STANDARD.decode(text).ok());
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -44,6 +48,18 @@ impl ClientStanza {
         match &self.place {
             WebhookPlace::Service { namespace, name, .. } => format!("{name}.{namespace}.svc"),
             WebhookPlace::Url { host, .. } => host.clone(),
+        }
+    }
+}
+
+impl WebhookPlace {
+    /// Whether it is the same server: behind one Service, that has one certificate at whatever port.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Service { namespace, name, .. }, Self::Service { namespace: theirs, name: other, .. }) => {
+                (namespace, name) == (theirs, other)
+            }
+            _ => self == other,
         }
     }
 }

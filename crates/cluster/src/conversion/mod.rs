@@ -2,8 +2,11 @@
 
 mod client_stanza;
 mod endpoints;
+mod self_test;
 mod tls_client;
 
-pub(crate) use client_stanza::ClientStanza;
+pub(crate) use client_stanza::{ClientStanza, WebhookPlace};
 pub(crate) use endpoints::{NoEndpoints, endpoints};
+pub use self_test::Probe;
+pub(crate) use self_test::SelfTest;
 pub(crate) use tls_client::{TlsClient, Unconnected};

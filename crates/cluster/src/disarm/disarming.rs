@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::last_look::{Looked, away, back, leads_nowhere, look, to_nowhere};
-use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun};
+use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed};
 use super::plan::{DisarmPlan, Unplanned, plan};
 use super::registered::{OwnDocument, registered};
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
+use crate::dry_run::DryRun;
 use crate::pages::{Pages, items};
 
 /// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
@@ -303,9 +304,6 @@ fn serving(crd: &CrdState, version: &str) -> Vec<Value> {
     }
     patch
 }
-
-/// Judged, and not stored.
-const DRY: &str = "?dryRun=All";
 
 /// Controllers of the API server write the CRD's conditions, a few at most.
 const TRIES: u16 = 10;

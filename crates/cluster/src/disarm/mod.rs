@@ -8,4 +8,4 @@ mod registered;
 
 pub use disarming::disarm;
 pub(crate) use last_look::leads_nowhere;
-pub use options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, DryRun};
+pub use options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call_error::CallError;
+use crate::dry_run::DryRun;
 
 /// How a CRD is disarmed.
 pub struct DisarmOptions {
@@ -24,15 +25,6 @@ pub struct DisarmOptions {
     pub settle: Duration,
     /// Objects that are listed at a time.
     pub page: u32,
-}
-
-/// How nothing is changed, as kubectl calls it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum DryRun {
-    /// Nothing is sent.
-    Client,
-    /// What can be judged by the API server as things stand is sent to it, and not stored.
-    Server,
 }
 
 /// Something that is to be done.

@@ -62,7 +62,10 @@ fn trust(seen: &KindStatus, kind: &str, now: u64) -> Option<StatusFinding> {
     if seen.converted_by.is_none() || seen.disarming {
         return None;
     }
-    let mend = format!("docs/running.md, Certificates; then pointsman arm {kind} --ca-file FILE …");
+    let mend = match seen.authorities.is_empty() {
+        true => format!("docs/running.md, Certificates; then pointsman arm {kind} --ca-file FILE …"),
+        false => "pointsman rotate --ca-file FILE …: docs/running.md, Certificates".to_owned(),
+    };
     let Some(last) = seen.authorities.iter().max_by_key(|end| end.seconds) else {
         let problem = "the CRD has no caBundle: only certificates of public authorities are trusted".to_owned();
         return Some(StatusFinding { problem, mend });
@@ -174,9 +177,9 @@ mod tests {
         one(["v1 cannot be read: x509", "What the API server says"], |seen| {
             seen.unread = [("v1".to_owned(), "x509".to_owned())].into();
         });
-        one(["expires in 29 days", "--ca-file"], |seen| seen.authorities = vec![end(29)]);
+        one(["expires in 29 days", "pointsman rotate --ca-file"], |seen| seen.authorities = vec![end(29)]);
         one(["has expired at day -1: nobody is trusted", "--ca-file"], |seen| seen.authorities = vec![end(-1)]);
-        one(["has no caBundle", "Certificates"], |seen| seen.authorities = Vec::new());
+        one(["has no caBundle", "pointsman arm w --ca-file"], |seen| seen.authorities = Vec::new());
         one(["no endpoint that is ready", "First look"], |seen| {
             seen.no_endpoints = Some("no endpoint that is ready".to_owned());
         });

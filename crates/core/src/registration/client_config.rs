@@ -30,7 +30,8 @@ pub enum Trust {
 
 impl ClientConfig {
     /// The stanza for the conversion webhook.
-    pub(super) fn for_conversion(&self) -> Value {
+    #[must_use]
+    pub fn for_conversion(&self) -> Value {
         self.trusting(self.address.for_conversion())
     }
 

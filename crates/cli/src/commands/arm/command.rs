@@ -7,13 +7,12 @@ use anyhow::Context;
 use clap::Args;
 use pointsman_cluster::{ArmError, ArmEvent, ArmOptions, Armed, Wanted, arm};
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{
-    Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Url, crd, incomplete,
-};
+use pointsman_core::registration::{ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::json;
 
 use super::probes::probes;
+use crate::commands::address_args::AddressArgs;
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::format::Format;
@@ -29,12 +28,8 @@ pub(crate) struct ArmArgs {
     /// Kind by any of its names.
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Service of the webhook. The port is 443 if none is given.
-    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url")]
-    service: Option<Service>,
-    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
-    #[arg(long, value_name = "URL", conflicts_with = "service")]
-    url: Option<Url>,
+    #[command(flatten)]
+    server: AddressArgs,
     /// Authorities that the API server is to trust, PEM. The server is tested with the same.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
@@ -77,8 +72,7 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
         return Err(Usage(format!("{} has one version: there is nothing to convert", kind.kind())).into());
     }
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
-    let address = args.service.clone().map(Address::Service).or_else(|| args.url.clone().map(Address::Url));
-    let client = address.map(|address| ClientConfig { address, trust });
+    let client = args.server.address().map(|address| ClientConfig { address, trust });
     let rules = if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included };
     let options = ArmOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),

@@ -4,13 +4,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
-use pointsman_cluster::{DisarmError, DisarmOptions, DryRun, disarm};
+use clap::Args;
+use pointsman_cluster::{DisarmError, DisarmOptions, disarm};
 use pointsman_core::parse_duration;
-use pointsman_core::registration::{Address, ClientConfig, CrdOptions, Service, Trust, Url, crd};
+use pointsman_core::registration::{ClientConfig, CrdOptions, Trust, crd};
 
 use super::told::{document, sentence, tell};
+use crate::commands::address_args::AddressArgs;
 use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
@@ -22,21 +24,16 @@ pub(crate) struct DisarmArgs {
     /// Kind by any of its names.
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Service of the webhook that goes. The port is 443 if none is given.
-    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url")]
-    service: Option<Service>,
-    /// Address of the webhook that goes, where it is not behind a Service. Without a path, /convert is meant.
-    #[arg(long, value_name = "URL", conflicts_with = "service")]
-    url: Option<Url>,
+    #[command(flatten)]
+    server: AddressArgs,
     /// Serve this version alone from now on. All objects have to be stored in it.
     #[arg(long, value_name = "VERSION")]
     served: Option<String>,
     /// Delete the webhook configurations and policies of ours that are about this kind alone.
     #[arg(long)]
     admission: bool,
-    /// Change nothing: only say what would be done, or have the API server judge it as well.
-    #[arg(long, value_enum, value_name = "client|server", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
-    dry_run: Option<DryRunMode>,
+    #[command(flatten)]
+    dry_run: DryRunArgs,
     /// Form of the result; without it, lines for people.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
@@ -52,37 +49,18 @@ pub(crate) struct DisarmArgs {
     kinds: KindsArgs,
 }
 
-/// As kubectl calls them.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DryRunMode {
-    /// Nothing is sent.
-    Client,
-    /// The API server judges what it can, and stores nothing.
-    Server,
-}
-
-impl From<DryRunMode> for DryRun {
-    fn from(mode: DryRunMode) -> Self {
-        match mode {
-            DryRunMode::Client => Self::Client,
-            DryRunMode::Server => Self::Server,
-        }
-    }
-}
-
 /// Disarms a CRD.
 pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    let address = args.service.clone().map(Address::Service).or_else(|| args.url.clone().map(Address::Url));
-    let client = address.map(|address| ClientConfig { address, trust: Trust::SystemRoots });
+    let client = args.server.address().map(|address| ClientConfig { address, trust: Trust::SystemRoots });
     let armed = crd(kind, &CrdOptions { conversion: client, ..CrdOptions::default() });
     let options = DisarmOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
         armed: armed.context("the definition stores a version that it does not have")?,
         served: args.served.clone(),
         admission: args.admission,
-        dry_run: args.dry_run.map(DryRun::from),
+        dry_run: args.dry_run.mode(),
         settle: args.settle,
         page: args.page,
     };

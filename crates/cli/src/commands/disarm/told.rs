@@ -53,14 +53,10 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
 pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Result<JsonTree> {
     let Disarmed { crd, version, steps, objects, kept, registered, unlisted } = done;
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-    let dry_run = dry_run.map(|mode| match mode {
-        DryRun::Client => "client",
-        DryRun::Server => "server",
-    });
     let value = json!({
         "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "registered": registered,
         "unlisted": unlisted,
-        "dryRun": dry_run,
+        "dryRun": dry_run.map(DryRun::name),
     });
     JsonTree::from_json(&value.to_string())
 }

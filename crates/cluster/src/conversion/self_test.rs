@@ -11,23 +11,34 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::options::Probe;
-use crate::conversion::{ClientStanza, TlsClient};
+use super::client_stanza::ClientStanza;
+use super::tls_client::TlsClient;
+
+/// A review that an endpoint is sent before anything is changed.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The version that is asked for.
+    pub to: String,
+    /// A `ConversionReview`.
+    pub review: Value,
+    /// What has to be in `response.convertedObjects`: what the same definition makes of it here.
+    pub converted: Value,
+}
 
 /// A client that trusts what the API server is told to trust, and nothing else.
-pub(super) struct SelfTest {
+pub(crate) struct SelfTest {
     tls: TlsClient,
     path: String,
 }
 
 impl SelfTest {
     /// A client for this stanza.
-    pub(super) fn new(stanza: &ClientStanza) -> Result<Self, String> {
+    pub(crate) fn new(stanza: &ClientStanza) -> Result<Self, String> {
         Ok(Self { tls: TlsClient::new(stanza)?, path: stanza.path.clone() })
     }
 
     /// Sends every review; says what is wrong with the first answer that is.
-    pub(super) async fn run(&self, endpoint: &str, probes: &[Probe]) -> Result<(), String> {
+    pub(crate) async fn run(&self, endpoint: &str, probes: &[Probe]) -> Result<(), String> {
         for probe in probes {
             let answer = timeout(PATIENCE, self.call(endpoint, &probe.review)).await;
             let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())));

@@ -1,0 +1,65 @@
+//! Certificates of authorities, as a `caBundle` holds them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+/// A PEM text, and the certificates in it.
+#[derive(Clone, Debug)]
+pub(super) struct Authorities {
+    pem: Vec<u8>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl Authorities {
+    /// Reads a PEM text; nothing where it has no certificate, or one that cannot be read.
+    pub(super) fn of(pem: &[u8]) -> Option<Self> {
+        let certificates: Vec<CertificateDer<'static>> =
+            CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().ok()?;
+        (!certificates.is_empty()).then(|| Self { pem: pem.to_vec(), certificates })
+    }
+
+    /// Whether all of those are among these.
+    pub(super) fn hold(&self, those: &Self) -> bool {
+        those.certificates.iter().all(|certificate| self.certificates.contains(certificate))
+    }
+
+    /// All of these, and then all of those.
+    pub(super) fn and(&self, those: &Self) -> Self {
+        let pem = [&self.pem, &b"\n"[..], &those.pem].concat();
+        Self { pem, certificates: [&self.certificates[..], &those.certificates[..]].concat() }
+    }
+
+    /// As a `caBundle` says it.
+    pub(super) fn bundle(&self) -> String {
+        STANDARD.encode(&self.pem)
+    }
+
+    pub(super) fn pem(&self) -> Vec<u8> {
+        self.pem.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(contents: &[&str]) -> Authorities {
+        let section = |content: &&str| {
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(content))
+        };
+        Authorities::of(contents.iter().map(section).collect::<String>().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn both_are_trusted_before_one_is() {
+        let (old, new) = (of(&["old"]), of(&["new"]));
+        assert!(!old.hold(&new) && old.hold(&old));
+        let both = old.and(&new);
+        assert!(both.hold(&new) && both.hold(&old) && !new.hold(&both));
+        let read = Authorities::of(&STANDARD.decode(both.bundle()).unwrap()).unwrap();
+        assert!(read.hold(&both) && both.hold(&read));
+        assert!(Authorities::of(b"").is_none() && Authorities::of(b"-----BEGIN CERTIFICATE-----\nhalf").is_none());
+    }
+}

@@ -1,0 +1,11 @@
+//! Another authority for the servers, without a failed call: what the API server trusts and what the servers show never
+//! change at the same moment, so that for a while both authorities are trusted.
+
+mod authorities;
+mod options;
+mod proof;
+mod rotating;
+mod trusting;
+
+pub use options::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting};
+pub use rotating::rotate;

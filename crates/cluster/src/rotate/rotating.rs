@@ -1,0 +1,255 @@
+//! A change of authority from the first look to the last.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::authorities::Authorities;
+use super::options::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated};
+use super::proof::Proof;
+use super::trusting::{TrustingDocument, trusting};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, DRY, Extent, PatchForm};
+use crate::conversion::{ClientStanza, TlsClient, WebhookPlace};
+use crate::crd_state::{CrdState, REPLACED_WITHIN};
+use crate::dry_run::DryRun;
+
+/// Has the API server trust another authority for a server: beside the one that it trusts until then, and alone once
+/// every endpoint that is ready has shown a certificate of it. Where one has not, both stay trusted, and nothing fails.
+/// What is changed is every CRD and webhook configuration that leads to the server.
+///
+/// It can be killed at any point and run again: what is done is found done.
+///
+/// # Errors
+/// [`RotateError`]: what was in the way, and what was changed.
+pub async fn rotate(
+    cluster: &Cluster,
+    options: &RotateOptions,
+    say: &mut dyn FnMut(RotateEvent),
+) -> Result<Rotated, RotateError> {
+    let refused = |reason: &str| RotateError::Refused(reason.to_owned());
+    let stanza = ClientStanza::of_config(&options.client).ok_or_else(|| refused("no server was named"))?;
+    let wanted = stanza.authorities.as_deref().and_then(Authorities::of);
+    let wanted = wanted.ok_or_else(|| refused("no authority was named that is to be trusted"))?;
+    TlsClient::new(&stanza).map_err(RotateError::Refused)?;
+    let found = trusting(cluster, &stanza.place).await?;
+    if let Some(reason) = refusal(&found, &stanza.place, options.take_over) {
+        return Err(RotateError::Refused(reason));
+    }
+    may_look(cluster, &found).await?;
+    let steps = plan(&found, &wanted);
+    say(RotateEvent::Plan(steps.clone()));
+    let documents = found.iter().map(|one| one.named.document.clone()).collect();
+    let mut rotated = Rotated { steps, documents, ..Rotated::default() };
+    let mut run = RotateRun { cluster, options, to: stanza.place, wanted, found, done: Vec::new(), crd_changes: 0 };
+    match options.dry_run {
+        Some(DryRun::Client) => return Ok(rotated),
+        Some(DryRun::Server) => return run.try_all(say).await.map(|()| rotated),
+        None => {}
+    }
+    match run.steps(say).await {
+        Err(RotateError::Call { error, .. }) => Err(RotateError::Call { error, done: run.done }),
+        Err(error) => Err(error),
+        Ok(endpoints) => {
+            (rotated.endpoints, rotated.crd_changes) = (endpoints, run.crd_changes);
+            Ok(rotated)
+        }
+    }
+}
+
+/// Why nothing must be changed.
+fn refusal(found: &[TrustingDocument], to: &WebhookPlace, take_over: bool) -> Option<String> {
+    if found.is_empty() {
+        return Some(format!("no CRD and no webhook configuration of this cluster leads to {to}"));
+    }
+    found.iter().find_map(|one| match one.injected {
+        Some(annotation) if !take_over => Some(format!(
+            "cert-manager writes the caBundle of {}, by the annotation {annotation}, and would replace it at once by the \
+             new authority alone. --take-over takes the annotation away; it has to go from what is applied, too",
+            one.named.document
+        )),
+        _ => one.problem(),
+    })
+}
+
+/// Whether what is looked at in the end can be looked at: nobody wants to hear then that it is forbidden.
+async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), CallError> {
+    for one in found.iter().filter(|one| one.named.is_crd) {
+        let crd = CrdState::new(cluster.get(&one.path).await?)?;
+        for version in crd.served() {
+            match cluster.read(&format!("{}?limit=1", crd.collection(version)), Extent::MetadataOfAll).await {
+                Err(error) if error.code() == Some(403) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What there is to do. What is done already is not in it, but everybody is always asked.
+fn plan(found: &[TrustingDocument], wanted: &Authorities) -> Vec<RotateStep> {
+    let published = found.iter().filter(|one| one.injected.is_some() || !one.trusts(wanted));
+    let dropped = found.iter().filter(|one| one.trusts_others(wanted));
+    let publish = published.map(|one| RotateStep::Publish(one.named.clone()));
+    publish.chain([RotateStep::Prove]).chain(dropped.map(|one| RotateStep::Drop(one.named.clone()))).collect()
+}
+
+/// A run, and what it was begun with.
+struct RotateRun<'r> {
+    cluster: &'r Cluster,
+    options: &'r RotateOptions,
+    to: WebhookPlace,
+    wanted: Authorities,
+    found: Vec<TrustingDocument>,
+    done: Vec<RotateStep>,
+    crd_changes: u32,
+}
+
+impl RotateRun<'_> {
+    /// What the API server would say of each change, as things stand.
+    async fn try_all(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
+        let due = |one: &&TrustingDocument| one.injected.is_some() || !one.trusts(&self.wanted);
+        for one in self.found.iter().filter(due) {
+            let patch = one.with(&self.wanted);
+            self.cluster.patch(&format!("{}{DRY}", one.path), PatchForm::Json, &patch, Extent::Metadata).await?;
+            say(RotateEvent::Done(RotateStep::Publish(one.named.clone())));
+        }
+        Ok(())
+    }
+
+    /// All of them. Returns who was asked.
+    async fn steps(&mut self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
+        let wanted = self.wanted.clone();
+        let becomes = |now: &TrustingDocument| {
+            let due = now.injected.is_some() || !now.trusts(&wanted);
+            due.then(|| now.with(&wanted))
+        };
+        for one in self.found.clone() {
+            self.change(&one, &becomes, RotateStep::Publish(one.named.clone()), say).await?;
+        }
+        if !self.done.is_empty() {
+            say(RotateEvent::Settling(self.options.settle));
+            sleep(self.options.settle).await;
+        }
+        let endpoints = self.prove(say).await?;
+        let before = self.done.len();
+        let becomes = |now: &TrustingDocument| now.trusts_others(&wanted).then(|| now.only(&wanted));
+        for one in self.found.clone() {
+            self.change(&one, &becomes, RotateStep::Drop(one.named.clone()), say).await?;
+        }
+        if self.done.len() == before {
+            return Ok(endpoints);
+        }
+        match self.works().await {
+            Ok(endpoints) => Ok(endpoints),
+            Err(reason) => Err(RotateError::Needed { reason, after: self.put_back(say).await }),
+        }
+    }
+
+    /// Changes a document as it is now, whatever else of it others have changed; not where there is nothing to change.
+    async fn change(
+        &mut self,
+        one: &TrustingDocument,
+        becomes: &dyn Fn(&TrustingDocument) -> Option<Value>,
+        step: RotateStep,
+        say: &mut dyn FnMut(RotateEvent),
+    ) -> Result<(), RotateError> {
+        let mut tries = 0;
+        loop {
+            let now = match one.again(self.cluster, &self.to).await {
+                Ok(now) => now,
+                Err(error) if error.code() == Some(404) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(patch) = now.as_ref().and_then(becomes) else { return Ok(()) };
+            match self.cluster.patch(&one.path, PatchForm::Json, &patch, Extent::Metadata).await {
+                Ok(_) => {
+                    self.crd_changes += u32::from(one.named.is_crd);
+                    self.done.push(step.clone());
+                    say(RotateEvent::Done(step));
+                    return Ok(());
+                }
+                // Somebody was quicker.
+                Err(error) if error.code() == Some(409) && tries < TRIES => tries += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Asks everybody, again and again for so long, until all show a certificate of the new authority.
+    async fn prove(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
+        let (began, mut said) = (Instant::now(), String::new());
+        loop {
+            match self.proof().ask().await {
+                Ok(endpoints) => {
+                    endpoints.iter().for_each(|one| say(RotateEvent::Shows { endpoint: one.clone() }));
+                    return Ok(endpoints);
+                }
+                Err(RotateError::Unproven { reason, .. }) if began.elapsed() < self.options.wait => {
+                    if said != reason {
+                        said.clone_from(&reason);
+                        say(RotateEvent::Waiting { reason });
+                    }
+                    sleep(OFTEN).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn proof(&self) -> Proof<'_> {
+        let (cluster, endpoints, found, wanted) = (self.cluster, &self.options.endpoints, &self.found, &self.wanted);
+        Proof { cluster, endpoints, found, wanted }
+    }
+
+    /// Whether the API server reaches everybody, with the new authority alone. Returns who was asked.
+    async fn works(&self) -> Result<Vec<String>, String> {
+        sleep(REPLACED_WITHIN).await;
+        let endpoints = self.proof().ask().await.map_err(|error| match error {
+            RotateError::Unproven { reason, .. } => reason,
+            error => error.to_string(),
+        })?;
+        for one in self.found.iter().filter(|one| one.named.is_crd) {
+            let Ok(crd) = self.cluster.get(&one.path).await.and_then(CrdState::new) else { continue };
+            for version in crd.served() {
+                converts(self.cluster, &crd, version).await?;
+            }
+        }
+        Ok(endpoints)
+    }
+
+    /// Trusts again what was trusted before. Says what became of that.
+    async fn put_back(&mut self, say: &mut dyn FnMut(RotateEvent)) -> String {
+        for one in self.found.clone() {
+            let Some(old) = one.all() else { continue };
+            let becomes = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
+            let step = RotateStep::Restore(one.named.clone());
+            if let Err(error) = self.change(&one, &becomes, step, say).await {
+                return format!("and {} could not be put back: {error}", one.named.document);
+            }
+        }
+        "both authorities are trusted again".to_owned()
+    }
+}
+
+/// Whether a version can be read, as far as that is up to the webhook.
+async fn converts(cluster: &Cluster, crd: &CrdState, version: &str) -> Result<(), String> {
+    let (began, path) = (Instant::now(), format!("{}?limit=10", crd.collection(version)));
+    loop {
+        match cluster.read(&path, Extent::MetadataOfAll).await {
+            Err(error) if error.is_of_a_webhook() && began.elapsed() > REPLACED_WITHIN => {
+                return Err(format!("{version} of {} cannot be read: {}", crd.name(), error.message()));
+            }
+            Err(error) if error.is_of_a_webhook() => sleep(OFTEN).await,
+            // What else is wrong is no matter of authorities.
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Whoever waits for a person or a Deployment need not know sooner.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// Controllers of the API server write a CRD's conditions, a few at most.
+const TRIES: u16 = 10;
