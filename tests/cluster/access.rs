@@ -223,9 +223,10 @@ fn unreached(scene: &Scene<'_>) {
     ];
     for (name, cluster, user, said) in cases {
         let kubeconfig = scene.kubeconfig(name, &cluster, &user);
-        for (command, told) in
-            [("migrate", scene.migrate_at(&kubeconfig, &[])), ("arm", scene.arms_at(&kubeconfig, &["--dry-run"]))]
-        {
+        for (command, told) in [
+            ("migrate", scene.migrate_at(&kubeconfig, &[])),
+            ("arm", scene.arms_at(&kubeconfig, &["--dry-run=server"])),
+        ] {
             let (code, text, errors) = told;
             println!("     {name}: {}", errors.trim());
             assert_eq!((code, text.as_str()), (1, ""), "{name}, {command}: {errors}");
@@ -287,10 +288,10 @@ fn dry(scene: &Scene<'_>) {
     let before = (scene.crd_now(), scene.etcd("a"));
     let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
     let through = scene.through(proxy.port);
-    let (code, text, errors) = scene.arms_at(&through, &["--dry-run", "--force-conflicts", "-o", "json"]);
+    let (code, text, errors) = scene.arms_at(&through, &["--dry-run=server", "--force-conflicts", "-o", "json"]);
     assert_eq!(code, 0, "{text}{errors}");
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["dryRun"], true);
+    assert_eq!(document["dryRun"], "server");
     let (code, text, errors) = scene.migrate_at(&through, &["--to", new, "--dry-run", "-o", "json"]);
     assert_eq!(code, 0, "{text}{errors}");
     let result: Value = serde_json::from_str(&text).unwrap();

@@ -3,23 +3,26 @@
 use std::fs;
 
 use hyper::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::bed::Route;
 use crate::support::pki::Authority;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::free_port;
-use crate::support::sample::{Sample, WIDGET};
+use crate::support::sample::{ENGINE, Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
+use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("nothing_is_armed_before_everybody_answers", armed).failing(),
     Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
+    Scenario::new("what_is_registered_with_a_crd_works_or_goes_again", registered).of(&ENGINES).newest().failing(),
     Scenario::new("nobody_elses_conversion_is_taken", others).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
+static ENGINES: [&Sample; 1] = [&ENGINE];
 
 /// The classic outage: the CRD is applied before its webhook is up.
 fn armed(scene: &Scene<'_>) {
@@ -50,8 +53,8 @@ fn armed(scene: &Scene<'_>) {
     fs::write(&other, &Authority::new().pem).unwrap();
     untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
     // All is well: tested, and with that in a dry run nothing else. Who else says something of it is said before.
-    untouched("conflict with", &["--dry-run"]);
-    let (code, text, errors) = scene.arms(&["--dry-run", "--force-conflicts"]);
+    untouched("conflict with", &["--dry-run=server"]);
+    let (code, text, errors) = scene.arms(&["--dry-run=server", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(text.contains("can be armed"), "{text}");
     assert_eq!(scene.crd_now()["spec"], before["spec"]);
@@ -84,6 +87,67 @@ fn put_back(scene: &Scene<'_>) {
     assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before["spec"]);
     scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+}
+
+/// Webhook configurations come last, are tried, and go where nobody answers them.
+fn registered(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    with_one_version(scene);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let _servers = SideBySide::start(scene, &[A], &[]);
+    let file = |name: &str, service: &str| {
+        let file = scene.dir.join(name);
+        let service = format!("--service={}/{service}:{}", scene.ns, scene.setup.port);
+        let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
+        let all = ["webhooks", &versions[0], &versions[1], &versions[2], &service];
+        fs::write(&file, scene.pointsman_prints(&all)).unwrap();
+        format!("--webhooks={}", file.display())
+    };
+    let there = |kind: &str| -> Vec<Value> {
+        let list = scene.call_get(&format!("/apis/admissionregistration.k8s.io/v1/{kind}"));
+        let end = format!(".{}", scene.crd_name());
+        let ours = |item: &&Value| item["metadata"]["name"].as_str().unwrap().ends_with(&end);
+        list["items"].as_array().unwrap().iter().filter(ours).cloned().collect()
+    };
+    let all = || (there("validatingwebhookconfigurations"), there("mutatingwebhookconfigurations"));
+    // A Service that there is not: nobody is asked, and every write would fail.
+    let before = scene.crd_now();
+    let nowhere = file("nowhere.json", "nowhere");
+    let (code, _, errors) = scene.arms(&["--force-conflicts", &nowhere]);
+    assert_eq!(code, 1, "{errors}");
+    for said in ["no object can be created", "the CRD is again what it was", "so is what was registered"] {
+        assert!(errors.contains(said), "{said}: {errors}");
+    }
+    assert_eq!(all(), (Vec::new(), Vec::new()));
+    assert_eq!(scene.crd_now()["spec"], before["spec"]);
+    scene.eventually(|| scene.create(old, &scene.object(old, "b")).is_ok().then_some(()));
+    // What would be done, for programs.
+    let there_is = file("there.json", &format!("engine-{}", A.replace('.', "-")));
+    let (code, text, errors) = scene.arms(&[&there_is, "--dry-run=client", "-o", "json"]);
+    assert_eq!(code, 0, "{errors}");
+    let plan: Value = serde_json::from_str(&text).unwrap();
+    let steps: Vec<&str> = plan["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
+    assert!(steps[0].starts_with("ask every endpoint of"), "{steps:?}");
+    let at = |start: &str| steps.iter().position(|step| step.starts_with(start)).unwrap();
+    assert!(at("apply CustomResourceDefinition") < at("apply ValidatingWebhookConfiguration"), "{steps:?}");
+    assert!(steps.last().unwrap().starts_with("read "), "{steps:?}");
+    assert_eq!((plan["dryRun"].as_str(), all()), (Some("client"), (Vec::new(), Vec::new())));
+    // Something that is never registered.
+    let crd = scene.dir.join("crd.json");
+    fs::write(&crd, scene.armed(old).to_string()).unwrap();
+    let (code, _, errors) = scene.arms(&[&format!("--webhooks={}", crd.display())]);
+    assert!(code == 2 && errors.contains("CustomResourceDefinition is no webhook configuration"), "{errors}");
+    // All is well, also the second time.
+    for _ in 0..2 {
+        let (code, _, errors) = scene.arms(&["--force-conflicts", &there_is]);
+        assert_eq!(code, 0, "{errors}");
+        for version in [old, scene.sample.new] {
+            assert!(errors.matches(&format!("an object can be created at {version}")).count() >= 2, "{errors}");
+        }
+    }
+    let (validating, mutating) = all();
+    assert!(!validating.is_empty() && !mutating.is_empty());
+    assert!(validating.iter().all(|one| one["metadata"]["generation"] == 1), "applied again, and not changed");
 }
 
 fn others(scene: &Scene<'_>) {

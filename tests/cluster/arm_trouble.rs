@@ -171,7 +171,7 @@ fn wrong(scene: &Scene<'_>) {
     let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..scene.setup.clone() };
     let six = Pointsman::start(&setup);
     let endpoint = format!("--endpoint=[::1]:{}", setup.port);
-    let (code, text, errors) = scene.arms(&[&endpoint, "--dry-run", "--force-conflicts"]);
+    let (code, text, errors) = scene.arms(&[&endpoint, "--dry-run=server", "--force-conflicts"]);
     drop(six);
     assert_eq!(code, 0, "{text}{errors}");
 }
@@ -246,7 +246,7 @@ fn taken_over(scene: &Scene<'_>) {
     assert!(errors.contains("nothing was changed") && errors.contains("\"theirs\""), "{errors}");
     assert!(errors.contains(name) && errors.contains(".spec.failurePolicy"), "{errors}");
     assert_eq!((scene.call_get(&at), scene.crd_now()), before);
-    let (code, _, errors) = scene.arms(&["--force-conflicts", "--dry-run"]);
+    let (code, _, errors) = scene.arms(&["--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
     assert_eq!((scene.call_get(&at), scene.crd_now()), before, "a dry run writes nothing");
     let (code, _, errors) = scene.arms(&["--force-conflicts"]);

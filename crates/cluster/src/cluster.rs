@@ -98,6 +98,12 @@ impl Cluster {
         self.call(Method::PATCH, &path, extent, Some((form, patch))).await
     }
 
+    /// Asks what a create would come to, and stores nothing.
+    pub(crate) async fn try_create(&self, collection: &str, object: &Value) -> Result<Value, CallError> {
+        let path = format!("{collection}{DRY}&fieldManager={MANAGER}");
+        self.call(Method::POST, &path, Extent::Objects, Some(("application/json", object))).await
+    }
+
     /// Deletes a document. One that is gone already is as good as deleted.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CallError> {
         match self.call(Method::DELETE, path, Extent::Objects, None).await {
@@ -124,7 +130,7 @@ impl Cluster {
     }
 
     /// Where a document is that we apply. None of them is in a namespace.
-    async fn document_path(&self, document: &Value) -> Result<String, CallError> {
+    pub(crate) async fn document_path(&self, document: &Value) -> Result<String, CallError> {
         let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
         let discovered = self.get(&format!("/apis/{version}")).await?;

@@ -121,6 +121,11 @@ impl CrdState {
         annotations.and_then(|annotations| annotations.get(name)).and_then(Value::as_str)
     }
 
+    /// Whether its objects are in namespaces.
+    pub(crate) fn is_namespaced(&self) -> bool {
+        text(&self.document, "/spec/scope") != Some("Cluster")
+    }
+
     /// Where a version stands in the list.
     pub(crate) fn position(&self, version: &str) -> Option<usize> {
         self.versions().iter().position(|name| *name == version)

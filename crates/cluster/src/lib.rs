@@ -22,7 +22,7 @@ mod rotate;
 mod status;
 mod until_stopped;
 
-pub use arm::{ArmError, ArmEvent, ArmOptions, Armed, Wanted, arm};
+pub use arm::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted, arm};
 pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};

@@ -21,6 +21,13 @@ pub(crate) fn talk(line: &str) {
     say("", line);
 }
 
+/// Says what is going to be done, in order.
+pub(crate) fn numbered<S: std::fmt::Display>(steps: &[S]) {
+    for (at, step) in steps.iter().enumerate() {
+        talk(&format!("{}. {step}", at + 1));
+    }
+}
+
 /// Says what is wrong.
 pub(crate) fn complain(line: &str) {
     say(error_mark(), line);

@@ -2,25 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::sleep;
 
-use super::options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};
+use super::creatable::{collection, creatable};
+use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
 use super::refusals::{refusal, says};
+use super::registering::Registering;
+use super::undone::undone;
+use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
+use crate::dry_run::DryRun;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
-/// its conversion is there would be relabelled, and lose fields), and every version is read. If one cannot be, the CRD
-/// is put back.
+/// its conversion is there would be relabelled, and lose fields), every version is read, and an object created at each,
+/// as a dry run. Only then is registered what is to be. If something of that fails, everything is put back.
 ///
 /// Run again, it tests again and changes nothing. Where somebody else changes the CRD meanwhile, it looks again.
 ///
 /// # Errors
 /// [`ArmError`]: what was in the way, and whether anything was changed.
 pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(ArmEvent)) -> Result<Armed, ArmError> {
+    let mut said = Vec::new();
     for _ in 0..TRIES {
         let found = CrdState::find(cluster, &options.name).await?;
         let wanted = chosen(options, found.as_ref())?;
@@ -30,29 +36,76 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         {
             return Err(ArmError::Refused(format!("nothing was changed: {reason}")));
         }
+        let steps = plan(&target, wanted, options);
+        if said != steps {
+            said.clone_from(&steps);
+            say(ArmEvent::Plan(steps.clone()));
+        }
         let endpoints = test(cluster, &target, found.as_ref(), options, say).await?;
-        try_out(cluster, wanted, &target, options.force, say).await?;
         let unchanged = found.as_ref().is_some_and(|found| says(found.document(), &wanted.crd));
-        let mut armed = Armed { crd: target.name(), endpoints, versions: Vec::new(), unchanged };
-        if options.dry_run {
+        let mut armed = Armed { crd: target.name(), steps, endpoints, versions: Vec::new(), unchanged };
+        if options.dry_run != Some(DryRun::Client) {
+            try_out(cluster, wanted, &target, options, say).await?;
+        }
+        if options.dry_run.is_some() {
             return Ok(armed);
         }
         let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else { continue };
         if found.as_ref().is_some_and(|found| found.generation() != applied.generation()) {
-            // Until then a list is answered as the CRD was before, and proves nothing.
             sleep(REPLACED_WITHIN).await;
         }
-        for version in applied.served() {
-            if let Err(reason) = readable(cluster, &target, version).await {
+        let mut registering = Registering::default();
+        match come_into_force(cluster, &applied, options, &mut registering, say).await {
+            Ok(versions) => armed.versions = versions,
+            Err(reason) => {
+                let registered = registering.undo(cluster).await;
                 let after = put_back(cluster, found.as_ref(), &applied, wanted, say).await;
-                return Err(ArmError::Unread { reason, after });
+                return Err(ArmError::Unread { reason, after: format!("{after}{registered}") });
             }
-            say(ArmEvent::Reads { version: version.to_owned() });
-            armed.versions.push(version.to_owned());
         }
         return Ok(armed);
     }
     Err(ArmError::Changing { crd: options.name.clone(), times: TRIES })
+}
+
+/// What is going to be done.
+fn plan(target: &CrdState, wanted: &Wanted, options: &ArmOptions) -> Vec<ArmStep> {
+    let place = ClientStanza::of(target.document()).map_or_else(String::new, |stanza| stanza.place.to_string());
+    let apply = |document: &Value| ArmStep::Apply { document: title(document) };
+    let tried = || target.served().into_iter().map(|version| ArmStep::Try { version: version.to_owned() });
+    let mut steps = vec![ArmStep::Ask { place }];
+    steps.extend(wanted.before.iter().chain([&wanted.crd]).map(apply));
+    steps.extend(tried());
+    if !options.registered.is_empty() {
+        steps.extend(options.registered.iter().map(apply));
+        steps.extend(tried());
+    }
+    steps
+}
+
+/// Waits until every version can be read and written, and registers what is to be. Returns the versions.
+async fn come_into_force(
+    cluster: &Cluster,
+    crd: &CrdState,
+    options: &ArmOptions,
+    registering: &mut Registering,
+    say: &mut dyn FnMut(ArmEvent),
+) -> Result<Vec<String>, String> {
+    let mut versions = Vec::new();
+    for version in crd.served() {
+        readable(cluster, crd, version).await?;
+        say(ArmEvent::Reads { version: version.to_owned() });
+        versions.push(version.to_owned());
+    }
+    creatable(cluster, crd, &options.samples, say).await?;
+    if options.registered.is_empty() {
+        return Ok(versions);
+    }
+    registering.apply(cluster, &options.registered, say).await.map_err(|error| error.to_string())?;
+    // Until it has heard of them, the API server asks nobody.
+    sleep(REPLACED_WITHIN).await;
+    creatable(cluster, crd, &options.judged, say).await?;
+    Ok(versions)
 }
 
 /// Others write a CRD now and then, and not all the time.
@@ -77,16 +130,16 @@ async fn try_out(
     cluster: &Cluster,
     wanted: &Wanted,
     target: &CrdState,
-    force: bool,
+    options: &ArmOptions,
     say: &mut dyn FnMut(ArmEvent),
 ) -> Result<(), ArmError> {
-    for document in wanted.before.iter().chain([&wanted.crd]) {
+    for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
         let Err(error) = cluster.try_apply(document, false).await else { continue };
         let others: Vec<&String> = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).collect();
         if error.conflicts().is_empty() {
             return Err(error.into());
         }
-        if !others.is_empty() && !force {
+        if !others.is_empty() && !options.force {
             let conflicts = others.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(ArmError::Conflict { document: title(document), conflicts });
         }
@@ -95,13 +148,18 @@ async fn try_out(
         }
         cluster.try_apply(document, true).await?;
     }
-    let first = target.served().first().map(|version| target.collection(version));
-    let Some(path) = first.map(|collection| format!("{collection}?limit=1")) else { return Ok(()) };
-    match cluster.read(&path, Extent::MetadataOfAll).await {
-        Err(error) if error.code() == Some(403) => Err(error.into()),
-        // Whatever else is wrong is there already; it may be what arming mends.
-        _ => Ok(()),
+    // Whatever else is wrong is there already; it may be what arming mends.
+    let forbidden = |error: &CallError| error.code() == Some(403) && error.hint().is_some();
+    if let Some(version) = target.served().first() {
+        let path = format!("{}?limit=1", target.collection(version));
+        let listed = cluster.read(&path, Extent::MetadataOfAll).await;
+        listed.err().filter(forbidden).map_or(Ok(()), Err)?;
     }
+    if let Some(object) = options.samples.first() {
+        let created = cluster.try_create(&collection(target, object), object).await;
+        created.err().filter(forbidden).map_or(Ok(()), Err)?;
+    }
+    Ok(())
 }
 
 /// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a
@@ -206,7 +264,8 @@ async fn put_back(
     if found.generation() == applied.generation() {
         return "the CRD said so before, and stays as it is".to_owned();
     }
-    match cluster.patch(&found.path(), PatchForm::Json, &undone(found, applied, wanted), Extent::Metadata).await {
+    let patch = undone(found.document(), applied.document(), &wanted.crd);
+    match cluster.patch(&found.path(), PatchForm::Json, &patch, Extent::Metadata).await {
         Ok(_) => {
             say(ArmEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();
@@ -217,57 +276,5 @@ async fn put_back(
             "somebody else has changed the CRD since, so that it was not put back".to_owned()
         }
         Err(error) => format!("and it could not be put back: {error}"),
-    }
-}
-
-/// The patch that makes the CRD what was found, where nobody has changed it since. Its spec is replaced whole: a merge
-/// would leave members of the webhook beside the old strategy.
-fn undone(found: &CrdState, applied: &CrdState, wanted: &Wanted) -> Value {
-    let mut patch = vec![
-        json!({"op": "test", "path": "/metadata/generation", "value": applied.generation()}),
-        json!({"op": "replace", "path": "/spec", "value": found.document().get("spec")}),
-    ];
-    for members in ["labels", "annotations"] {
-        let at = format!("/metadata/{members}");
-        let ours = wanted.crd.pointer(&at).and_then(Value::as_object);
-        for name in ours.into_iter().flat_map(|ours| ours.keys()) {
-            let path = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-            let before = found.document().pointer(&at).and_then(|members| members.get(name));
-            patch.push(match before {
-                Some(value) => json!({"op": "replace", "path": path, "value": value}),
-                None => json!({"op": "remove", "path": path}),
-            });
-        }
-    }
-    Value::Array(patch)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn crd(annotations: &Value, generation: u64) -> Value {
-        let version = json!({"name": "v1", "served": true, "storage": true});
-        json!({
-            "metadata": {"name": "ws.e.com", "generation": generation, "annotations": annotations},
-            "spec": {"group": "e.com", "names": {"plural": "ws"}, "versions": [version]},
-        })
-    }
-
-    #[test]
-    fn what_was_found_comes_back_and_nothing_stays() {
-        let found = CrdState::new(crd(&json!({"a/b": "theirs", "c": "theirs"}), 1)).unwrap();
-        let ours = crd(&json!({"a/b": "ours", "d~": "ours"}), 2);
-        let applied = CrdState::new(ours.clone()).unwrap();
-        let wanted = Wanted { storage: "v1".to_owned(), before: Vec::new(), crd: ours };
-        assert_eq!(
-            undone(&found, &applied, &wanted),
-            json!([
-                {"op": "test", "path": "/metadata/generation", "value": 2},
-                {"op": "replace", "path": "/spec", "value": found.document()["spec"]},
-                {"op": "replace", "path": "/metadata/annotations/a~1b", "value": "theirs"},
-                {"op": "remove", "path": "/metadata/annotations/d~0"},
-            ])
-        );
     }
 }

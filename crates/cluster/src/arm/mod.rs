@@ -1,8 +1,11 @@
 //! Pointing a CRD's conversion to us, after proving that we answer.
 
 mod arming;
+mod creatable;
 mod options;
 mod refusals;
+mod registering;
+mod undone;
 
 pub use arming::arm;
-pub use options::{ArmError, ArmEvent, ArmOptions, Armed, Wanted};
+pub use options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};

@@ -1,9 +1,12 @@
 //! What arming is asked, what it says on the way, and why it does not come to its end.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::conversion::{NoEndpoints, Probe};
+use crate::dry_run::DryRun;
 
 /// What the cluster is to hold, where a certain version is stored.
 #[derive(Clone, Debug)]
@@ -26,20 +29,59 @@ pub struct ArmOptions {
     pub wanted: Vec<Wanted>,
     /// What is asked before.
     pub probes: Vec<Probe>,
+    /// An object of each version, to see that it can be created; none is stored.
+    pub samples: Vec<Value>,
+    /// Webhook configurations and policies that are applied once the CRD is armed.
+    pub registered: Vec<Value>,
+    /// Objects that these are asked about, at each version; none is stored.
+    pub judged: Vec<Value>,
     /// `host:port` to ask, instead of those that the Service leads to.
     pub endpoints: Vec<String>,
     /// Take fields over that somebody else applied, in the CRD and in what must be there before.
     pub force: bool,
     /// Take the conversion over from another webhook.
     pub repoint: bool,
-    /// Ask and test, and change nothing.
-    pub dry_run: bool,
+    /// Test every endpoint, and change nothing.
+    pub dry_run: Option<DryRun>,
+}
+
+/// Something that is to be done.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ArmStep {
+    /// Every endpoint is asked what an API server would ask.
+    Ask {
+        /// Whose endpoints.
+        place: String,
+    },
+    /// A document is applied.
+    Apply {
+        /// Kind and name.
+        document: String,
+    },
+    /// A version is read, and an object created there as a dry run.
+    Try {
+        /// The version.
+        version: String,
+    },
+}
+
+impl fmt::Display for ArmStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ask { place } => write!(f, "ask every endpoint of {place} what an API server would ask"),
+            Self::Apply { document } => write!(f, "apply {document}"),
+            Self::Try { version } => write!(f, "read {version}, and create an object there as a dry run"),
+        }
+    }
 }
 
 /// What arming says on the way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ArmEvent {
+    /// What is going to be done, in order.
+    Plan(Vec<ArmStep>),
     /// An endpoint gave every answer that it should.
     Answers {
         /// `host:port`.
@@ -64,6 +106,13 @@ pub enum ArmEvent {
         /// The version.
         version: String,
     },
+    /// An object can be created at a version.
+    Creates {
+        /// The version.
+        version: String,
+        /// What was said to this one, where it was refused.
+        refused: Option<String>,
+    },
     /// Something failed, and the CRD is again what it was.
     PutBack,
 }
@@ -73,6 +122,8 @@ pub enum ArmEvent {
 pub struct Armed {
     /// The CRD.
     pub crd: String,
+    /// What was to be done.
+    pub steps: Vec<ArmStep>,
     /// The endpoints that were tested.
     pub endpoints: Vec<String>,
     /// The versions that were read afterwards.

@@ -1,25 +1,29 @@
 //! Flags in, an armed CRD, an exit code out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{ArmError, ArmEvent, ArmOptions, Armed, Wanted, arm};
+use pointsman_cluster::{ArmError, ArmOptions, Wanted, arm};
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete};
+use pointsman_core::registration::{
+    ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete, registered_versions,
+};
 use pointsman_core::webhook::{Metadata, Webhook};
-use serde_json::json;
+use serde_json::Value;
 
-use super::probes::probes;
+use super::probes::{probes, samples};
+use super::told::{document, sentence, tell};
 use crate::commands::address_args::AddressArgs;
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;
-use crate::commands::json_tree::JsonTree;
+use crate::commands::input::{self, flat_documents};
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output::{self, talk};
+use crate::commands::output;
 use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]
@@ -49,9 +53,12 @@ pub(crate) struct ArmArgs {
     /// Take the conversion over from another webhook.
     #[arg(long)]
     repoint: bool,
-    /// Ask and test, and change nothing.
-    #[arg(long)]
-    dry_run: bool,
+    /// Webhook configurations and policies to apply once the CRD is armed, as pointsman webhooks prints them; - is
+    /// stdin.
+    #[arg(long, value_name = "FILE")]
+    webhooks: Option<PathBuf>,
+    #[command(flatten)]
+    dry_run: DryRunArgs,
     /// Form of the result; without it, lines for people.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
@@ -74,21 +81,25 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
     let client = args.server.address().map(|address| ClientConfig { address, trust });
     let rules = if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included };
+    let registered = args.webhooks.as_deref().map_or_else(|| Ok(Vec::new()), registered)?;
     let options = ArmOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
         wanted: wanted(kind, client.as_ref(), rules)?,
         probes: probes(&webhook, kind)?,
+        samples: samples(&webhook, kind, None)?,
+        judged: judged(&webhook, kind, &registered)?,
+        registered,
         endpoints: args.endpoints.clone(),
         force: args.force_conflicts,
         repoint: args.repoint,
-        dry_run: args.dry_run,
+        dry_run: args.dry_run.mode(),
     };
     let armed = args.cluster.with(async |cluster| {
         arm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, ArmError::call))
     })?;
     match args.output {
-        None => output::text(&sentence(&armed, args.dry_run))?,
-        Some(format) => output::data(&format.write(&document(&armed, args.dry_run)?))?,
+        None => output::text(&sentence(&armed, options.dry_run))?,
+        Some(format) => output::data(&format.write(&document(&armed, options.dry_run)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -104,48 +115,51 @@ fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> any
     each.collect()
 }
 
-fn tell(event: ArmEvent) {
-    match event {
-        ArmEvent::Answers { endpoint, probes } => {
-            talk(&format!("{endpoint} gives all {probes} answers that it should"))
-        }
-        ArmEvent::TakenOver { document, conflict } => talk(&format!("takes over of {document}: {conflict}")),
-        ArmEvent::Applied { document } => talk(&format!("applied {document}")),
-        ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
-        ArmEvent::PutBack => talk("the CRD was put back"),
-        _ => {}
+/// The documents of a file, each of which is to be one that is registered.
+fn registered(file: &Path) -> anyhow::Result<Vec<Value>> {
+    let source = input::read(file)?;
+    let documents = flat_documents(std::slice::from_ref(&source))?;
+    anyhow::ensure!(!documents.is_empty(), source.no_object());
+    let is_registered = |document: &&Value| {
+        let version = document.get("apiVersion").and_then(Value::as_str);
+        version.is_some_and(|version| version.starts_with("admissionregistration.k8s.io/"))
+    };
+    match documents.iter().find(|document| !is_registered(document)) {
+        Some(other) => Err(Usage(format!(
+            "--webhooks: {} is no webhook configuration and no policy",
+            other.get("kind").and_then(Value::as_str).unwrap_or("something without a kind")
+        ))
+        .into()),
+        None => Ok(documents),
     }
 }
 
-fn sentence(armed: &Armed, dry_run: bool) -> String {
-    let Armed { crd, endpoints, versions, unchanged } = armed;
-    let tested = format!("{} endpoint{} tested", endpoints.len(), if endpoints.len() == 1 { "" } else { "s" });
-    match (dry_run, unchanged) {
-        (true, true) => format!("{crd} is armed already; {tested}\n"),
-        (true, false) => format!("{crd} can be armed; {tested}, nothing was changed\n"),
-        (false, _) => format!("{crd} is armed; {tested}, {} can be read\n", versions.join(" and ")),
+/// What is asked about: an object without a label, and one of each controller version that is registered.
+fn judged(webhook: &Webhook, kind: &Kind, registered: &[Value]) -> anyhow::Result<Vec<Value>> {
+    let mut all = samples(webhook, kind, None)?;
+    for version in registered_versions(kind, registered).map(|versions| versions.served).unwrap_or_default() {
+        all.extend(samples(webhook, kind, Some(&version))?);
     }
-}
-
-fn document(armed: &Armed, dry_run: bool) -> anyhow::Result<JsonTree> {
-    let Armed { crd, endpoints, versions, unchanged } = armed;
-    let value = json!({
-        "crd": crd, "endpoints": endpoints, "versions": versions, "armedBefore": unchanged, "dryRun": dry_run,
-    });
-    JsonTree::from_json(&value.to_string())
+    Ok(all)
 }
 
 const EXAMPLES: &str = "\
 Every endpoint of the Service is asked first what an API server would ask,
 over TLS, trusting only what the API server is told to trust, and must answer
 as the definition here does. Then the CRD is applied, by server-side apply as
-\"pointsman\", and every version is read; if one cannot be, the CRD is put
-back. The storage version stays: see pointsman migrate. It can be run again at
-any time.
+\"pointsman\", and every version is read, and an object created at each as a dry
+run; then what --webhooks names is applied, and tried in the same way. If one
+of that fails, all of it is put back. The storage version stays: see pointsman
+migrate. It can be run again at any time.
 
 Examples:
   What would happen, in a Job of the cluster, where Pods can be reached:
-    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --dry-run
+    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --dry-run=server
+
+  The admission webhooks as well:
+    pointsman webhooks --kind materialize --controller-version 2.17.0 --served 2.17.0 \\
+      --service pointsman-system/pointsman --ca-file ca.crt |
+      pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --webhooks -
 
   From a laptop, over kubectl -n pointsman-system port-forward deployment/pointsman 8443:
     pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt \\

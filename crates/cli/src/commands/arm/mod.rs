@@ -2,5 +2,6 @@
 
 mod command;
 mod probes;
+mod told;
 
 pub(crate) use command::{ArmArgs, run};

@@ -27,6 +27,22 @@ pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe
     Ok(probes)
 }
 
+/// An object of each version, with the label of a controller version where one is named.
+pub(super) fn samples(webhook: &Webhook, kind: &Kind, label: Option<&str>) -> anyhow::Result<Vec<Value>> {
+    let words = Words::default();
+    let made = kind.versions().map(|version| {
+        let source = ObjectSource::new(kind, version, &words).context("a version has no schema")?;
+        let mut sample = object(&source, webhook, 0).context("no object can be made of a schema")?;
+        let labels = label.map(|label| json!({kind.version_label(): label}));
+        if let Some(metadata) = sample.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("uid");
+            metadata.extend(labels.map(|labels| ("labels".to_owned(), labels)));
+        }
+        Ok(sample)
+    });
+    made.collect()
+}
+
 /// Enough that most operations are in one of them.
 const OBJECTS: u64 = 4;
 

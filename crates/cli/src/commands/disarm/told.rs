@@ -4,16 +4,12 @@ use pointsman_cluster::{DisarmEvent, Disarmed, DryRun};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::output::talk;
+use crate::commands::output::{numbered, talk};
 
 /// Says a line to the person.
 pub(super) fn tell(event: DisarmEvent) {
     match event {
-        DisarmEvent::Plan(steps) => {
-            for (at, step) in steps.iter().enumerate() {
-                talk(&format!("{}. {step}", at + 1));
-            }
-        }
+        DisarmEvent::Plan(steps) => numbered(&steps),
         DisarmEvent::Done(step) => talk(&format!("done: {step}")),
         DisarmEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
         DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),

@@ -2,10 +2,12 @@
 
 mod documents;
 mod files;
+mod flat_documents;
 mod input_object;
 mod source;
 
 pub(crate) use documents::{Document, documents, values};
 pub(crate) use files::{Decided, FileArgs};
+pub(crate) use flat_documents::flat_documents;
 pub(crate) use input_object::InputObject;
 pub(crate) use source::{Source, in_directory, read};

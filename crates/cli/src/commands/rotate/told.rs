@@ -4,7 +4,7 @@ use pointsman_cluster::{DryRun, RotateEvent, RotateStep, Rotated, Trusting};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::output::{counted, talk};
+use crate::commands::output::{counted, numbered, talk};
 
 /// Whoever listens to it.
 #[derive(Default)]
@@ -16,11 +16,7 @@ pub(super) struct RotateTold {
 impl RotateTold {
     pub(super) fn hear(&mut self, event: RotateEvent) {
         match event {
-            RotateEvent::Plan(steps) => {
-                for (at, step) in steps.iter().enumerate() {
-                    talk(&format!("{}. {step}", at + 1));
-                }
-            }
+            RotateEvent::Plan(steps) => numbered(&steps),
             RotateEvent::Done(step) => talk(&self.done(&step)),
             RotateEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
             RotateEvent::Shows { endpoint } => talk(&format!("{endpoint} shows a certificate of the new authority")),

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use pointsman_core::registration::{Finding, inspect, registered_versions};
 use pointsman_core::webhook::{ControllerVersion, Settings};
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::format::TextFormat;
-use crate::commands::input::{self, Document, FileArgs, Source};
+use crate::commands::input::{self, FileArgs, Source, flat_documents};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk};
@@ -38,7 +37,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     for source in &sources {
         anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
     }
-    let documents = registered(&sources)?;
+    let documents = flat_documents(&sources)?;
     let findings = inspect_all(&all, &documents, &settings);
     let fits = findings.is_empty();
     let is_registered = all.iter().any(|known| registered_versions(&known.kind, &documents).is_some());
@@ -58,7 +57,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 
 /// What does not fit in files with what is registered.
 pub(crate) fn findings(all: &[Known], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
-    Ok(inspect_all(all, &registered(sources)?, server))
+    Ok(inspect_all(all, &flat_documents(sources)?, server))
 }
 
 /// What does not fit for any kind. Operators count their versions each for itself: where the server's version is one of
@@ -80,31 +79,10 @@ fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Fin
     findings.collect()
 }
 
-/// The documents of files, out of lists.
-fn registered(sources: &[Source]) -> anyhow::Result<Vec<Value>> {
-    let mut documents = Vec::new();
-    for source in sources {
-        let read = input::documents(source).map_err(|messages| anyhow::anyhow!(messages.join("; ")))?;
-        for object in read.into_iter().flat_map(Document::into_objects) {
-            documents.extend(flat(serde_json::from_str(&object.text).context(object.label())?));
-        }
-    }
-    Ok(documents)
-}
-
 /// A finding in two lines, which do not steer a terminal.
 fn told(finding: &Finding) -> String {
     let problem = escaped(&format!("{}: {}", finding.document, finding.problem));
     format!("{problem}\n  {}\n", escaped(&finding.change))
-}
-
-/// The items of a list, and of lists in it, or the document itself.
-fn flat(document: Value) -> Vec<Value> {
-    let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match document.get("items") {
-        Some(Value::Array(items)) if is_list => items.iter().cloned().flat_map(flat).collect(),
-        _ => vec![document],
-    }
 }
 
 fn json(finding: &Finding) -> JsonTree {

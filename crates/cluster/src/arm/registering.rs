@@ -1,0 +1,67 @@
+//! What is registered once a CRD is armed: webhook configurations and policies, which go again where they do not work.
+
+use serde_json::Value;
+
+use super::options::ArmEvent;
+use super::undone::undone;
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm, title};
+
+/// What was applied.
+#[derive(Default)]
+pub(super) struct Registering(Vec<AppliedDocument>);
+
+struct AppliedDocument {
+    path: String,
+    /// What stood there before.
+    found: Option<Value>,
+    /// What the API server made of it.
+    applied: Value,
+    ours: Value,
+}
+
+impl Registering {
+    /// Applies these, in this order. What conflicts was taken over by word, or was refused before.
+    pub(super) async fn apply(
+        &mut self,
+        cluster: &Cluster,
+        documents: &[Value],
+        say: &mut dyn FnMut(ArmEvent),
+    ) -> Result<(), CallError> {
+        for ours in documents {
+            let path = cluster.document_path(ours).await?;
+            let found = match cluster.get(&path).await {
+                Ok(found) => Some(found),
+                Err(error) if error.code() == Some(404) => None,
+                Err(error) => return Err(error),
+            };
+            let applied = cluster.apply(ours, true).await?;
+            self.0.push(AppliedDocument { path, found, applied, ours: ours.clone() });
+            say(ArmEvent::Applied { document: title(ours) });
+        }
+        Ok(())
+    }
+
+    /// Makes all of it what it was, the last one first. Says what became of it.
+    pub(super) async fn undo(&self, cluster: &Cluster) -> String {
+        for one in self.0.iter().rev() {
+            let undone = match &one.found {
+                None => cluster.delete(&one.path).await,
+                Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
+                Some(found) => {
+                    let patch = undone(found, &one.applied, &one.ours);
+                    cluster.patch(&one.path, PatchForm::Json, &patch, Extent::Metadata).await.map(drop)
+                }
+            };
+            if let Err(error) = undone {
+                return format!("; {} could not be put back: {error}", title(&one.ours));
+            }
+        }
+        match self.0.is_empty() {
+            true => String::new(),
+            false => "; so is what was registered".to_owned(),
+        }
+    }
+}
+
+const GENERATION: &str = "/metadata/generation";

@@ -1,0 +1,58 @@
+//! What was applied is made again what it was.
+
+use serde_json::{Value, json};
+
+/// The patch that makes a document what was found, where nobody has changed it since. What says what it does is
+/// replaced whole: a merge would leave members of the webhook beside the old strategy.
+pub(super) fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
+    let generation = applied.pointer("/metadata/generation");
+    let said = if ours.get("webhooks").is_some() { "webhooks" } else { "spec" };
+    let mut patch = vec![
+        json!({"op": "test", "path": "/metadata/generation", "value": generation}),
+        json!({"op": "replace", "path": format!("/{said}"), "value": found.get(said)}),
+    ];
+    for members in ["labels", "annotations"] {
+        let at = format!("/metadata/{members}");
+        let ours = ours.pointer(&at).and_then(Value::as_object);
+        for name in ours.into_iter().flat_map(|ours| ours.keys()) {
+            let path = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let before = found.pointer(&at).and_then(|members| members.get(name));
+            patch.push(match before {
+                Some(value) => json!({"op": "replace", "path": path, "value": value}),
+                None => json!({"op": "remove", "path": path}),
+            });
+        }
+    }
+    Value::Array(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_comes_back_and_nothing_stays() {
+        let crd = |annotations: Value, generation: u64| {
+            json!({
+                "metadata": {"name": "ws.e.com", "generation": generation, "annotations": annotations},
+                "spec": {"group": "e.com"},
+            })
+        };
+        let found = crd(json!({"a/b": "theirs", "c": "theirs"}), 1);
+        let ours = crd(json!({"a/b": "ours", "d~": "ours"}), 2);
+        assert_eq!(
+            undone(&found, &ours, &ours),
+            json!([
+                {"op": "test", "path": "/metadata/generation", "value": 2},
+                {"op": "replace", "path": "/spec", "value": found["spec"]},
+                {"op": "replace", "path": "/metadata/annotations/a~1b", "value": "theirs"},
+                {"op": "remove", "path": "/metadata/annotations/d~0"},
+            ])
+        );
+        let webhooks = json!({"metadata": {"generation": 3}, "webhooks": []});
+        assert_eq!(
+            undone(&webhooks, &webhooks, &webhooks)[1],
+            json!({"op": "replace", "path": "/webhooks", "value": []})
+        );
+    }
+}
