@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::Method;
@@ -14,17 +14,114 @@ use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{CRDS, MERGE, Scene};
-use crate::support::side_by_side::{A, SideBySide};
+use crate::support::side_by_side::{A, B, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("the_status_names_what_needs_a_person", told).newest().failing(),
     Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
     Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
     Scenario::new("nothing_is_forgotten_of_a_version_that_is_served_again", served_again).newest(),
+    Scenario::new("whoever_watches_sees_what_changes", watched).newest(),
+    Scenario::new("the_doctor_finds_what_does_not_fit_in_a_cluster", doctored).of(&ENGINES).newest().failing().alone(),
     Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
+
+/// Whoever watches sees what changes, and nothing twice; a moment without a cluster ends nothing.
+fn watched(scene: &Scene<'_>) {
+    let (old, name) = (scene.sample.old, scene.crd_name());
+    scene.arm(old);
+    let away = Arc::new(AtomicBool::new(false));
+    let is_away = away.clone();
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, _| match is_away.load(Ordering::Relaxed) {
+        true => Fate::CutBefore,
+        false => Fate::Pass,
+    });
+    let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
+    let args = scene.on_the_cluster(&["status", &name, "--watch", "--interval=200ms", &through]);
+    let log = scene.dir.join("watch.log");
+    let mut process = Process::start("watch", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
+    let said = || fs::read_to_string(&log).unwrap_or_default();
+    let sees = |text: &str| scene.eventually(|| said().contains(text).then_some(()));
+    sees("objects       0");
+    scene.create(old, &scene.object(old, "a")).ok();
+    sees("objects       1");
+    away.store(true, Ordering::Relaxed);
+    sees("warning: ");
+    away.store(false, Ordering::Relaxed);
+    scene.create(old, &scene.object(old, "b")).ok();
+    sees("objects       2");
+    process.interrupt();
+    assert_eq!(process.end(Duration::from_secs(10)), Some(130), "{}", said());
+    for count in 0..3 {
+        assert_eq!(said().matches(&format!("objects       {count}")).count(), 1, "{}", said());
+    }
+    assert!(scene.refused(&["status", "--watch", &scene.as_nobody()]).contains("cannot get resource"));
+}
+
+/// Each thing that does not fit is found in the cluster itself, with what mends it.
+fn doctored(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    forget_others(scene);
+    scene.install(&scene.printed_crd(&[]));
+    let doctor = || scene.command(&["doctor", &scene.crd_name()]);
+    let finds = |words: [&str; 2]| {
+        scene.eventually(|| {
+            let (code, text, errors) = doctor();
+            assert_eq!(code, 1, "{words:?}: {text}{errors}");
+            words.iter().all(|word| text.contains(word)).then_some(())
+        });
+    };
+    // An object of a version that nothing is registered for: nobody guards the label yet.
+    scene.create(new, &scene.labelled(new, "foreign", Some(B))).ok();
+    let servers = SideBySide::start(scene, &[A], &[]);
+    servers.register("deny");
+    scene.create(new, &scene.labelled(new, "a", Some(A))).ok();
+    finds([&format!("={B}, and nothing is registered for that version"), "pointsman webhooks --kind"]);
+    scene.delete(new, "foreign");
+    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    let (code, text, errors) = doctor();
+    assert!(code == 0 && text == "everything fits\n", "{text}{errors}");
+    // A Pod says how its server is started, and that it judges for another version.
+    let service = format!("/api/v1/namespaces/{}/services/engine-{}", scene.ns, A.replace('.', "-"));
+    let selector = json!({"spec": {"selector": {"app": "engine"}}}).to_string();
+    scene.call(Method::PATCH, &service, Some((MERGE, selector))).ok();
+    let container = json!({"name": "c", "image": "i", "args": ["serve", format!("--controller-version={B}")]});
+    let pod = json!({"metadata": {"name": "p", "labels": {"app": "engine"}}, "spec": {"containers": [container]}});
+    let pods = format!("/api/v1/namespaces/{}/pods", scene.ns);
+    scene.post(&format!("/api/v1/namespaces/{}/serviceaccounts", scene.ns), &json!({"metadata": {"name": "default"}}));
+    scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
+    finds([B, "--controller-version"]);
+    scene.call(Method::DELETE, &format!("{pods}/p?gracePeriodSeconds=0"), None);
+    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    // Another authority in what is registered alone.
+    let configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let list = scene.call_get(configurations);
+    let end = format!(".{}", scene.crd_name());
+    let ours = |item: &&Value| item["metadata"]["name"].as_str().unwrap().ends_with(&end);
+    let one = list["items"].as_array().unwrap().iter().find(ours).unwrap();
+    let path = format!("{configurations}/{}", one["metadata"]["name"].as_str().unwrap());
+    let trusts = |authority: &Authority| {
+        let bundle = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &authority.pem);
+        let patch =
+            json!([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]).to_string();
+        scene.call(Method::PATCH, &path, Some(("application/json-patch+json", patch))).ok();
+    };
+    trusts(&Authority::new());
+    finds(["the API server would not trust it", "pointsman rotate"]);
+    trusts(&scene.bed.authority);
+    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    // What the documents alone say is said of a file, too.
+    let file = scene.dir.join("registered.json");
+    let mut alone = one.clone();
+    alone["apiVersion"] = json!("admissionregistration.k8s.io/v1");
+    alone["kind"] = json!("ValidatingWebhookConfiguration");
+    fs::write(&file, alone.to_string()).unwrap();
+    let (code, text, _) = scene.command(&["doctor", "-f", &file.display().to_string(), "--kubeconfig=/nowhere"]);
+    assert!(code == 1 && text.contains("Configuration"), "{text}");
+    assert!(scene.refused(&["doctor", &scene.as_nobody()]).contains("cannot "));
+}
 
 fn told(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
@@ -69,6 +166,18 @@ fn told(scene: &Scene<'_>) {
     needs(scene, "cannot be reached from here", "Certificates");
     merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
     needs(scene, "nobody converts", "pointsman arm");
+}
+
+/// What scenarios have registered that are over: their servers are gone.
+fn forget_others(scene: &Scene<'_>) {
+    for what in [
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    ] {
+        scene.call(Method::DELETE, &format!("/apis/admissionregistration.k8s.io/v1/{what}"), None).ok();
+    }
 }
 
 /// Annotations of ours go, of the version that is gone and of no other; nobody else's does.

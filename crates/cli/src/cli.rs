@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, disarm, hash, kinds, man, migrate, mutate, plan, rotate, serve,
-    status, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, rotate,
+    serve, status, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -43,6 +43,8 @@ enum Command {
     Crd(crd::CrdArgs),
     /// Take the conversion from a CRD in a cluster, once nobody needs it any more.
     Disarm(disarm::DisarmArgs),
+    /// Say what does not fit in a cluster, or in files, each finding with what mends it.
+    Doctor(doctor::DoctorArgs),
     /// Print the rollout hash of objects, and what it is made of.
     Hash(hash::HashArgs),
     /// List, check and show the definitions of kinds.
@@ -96,6 +98,7 @@ impl Command {
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),
             Self::Disarm(args) => disarm::run(&args),
+            Self::Doctor(args) => doctor::run(&args),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),
             Self::Man(args) => man::run(&args, Cli::command()),

@@ -5,6 +5,7 @@
 //!
 //! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
 
+mod admission_documents;
 mod annotations;
 mod arm;
 mod call_error;
@@ -14,6 +15,7 @@ mod conversion;
 mod crd_state;
 mod disarm;
 mod dry_run;
+mod examine;
 mod live;
 mod migrate;
 mod pages;
@@ -30,6 +32,7 @@ pub use conversion::Probe;
 pub use crd_state::CrdState;
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, disarm};
 pub use dry_run::DryRun;
+pub use examine::{Examined, RegisteredFinding, RunningServer, examine};
 pub use live::live;
 pub use migrate::{
     ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,

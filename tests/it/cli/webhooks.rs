@@ -78,6 +78,8 @@ fn what_is_printed_fits_and_what_was_changed_does_not() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"]).data();
     let (_directory, path) = file(&printed);
     assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
+    // One doctor, by either name.
+    assert_eq!(pointsman(&["doctor", "-f", &path]).data(), "everything fits\n");
     let (_directory, path) = file(&printed.replacen("failurePolicy: Fail", "failurePolicy: Ignore", 1));
     let answer = pointsman(&["webhooks", "doctor", "-f", &path]);
     assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));

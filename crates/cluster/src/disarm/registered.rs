@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::admission_documents::{AdmissionDocument, admission_documents};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
-use crate::pages::items;
 
 /// A document that is about one kind alone.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,22 +19,11 @@ pub(super) struct OwnDocument {
 /// its policy.
 pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<OwnDocument>, CallError> {
     let (mut found, mut policies) = (Vec::new(), Vec::new());
-    for (kind, plural) in KINDS {
-        let collection = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        let list = match cluster.get(&format!("{collection}?labelSelector={OURS}")).await {
-            Ok(list) => list,
-            // An API server that knows no policies has none.
-            Err(CallError::Refused { code: 404, .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        for item in items(&list) {
-            let name = item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-            let policy = item.pointer("/spec/policyName").and_then(Value::as_str);
-            if is_about(item, crd) || policy.is_some_and(|policy| policies.contains(&policy.to_owned())) {
-                policies.push(name.to_owned());
-                let path = format!("{collection}/{name}");
-                found.push(OwnDocument { document: format!("{kind} {name}"), path });
-            }
+    for one in admission_documents(cluster).await?.into_iter().filter(AdmissionDocument::is_ours) {
+        let policy = one.document.pointer("/spec/policyName").and_then(Value::as_str);
+        if is_about(&one.document, crd) || policy.is_some_and(|policy| policies.contains(&policy.to_owned())) {
+            policies.push(one.name().to_owned());
+            found.push(OwnDocument { document: one.title(), path: one.path });
         }
     }
     // Of policies and bindings, the latter come first.
@@ -65,17 +54,6 @@ fn is_about(document: &Value, crd: &CrdState) -> bool {
     let conditions = document.pointer("/spec/matchConditions").and_then(Value::as_array);
     conditions.is_some_and(|all| all.iter().any(|one| one.get("expression").is_some_and(|text| *text == only)))
 }
-
-/// In the order in which they are found: a policy before what binds it.
-const KINDS: [(&str, &str); 4] = [
-    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
-    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
-    ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-    ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-];
-
-/// The label of all that `pointsman` prints.
-const OURS: &str = "app.kubernetes.io%2Fmanaged-by%3Dpointsman";
 
 #[cfg(test)]
 mod tests {

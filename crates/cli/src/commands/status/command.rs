@@ -1,20 +1,21 @@
 //! Flags in, a screen for each kind, an exit code out.
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use pointsman_cluster::{CallError, Cluster, KindStatus, StatusOptions, status};
-use pointsman_core::definition::Kind;
-use pointsman_core::registration::drift;
+use pointsman_cluster::KindStatus;
+use pointsman_core::parse_duration;
+use tokio::time::sleep;
 
+use super::looking::{Looking, now};
 use super::told::{document, screen};
-use crate::commands::connected::{ClusterArgs, advised};
-use crate::commands::crd::converts;
+use crate::commands::connected::ClusterArgs;
 use crate::commands::format::{Format, TextFormat};
-use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output::{self, talk};
+use crate::commands::output::{self, talk, warn};
+use crate::commands::stop::{INTERRUPTED, Stop};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -28,6 +29,12 @@ pub(crate) struct StatusArgs {
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
+    /// Look again and again, and print what has changed, until Ctrl-C.
+    #[arg(short, long)]
+    watch: bool,
+    /// How long to wait before looking again.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "5s", requires = "watch", help_heading = "Pace")]
+    interval: Duration,
     /// Objects listed at a time.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
@@ -40,50 +47,76 @@ pub(crate) struct StatusArgs {
 /// Looks at kinds. Exit code 1 where something needs a person.
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let named = args.kinds_named.iter().map(|name| Ok(&find(&all, name)?.kind));
-    let named = named.collect::<anyhow::Result<Vec<&Kind>>>()?;
-    let chosen: Vec<&Kind> = match named.is_empty() {
-        true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
-        false => named.clone(),
-    };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let seen = args.cluster.with(async |cluster| {
-        let mut seen = Vec::new();
-        for kind in chosen {
-            match look(&cluster, kind, args, now).await {
-                Ok(status) => seen.push(status),
-                Err(CallError::NoCrd { .. }) if named.is_empty() => {}
-                Err(error) => return Err(advised(error, |call| Some(call))),
-            }
-        }
-        Ok(seen)
-    })?;
+    let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, args.page)?;
+    if args.watch {
+        return watch(args, &looking);
+    }
+    let seen = args.cluster.with(async |cluster| looking.look(&cluster).await)?;
     if seen.is_empty() {
         talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
     }
+    print(&rendered(&seen, args.output)?, args.output)?;
     let needed = seen.iter().any(|one| !one.findings.is_empty());
-    let told = seen.iter().map(|one| Ok((screen(one, now), document(one)?)));
-    let told = told.collect::<anyhow::Result<Vec<_>>>()?;
-    match args.output {
-        TextFormat::Text => output::text(&told.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join("\n"))?,
-        TextFormat::Json | TextFormat::Yaml if told.is_empty() => output::data(&Format::Json.write_all(Vec::new()))?,
-        form => output::data(&form.write_all(told))?,
-    }
     Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn look(cluster: &Cluster, kind: &Kind, args: &StatusArgs, now: u64) -> Result<KindStatus, CallError> {
-    let options = StatusOptions {
-        name: format!("{}.{}", kind.plural(), kind.group()),
-        kind: kind.name().to_owned(),
-        version_label: kind.version_label().to_owned(),
-        endpoints: args.endpoints.clone(),
-        drift: &|crd| drift(kind, crd),
-        page: args.page,
-        now,
-    };
-    status(cluster, &options).await
+/// What is printed of all kinds.
+fn rendered(seen: &[KindStatus], output: TextFormat) -> anyhow::Result<String> {
+    let now = now();
+    let told = seen.iter().map(|one| Ok((screen(one, now), document(one)?)));
+    let told = told.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(match output {
+        TextFormat::Text => told.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join("\n"),
+        TextFormat::Json | TextFormat::Yaml if told.is_empty() => Format::Json.write_all(Vec::new()),
+        form => form.write_all(told),
+    })
 }
+
+fn print(text: &str, output: TextFormat) -> io::Result<()> {
+    match output {
+        TextFormat::Text => output::text(text),
+        TextFormat::Json | TextFormat::Yaml => output::data(text),
+    }
+}
+
+/// Looks again and again, and prints what has changed, until Ctrl-C. On a terminal the screen is drawn anew. A cluster
+/// that is away for a moment is waited for; one that was never there is an error.
+fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
+    let stop = Stop::on_interrupt()?;
+    let clears = matches!(args.output, TextFormat::Text) && io::stdout().is_terminal();
+    args.cluster.with(async |cluster| {
+        let mut last = None;
+        while !stop.is_wanted() {
+            match looking.look(&cluster).await {
+                Ok(seen) => {
+                    let text = rendered(&seen, args.output)?;
+                    if last.as_ref() != Some(&text) {
+                        if clears {
+                            output::data(CLEAR)?;
+                        } else if last.is_some() && matches!(args.output, TextFormat::Text) {
+                            output::data("\n")?;
+                        }
+                        print(&text, args.output)?;
+                    }
+                    last = Some(text);
+                }
+                Err(error) if last.is_none() => return Err(error),
+                Err(error) => warn(&format!("{error:#}")),
+            }
+            let began = Instant::now();
+            while began.elapsed() < args.interval && !stop.is_wanted() {
+                sleep(OFTEN.min(args.interval)).await;
+            }
+        }
+        Ok(ExitCode::from(INTERRUPTED))
+    })
+}
+
+/// To the upper left corner, and nothing below.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
+/// Nobody feels it.
+const OFTEN: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Nothing is written. Every served version is listed, the metadata of every
@@ -99,7 +132,11 @@ Examples:
   One, for a program:
     pointsman status materialize -o json
 
+  While something is under way:
+    pointsman status materialize --watch
+
 Exit codes:
-  0  nothing needs a person
-  1  something does: each finding names what mends it; or the cluster could not be asked
-  2  the flags are wrong";
+  0    nothing needs a person
+  1    something does: each finding names what mends it; or the cluster could not be asked
+  2    the flags are wrong
+  130  a watch was ended by Ctrl-C";

@@ -1,6 +1,8 @@
 //! `pointsman status`: how kinds stand in a cluster.
 
 mod command;
+mod looking;
 mod told;
 
 pub(crate) use command::{StatusArgs, run};
+pub(crate) use looking::Looking;

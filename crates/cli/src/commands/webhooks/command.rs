@@ -43,7 +43,7 @@ pub(crate) struct WebhooksArgs {
 #[derive(Debug, Subcommand)]
 enum WebhooksCommand {
     /// Say whether what is registered fits itself, the kinds, and a server.
-    Doctor(doctor::DoctorArgs),
+    Doctor(doctor::WebhooksDoctorArgs),
     /// Print an operator's own webhook configuration once for each controller version.
     Overlay(overlay::OverlayArgs),
     /// Print what is applied and deleted, in order, when a controller version goes.

@@ -8,16 +8,15 @@ use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::Value;
 
 use crate::commands::admission::AdmissionArgs;
+use crate::commands::diagnosis::Diagnosis;
 use crate::commands::format::TextFormat;
 use crate::commands::input::{self, FileArgs, Source, flat_documents};
-use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk};
-use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct DoctorArgs {
+pub(super) struct WebhooksDoctorArgs {
     #[command(flatten)]
     files: FileArgs,
     /// Form of the result.
@@ -30,22 +29,31 @@ pub(super) struct DoctorArgs {
 }
 
 /// Says what does not fit.
-pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let settings = args.admission.settings();
-    let (all, sources) = (args.kinds.load()?, args.files.read(EXAMPLE)?);
+pub(super) fn run(args: &WebhooksDoctorArgs) -> anyhow::Result<ExitCode> {
+    judge_files(&args.files, &args.kinds, &args.admission.settings(), args.output)
+}
+
+/// Says what of what is registered, by these files, does not fit.
+pub(crate) fn judge_files(
+    files: &FileArgs,
+    kinds: &KindsArgs,
+    settings: &Settings,
+    output: TextFormat,
+) -> anyhow::Result<ExitCode> {
+    let (all, sources) = (kinds.load()?, files.read(EXAMPLE)?);
     // Nothing at all is what a command before us leaves that failed, and says nothing of what is registered.
     for source in &sources {
         anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
     }
     let documents = flat_documents(&sources)?;
-    let findings = inspect_all(&all, &documents, &settings);
+    let findings = inspect_all(&all, &documents, settings);
     let fits = findings.is_empty();
     let is_registered = all.iter().any(|known| registered_versions(&known.kind, &documents).is_some());
-    let values = findings.iter().map(|finding| (told(finding), json(finding)));
-    let values: Vec<(String, JsonTree)> = values.collect();
-    match args.output {
+    match output {
         TextFormat::Text if fits && is_registered => output::text("everything fits\n")?,
-        format => output::data(&format.write_all(values))?,
+        format => {
+            output::data(&format.write_all(findings.into_iter().map(|one| Diagnosis::from(one).told()).collect()))?
+        }
     }
     if fits && !is_registered {
         talk("nothing of ours is registered there for a kind that is known here");
@@ -62,7 +70,7 @@ pub(crate) fn findings(all: &[Known], sources: &[Source], server: &Settings) -> 
 
 /// What does not fit for any kind. Operators count their versions each for itself: where the server's version is one of
 /// another kind's, it is not asked about a kind with which it has no version in common.
-fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Finding> {
+pub(crate) fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Finding> {
     let own = server.controller.as_ref().map(ControllerVersion::as_str);
     let told = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);
     let served: Vec<_> = all
@@ -77,20 +85,6 @@ fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Fin
         inspect(&known.kind, documents, Some(if is_anothers { &nobodys } else { server }))
     });
     findings.collect()
-}
-
-/// A finding in two lines, which do not steer a terminal.
-fn told(finding: &Finding) -> String {
-    let problem = escaped(&format!("{}: {}", finding.document, finding.problem));
-    format!("{problem}\n  {}\n", escaped(&finding.change))
-}
-
-fn json(finding: &Finding) -> JsonTree {
-    JsonTree::object([
-        ("document", JsonTree::string(&finding.document)),
-        ("problem", JsonTree::string(&finding.problem)),
-        ("change", JsonTree::string(&finding.change)),
-    ])
 }
 
 const EXAMPLE: &str = "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations,\

@@ -9,4 +9,4 @@ mod printed;
 mod retire;
 
 pub(crate) use command::{WebhooksArgs, run};
-pub(crate) use doctor::findings;
+pub(crate) use doctor::{findings, inspect_all, judge_files};

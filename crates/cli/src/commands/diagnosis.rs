@@ -1,0 +1,44 @@
+//! Something that does not fit, with what mends it.
+
+use pointsman_cluster::RegisteredFinding;
+use pointsman_core::registration::Finding;
+
+use super::json_tree::JsonTree;
+use crate::terminal::escaped;
+
+/// What a doctor says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Diagnosis {
+    /// Kind and name.
+    pub(crate) document: String,
+    /// What does not fit, and what comes of it.
+    pub(crate) problem: String,
+    /// The line to change, the command that mends it, or where it is written.
+    pub(crate) change: String,
+}
+
+impl Diagnosis {
+    /// In two lines, which do not steer a terminal, and for programs.
+    pub(crate) fn told(&self) -> (String, JsonTree) {
+        let Self { document, problem, change } = self;
+        let text = format!("{}\n  {}\n", escaped(&format!("{document}: {problem}")), escaped(change));
+        let json = JsonTree::object([
+            ("document", JsonTree::string(document)),
+            ("problem", JsonTree::string(problem)),
+            ("change", JsonTree::string(change)),
+        ]);
+        (text, json)
+    }
+}
+
+impl From<Finding> for Diagnosis {
+    fn from(finding: Finding) -> Self {
+        Self { document: finding.document, problem: finding.problem, change: finding.change }
+    }
+}
+
+impl From<RegisteredFinding> for Diagnosis {
+    fn from(finding: RegisteredFinding) -> Self {
+        Self { document: finding.document, problem: finding.problem, change: finding.mend }
+    }
+}

@@ -1,0 +1,92 @@
+//! Flags in, findings out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueHint};
+use pointsman_cluster::{CallError, examine};
+
+use super::examined::diagnoses;
+use crate::commands::admission::AdmissionArgs;
+use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::format::TextFormat;
+use crate::commands::input::FileArgs;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, talk};
+use crate::commands::status::Looking;
+use crate::commands::webhooks::judge_files;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DoctorArgs {
+    /// Kinds by any of their names; without one, all that have versions to convert between and a CRD in the cluster.
+    #[arg(value_name = "KIND", conflicts_with = "files")]
+    kinds_named: Vec<String>,
+    /// File or directory with what is registered, instead of a cluster; - is stdin. May be given several times.
+    #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    files: Vec<PathBuf>,
+    /// Read the directories in a directory, too.
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
+    /// Ask these for their certificates, instead of the endpoints of the Service that converts. May be given several
+    /// times.
+    #[arg(long = "endpoint", value_name = "HOST:PORT", conflicts_with = "files")]
+    endpoints: Vec<String>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+    #[command(flatten)]
+    admission: AdmissionArgs,
+}
+
+/// Says what does not fit.
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let settings = args.admission.settings();
+    if !args.files.is_empty() {
+        let files = FileArgs { files: args.files.clone(), recursive: args.recursive };
+        return judge_files(&files, &args.kinds, &settings, args.output);
+    }
+    let all = args.kinds.load()?;
+    let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, PAGE)?;
+    let (seen, examined) = args.cluster.with(async |cluster| {
+        let seen = looking.look(&cluster).await?;
+        let examined = examine(&cluster).await.map_err(|error: CallError| advised(error, |call| Some(call)))?;
+        Ok((seen, examined))
+    })?;
+    examined.unknown.iter().for_each(|what| talk(&format!("not known: {what}")));
+    let found = diagnoses(&all, &seen, &examined, &settings);
+    match args.output {
+        TextFormat::Text if found.is_empty() && seen.is_empty() => {
+            talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
+        }
+        TextFormat::Text if found.is_empty() => output::text("everything fits\n")?,
+        format => output::data(&format.write_all(found.iter().map(|one| one.told()).collect()))?,
+    }
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Objects listed at a time, as kubectl does.
+const PAGE: u32 = 500;
+
+const EXAMPLES: &str = "\
+On a cluster: whether each kind stands as pointsman status wants it, whether
+every endpoint shows a certificate that the API server would trust by every
+caBundle, whether what is registered fits itself, the kinds, and the flags that
+the Pods behind it were started with, and whether objects carry the label of a
+version that nothing is registered for. Nothing is written.
+
+Examples:
+  All of it:
+    pointsman doctor
+
+  What is about to be applied, without a cluster:
+    pointsman doctor -f webhooks.yaml --controller-version 2.17.0
+
+Exit codes:
+  0  everything fits
+  1  something does not: each finding names what mends it; or something could not be read
+  2  the flags are wrong";

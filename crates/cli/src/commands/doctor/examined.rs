@@ -1,0 +1,60 @@
+//! What was seen of a cluster, as findings.
+
+use pointsman_cluster::{Examined, KindStatus};
+use pointsman_core::registration::registered_versions;
+use pointsman_core::webhook::Settings;
+
+use super::server_flags::settings;
+use crate::commands::diagnosis::Diagnosis;
+use crate::commands::kinds_dir::Known;
+use crate::commands::webhooks::inspect_all;
+
+/// All findings, each once: of the kinds, of what is registered, and of those who answer. `alone` is how a server is
+/// started where no Pod says it.
+pub(super) fn diagnoses(all: &[Known], seen: &[KindStatus], examined: &Examined, alone: &Settings) -> Vec<Diagnosis> {
+    let mut found: Vec<Diagnosis> = seen.iter().flat_map(of_kind).collect();
+    found.extend(seen.iter().flat_map(|one| unregistered(all, one, examined)));
+    found.extend(examined.findings.iter().cloned().map(Diagnosis::from));
+    let mut servers: Vec<Settings> = examined.servers.iter().filter_map(|server| settings(&server.args)).collect();
+    if servers.is_empty() {
+        servers.push(alone.clone());
+    }
+    let misfits = servers.iter().flat_map(|server| inspect_all(all, &examined.documents, server));
+    found.extend(misfits.map(Diagnosis::from));
+    let mut each: Vec<Diagnosis> = Vec::new();
+    for one in found {
+        if !each.contains(&one) {
+            each.push(one);
+        }
+    }
+    each
+}
+
+fn of_kind(seen: &KindStatus) -> impl Iterator<Item = Diagnosis> {
+    seen.findings.iter().map(|finding| Diagnosis {
+        document: format!("CustomResourceDefinition {}", seen.crd),
+        problem: finding.problem.clone(),
+        change: finding.mend.clone(),
+    })
+}
+
+/// Objects of controller versions that nothing is registered for, where something is.
+fn unregistered(all: &[Known], seen: &KindStatus, examined: &Examined) -> Vec<Diagnosis> {
+    let is_it = |known: &&Known| format!("{}.{}", known.kind.plural(), known.kind.group()) == seen.crd;
+    let Some(kind) = all.iter().find(is_it).map(|known| &known.kind) else { return Vec::new() };
+    let Some(registered) = registered_versions(kind, &examined.documents) else { return Vec::new() };
+    let labelled = seen.objects.by_controller.iter().filter(|(label, _)| !label.is_empty());
+    let nobodys = labelled.filter(|(label, _)| !registered.served.contains(label));
+    let told = nobodys.map(|(label, count)| Diagnosis {
+        document: format!("CustomResourceDefinition {}", seen.crd),
+        problem: format!(
+            "{count} objects are labelled {}={label}, and nothing is registered for that version: nobody judges them",
+            kind.version_label()
+        ),
+        change: format!(
+            "pointsman webhooks --kind {} with {label} among the versions, or label them otherwise",
+            kind.name()
+        ),
+    });
+    told.collect()
+}

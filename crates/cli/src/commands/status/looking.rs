@@ -1,0 +1,59 @@
+//! Looking at kinds in a cluster.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pointsman_cluster::{CallError, Cluster, KindStatus, StatusOptions, status};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::drift;
+
+use crate::commands::connected::advised;
+use crate::commands::crd::converts;
+use crate::commands::kind_names::find;
+use crate::commands::kinds_dir::Known;
+
+/// Which kinds are looked at, and how.
+pub(crate) struct Looking<'l> {
+    kinds: Vec<&'l Kind>,
+    /// Whether they were named, so that one without a CRD is an error.
+    are_named: bool,
+    endpoints: &'l [String],
+    page: u32,
+}
+
+impl<'l> Looking<'l> {
+    /// The kinds of these names; without one, all that have versions to convert between.
+    pub(crate) fn new(all: &'l [Known], named: &[String], endpoints: &'l [String], page: u32) -> anyhow::Result<Self> {
+        let kinds = match named.is_empty() {
+            true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
+            false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,
+        };
+        Ok(Self { kinds, are_named: !named.is_empty(), endpoints, page })
+    }
+
+    /// How each of them stands.
+    pub(crate) async fn look(&self, cluster: &Cluster) -> anyhow::Result<Vec<KindStatus>> {
+        let mut seen = Vec::new();
+        for kind in &self.kinds {
+            let options = StatusOptions {
+                name: format!("{}.{}", kind.plural(), kind.group()),
+                kind: kind.name().to_owned(),
+                version_label: kind.version_label().to_owned(),
+                endpoints: self.endpoints.to_vec(),
+                drift: &|crd| drift(kind, crd),
+                page: self.page,
+                now: now(),
+            };
+            match status(cluster, &options).await {
+                Ok(status) => seen.push(status),
+                Err(CallError::NoCrd { .. }) if !self.are_named => {}
+                Err(error) => return Err(advised(error, |call| Some(call))),
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// In seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}

@@ -1,0 +1,125 @@
+//! From the documents to those who answer.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::running::{RunningServer, running};
+use crate::admission_documents::{AdmissionDocument, admission_documents};
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::conversion::{ClientStanza, NoEndpoints, TlsClient, Unconnected, WebhookPlace, endpoints};
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Examined {
+    /// Every webhook configuration and policy of the cluster.
+    pub documents: Vec<Value>,
+    /// The Pods that serve ours.
+    pub servers: Vec<RunningServer>,
+    /// What of that needs a person.
+    pub findings: Vec<RegisteredFinding>,
+    /// What could not be asked, and why.
+    pub unknown: Vec<String>,
+}
+
+/// Something about a webhook configuration that needs a person.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RegisteredFinding {
+    /// Kind and name.
+    pub document: String,
+    /// What does not fit, and what comes of it.
+    pub problem: String,
+    /// The command that mends it, or where it is written.
+    pub mend: String,
+}
+
+/// Looks at what is registered for admission, and at who answers there: whether every endpoint that is ready shows a
+/// certificate that the API server would trust, by every bundle that is published, and how the servers were started.
+///
+/// # Errors
+/// What is registered cannot be listed. What else cannot be asked is told in [`Examined::unknown`].
+pub async fn examine(cluster: &Cluster) -> Result<Examined, CallError> {
+    let documents = admission_documents(cluster).await?;
+    let (mut examined, mut places, mut unknown) = (Examined::default(), BTreeSet::new(), BTreeSet::new());
+    for one in documents.iter().filter(|one| one.is_ours()) {
+        for stanza in stanzas(one) {
+            trusted(cluster, one, &stanza, &mut examined.findings, &mut unknown).await;
+            places.insert(stanza.place);
+        }
+    }
+    let services: BTreeSet<(&str, &str)> = places.iter().filter_map(service).collect();
+    for (namespace, name) in services {
+        match running(cluster, namespace, name).await {
+            Ok(servers) => examined.servers.extend(servers),
+            Err(error) => {
+                unknown.insert(format!("how the servers of {namespace}/{name} were started: {error}"));
+            }
+        }
+    }
+    examined.documents = documents.into_iter().map(|one| one.document).collect();
+    examined.unknown = unknown.into_iter().collect();
+    Ok(examined)
+}
+
+fn service(place: &WebhookPlace) -> Option<(&str, &str)> {
+    match place {
+        WebhookPlace::Service { namespace, name, .. } => Some((namespace, name)),
+        WebhookPlace::Url { .. } => None,
+    }
+}
+
+/// Whom a document leads to, each once.
+fn stanzas(one: &AdmissionDocument) -> Vec<ClientStanza> {
+    let webhooks = one.document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
+    let mut all: Vec<ClientStanza> = Vec::new();
+    for stanza in webhooks.filter_map(|webhook| ClientStanza::of_config(webhook.get("clientConfig")?)) {
+        let is_there =
+            |other: &ClientStanza| (&other.place, &other.authorities) == (&stanza.place, &stanza.authorities);
+        if !all.iter().any(is_there) {
+            all.push(stanza);
+        }
+    }
+    all
+}
+
+/// Asks everybody behind a stanza for a certificate, trusting what it says.
+async fn trusted(
+    cluster: &Cluster,
+    one: &AdmissionDocument,
+    stanza: &ClientStanza,
+    findings: &mut Vec<RegisteredFinding>,
+    unknown: &mut BTreeSet<String>,
+) {
+    let mut find = |problem: String, mend: &str| {
+        let (document, mend) = (one.title(), mend.to_owned());
+        findings.push(RegisteredFinding { document, problem, mend });
+    };
+    let found = match endpoints(cluster, &stanza.place).await {
+        Ok(found) => found,
+        Err(NoEndpoints::Nobody(reason)) => {
+            return find(format!("{reason}: what it is for cannot be written"), "docs/running.md, First look");
+        }
+        Err(NoEndpoints::Call(error)) => {
+            unknown.insert(format!("who is behind {}: {error}", stanza.place));
+            return;
+        }
+    };
+    let client = match TlsClient::new(stanza) {
+        Ok(client) => client,
+        Err(reason) => return find(format!("{}: {reason}", stanza.place), "docs/running.md, Certificates"),
+    };
+    for endpoint in found {
+        match client.connect(&endpoint).await {
+            Ok(_) => {}
+            Err(Unconnected::Unreached(reason)) => {
+                unknown.insert(format!("what {endpoint} shows: it cannot be reached from here ({reason})"));
+            }
+            Err(error @ Unconnected::Nobody(_)) => find(format!("{endpoint}: {error}"), "docs/running.md, First look"),
+            Err(error @ Unconnected::Untrusted { .. }) => {
+                let mend = "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/running.md, Certificates";
+                find(format!("{endpoint}: the API server would not trust it: {error}"), mend);
+            }
+        }
+    }
+}

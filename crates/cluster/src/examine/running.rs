@@ -1,0 +1,64 @@
+//! How the servers behind a Service were started.
+
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent};
+use crate::pages::{Pages, items};
+
+/// A Pod that serves.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunningServer {
+    /// `namespace/name` of the Pod.
+    pub pod: String,
+    /// What its containers are started with.
+    pub args: Vec<String>,
+}
+
+/// The Pods that a Service leads to, each with its flags; none where it leads elsewhere.
+pub(super) async fn running(cluster: &Cluster, namespace: &str, name: &str) -> Result<Vec<RunningServer>, CallError> {
+    let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
+        Ok(service) => service,
+        Err(error) if error.code() == Some(404) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let Some(selector) = service.pointer("/spec/selector").and_then(Value::as_object) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    let mut take = |list: Value| {
+        let selected = items(&list).filter(|pod| {
+            let labels = pod.pointer("/metadata/labels");
+            selector.iter().all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
+        });
+        found.extend(selected.map(|pod| {
+            let name = pod.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            RunningServer { pod: format!("{namespace}/{name}"), args: args(pod) }
+        }));
+    };
+    let pods = format!("/api/v1/namespaces/{namespace}/pods");
+    Pages::new(cluster, pods, Extent::Objects, PAGE).all(&mut |_, _| {}, &mut take).await?;
+    Ok(found)
+}
+
+fn args(pod: &Value) -> Vec<String> {
+    let containers = pod.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten();
+    let texts = containers.flat_map(|one| ["command", "args"].map(|name| one.get(name).and_then(Value::as_array)));
+    texts.flatten().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// As kubectl's `--chunk-size`.
+const PAGE: u32 = 500;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn flags_of_all_containers_are_read() {
+        let pod = json!({"spec": {"containers": [
+            {"command": ["pointsman"], "args": ["serve", "--default-version"]}, {"args": null}, {},
+        ]}});
+        assert_eq!(args(&pod), ["pointsman", "serve", "--default-version"]);
+    }
+}
