@@ -43,11 +43,15 @@ plain() { # what, into a file
             printf '%s\n' "$header"
             render monitoring --show-only templates/monitoring.yaml
             ;;
+        migrate)
+            printf '%s\n' "$header"
+            render migrate --show-only templates/migrate.yaml
+            ;;
     esac
 }
 
 differs=0
-for what in cert-manager secret monitoring; do
+for what in cert-manager secret monitoring migrate; do
     text=$(plain "$what")
     if [ "${1:-}" = --check ]; then
         diff -u "plain/$what/pointsman.yaml" <(echo "$text") || differs=1

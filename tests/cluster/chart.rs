@@ -10,6 +10,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::acting::run;
 use crate::support::cert_manager::{self, Volume, secret};
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::eventually;
@@ -22,6 +23,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("whatever_the_values_the_chart_is_accepted", accepted).of(&ENGINES).needs("helm"),
     Scenario::new("the_plain_manifests_are_accepted", plain).of(&ENGINES).needs("helm"),
+    Scenario::new("the_job_of_the_chart_migrates_with_its_own_rights", migrates).needs("helm"),
     // Another cert-manager would issue beside ours.
     Scenario::new("what_the_chart_installs_converts_and_judges", at_work).of(&ENGINES).needs("helm").alone(),
 ];
@@ -89,8 +91,11 @@ fn accepted(scene: &Scene<'_>) {
         let said =
             scene.eventually(|| Some(scene.tried(&documents)).filter(|(ok, said)| *ok || !said.contains("no matches")));
         assert!(said.0 && !said.1.contains("Warning"), "{values}: {}", said.1);
-        let (ok, said) = scene.tried(&[pod(&documents)]);
-        assert!(ok && !said.contains("Warning"), "{values}: {said}");
+        let jobs = documents.iter().filter(|it| it["kind"] == "Job");
+        for pod in jobs.map(pod_of).chain([pod(&documents)]) {
+            let (ok, said) = scene.tried(&[pod]);
+            assert!(ok && !said.contains("Warning"), "{values}: {said}");
+        }
     }
     // That this could have failed.
     let values = files[0].to_str().unwrap();
@@ -105,12 +110,15 @@ fn accepted(scene: &Scene<'_>) {
 
 /// The Pod that a Deployment would have. Its priority class was not kept, so that there is none.
 fn pod(documents: &[Value]) -> Value {
-    let deployment = documents.iter().find(|it| it["kind"] == "Deployment").unwrap();
-    let mut pod = deployment["spec"]["template"].clone();
+    pod_of(documents.iter().find(|it| it["kind"] == "Deployment").unwrap())
+}
+
+fn pod_of(owner: &Value) -> Value {
+    let mut pod = owner["spec"]["template"].clone();
     pod["apiVersion"] = json!("v1");
     pod["kind"] = json!("Pod");
     pod["metadata"]["name"] = json!("pointsman");
-    pod["metadata"]["namespace"] = deployment["metadata"]["namespace"].clone();
+    pod["metadata"]["namespace"] = owner["metadata"]["namespace"].clone();
     pod["spec"].as_object_mut().unwrap().remove("priorityClassName");
     pod
 }
@@ -151,7 +159,56 @@ fn plain(scene: &Scene<'_>) {
         let kinds = scene.call_get(&format!("/api/v1/namespaces/pointsman-system/configmaps/{name}"));
         assert_eq!(kinds["data"].as_object().unwrap().len(), 2);
     }
+    // Beside them, the Job.
+    let args = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", "manifests/plain/migrate"];
+    let said = scene.runs("kubectl", &args);
+    assert!(said.contains("job.batch/pointsman-migrate-1 serverside-applied") && !said.contains("Warning"), "{said}");
     scene.runs("kubectl", &["delete", "--wait=false", "namespace", "pointsman-system"]);
+}
+
+/// With the rights of its service account alone, and with the flags of its Pod.
+fn migrates(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let values = scene.dir.join("values.json");
+    let kind = json!({"plural": scene.sample.plural, "group": scene.group, "to": new});
+    let migrate = json!({"enabled": true, "kinds": [kind], "extraArgs": ["--settle=1s"]});
+    let files = json!({"widgets.yaml": "a definition"});
+    let all = json!({"image": {"repository": "pointsman"}, "migrate": migrate, "kinds": {"files": files}});
+    fs::write(&values, all.to_string()).unwrap();
+    let documents = scene.rendered(values.to_str().unwrap(), &["--show-only", "templates/migrate.yaml"]);
+    let job = documents.iter().find(|it| it["kind"] == "Job").unwrap().clone();
+    let (ok, said) = scene.tried(std::slice::from_ref(&job));
+    assert!(ok && !said.contains("Warning"), "{said}");
+    let rights: Vec<&Value> = documents.iter().filter(|it| it["kind"] != "Job").collect();
+    scene.kubectl(&["apply"], &json!({"apiVersion": "v1", "kind": "List", "items": rights}));
+    let account = job["spec"]["template"]["spec"]["serviceAccountName"].as_str().unwrap();
+    let user = json!({"token": "secret-token", "as": format!("system:serviceaccount:{}:{account}", scene.ns)});
+    let server: Value = serde_saphyr::from_str(&fs::read_to_string(&scene.bed.api.kubeconfig).unwrap()).unwrap();
+    let kubeconfig = scene.kubeconfig("job", &server["clusters"][0]["cluster"], &user);
+    let args = job["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    let here = |arg: &Value| match arg.as_str().unwrap() {
+        "--kinds=/kinds/files" => format!("--kinds={}", scene.setup.kinds.display()),
+        arg => arg.to_owned(),
+    };
+    let mut args: Vec<String> = args.iter().map(here).collect();
+    args.push(format!("--kubeconfig={}", kubeconfig.display()));
+    // Roles are heard of in a moment.
+    let said = scene.eventually(|| {
+        let (code, text, errors) = run(&args);
+        assert!(code == 0 || errors.contains(" cannot "), "{text}{errors}");
+        (code == 0).then_some(text)
+    });
+    let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["complete"]), (&json!("result"), &json!(true)), "{said}");
+    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
+    // Nothing else is its to do.
+    let mut others = args.clone();
+    others[1] = "certificates.cert-manager.io".to_owned();
+    others.retain(|arg| !arg.starts_with("--to"));
+    let (code, _, errors) = run(&others);
+    assert!(code == 1 && errors.contains("cannot get resource"), "{errors}");
 }
 
 /// A release, and what runs of it.

@@ -59,3 +59,49 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "pointsman.kindsDirectory" -}}
 {{- if or .Values.kinds.files .Values.kinds.configMaps }}yes{{ end -}}
 {{- end -}}
+
+{{/* Which definitions there are, for every program that reads them: flags, mounts and volumes. */}}
+{{- define "pointsman.kindsArgs" -}}
+{{- $args := list -}}
+{{- if include "pointsman.kindsDirectory" . }}{{ $args = append $args "- --kinds=/kinds/files" }}{{ end -}}
+{{- if .Values.kinds.volume }}{{ $args = append $args "- --kinds=/kinds/volume" }}{{ end -}}
+{{- if not .Values.kinds.builtIn }}{{ $args = append $args "- --no-built-in" }}{{ end -}}
+{{- join "\n" $args -}}
+{{- end -}}
+
+{{- define "pointsman.kindsMounts" -}}
+{{- $mounts := list -}}
+{{- if include "pointsman.kindsDirectory" . }}{{ $mounts = append $mounts "- {name: kinds, mountPath: /kinds/files, readOnly: true}" }}{{ end -}}
+{{- if .Values.kinds.volume }}{{ $mounts = append $mounts "- {name: kinds-volume, mountPath: /kinds/volume, readOnly: true}" }}{{ end -}}
+{{- join "\n" $mounts -}}
+{{- end -}}
+
+{{- define "pointsman.kindsVolumes" -}}
+{{- if include "pointsman.kindsDirectory" . -}}
+- name: kinds
+  projected:
+    sources:
+    {{- if .Values.kinds.files }}
+    - configMap:
+        name: {{ include "pointsman.fullname" . }}-kinds
+    {{- end }}
+    {{- range .Values.kinds.configMaps }}
+    - configMap:
+        name: {{ . }}
+    {{- end }}
+{{ end -}}
+{{- with .Values.kinds.volume -}}
+- name: kinds-volume
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* Not those of the servers: neither the Service nor the NetworkPolicy, which lets nothing out, is for it. */}}
+{{- define "pointsman.migrateLabels" -}}
+app.kubernetes.io/name: pointsman-migrate
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: migrate
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}

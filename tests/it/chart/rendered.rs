@@ -36,7 +36,7 @@ fn the_plain_manifests_are_what_the_chart_says() {
 }
 
 /// Each with a word of the reason.
-const REFUSED: [(&str, &str); 23] = [
+const REFUSED: [(&str, &str); 26] = [
     ("image.repository=", "there is no published one"),
     ("image.repositry=pointsman", "'repositry' not allowed"),
     ("image.digest=sha256:1", "/image/digest"),
@@ -55,6 +55,9 @@ const REFUSED: [(&str, &str); 23] = [
     ("certificate.issuerRef.kind=ClusterIssuer", "/certificate/issuerRef"),
     ("crdGuard.enabled=true", "/crdGuard/crds"),
     ("crdGuard.crds={widgets}", "/crdGuard/crds"),
+    ("migrate.enabled=true", "/migrate/kinds"),
+    ("migrate.kinds[0].plural=widgets", "/migrate/kinds/0"),
+    ("migrate.kinds[0].plural=widgets,migrate.kinds[0].group=example", "/migrate/kinds/0/group"),
     ("clientCertificates.configMap=a,clientCertificates.secret=b", "/clientCertificates"),
     ("server.lameDuckSeconds=0", "/server/lameDuckSeconds"),
     ("ports.webhooks=70000", "/ports/webhooks"),
@@ -140,19 +143,54 @@ fn whatever_the_values_the_pods_keep_the_rules() {
 }
 
 /// Nothing of what the program itself prints, and nothing that lets it into the cluster. The guard of a CRD is no
-/// registration: by it nobody is called, and without it everything goes on.
+/// registration: by it nobody is called, and without it everything goes on. The Job that migrates has rights of its
+/// own, where somebody asks for it.
 #[test]
 fn the_chart_registers_nothing_and_asks_for_no_rights() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let documents = helm.template("pointsman", &["--values", &values]).unwrap();
         for document in documents {
-            if document["metadata"]["name"].as_str().unwrap().contains("-crd-guard.") {
+            let migrates = document["metadata"]["labels"]["app.kubernetes.io/component"] == "migrate";
+            assert!(!migrates || values.contains("migrate") || values.contains("everything"), "{values}");
+            if migrates || document["metadata"]["name"].as_str().unwrap().contains("-crd-guard.") {
                 continue;
             }
             let kind = document["kind"].as_str().unwrap();
             let foreign = ["Role", "Webhook", "CustomResource", "Admission", "Job"];
             assert!(!foreign.iter().any(|part| kind.contains(part)), "{values}: {kind}");
+        }
+    }
+}
+
+/// Neither the Service nor what keeps the servers from calling anybody is for the Job, and its flags are the program's.
+#[test]
+fn the_job_that_migrates_is_no_server() {
+    let Some(helm) = Helm::find() else { return };
+    for name in ["migrate", "everything"] {
+        let values = format!("manifests/chart/ci/{name}-values.yaml");
+        let documents = helm.template("pointsman", &["--values", &values]).unwrap();
+        let job = find(&documents, "Job").remove(0);
+        let labels = job["spec"]["template"]["metadata"]["labels"].as_object().unwrap();
+        let chosen = |selector: &Value| {
+            selector.as_object().unwrap().iter().all(|(name, value)| labels.get(name) == Some(value))
+        };
+        let service = find(&documents, "Service").into_iter().find(|it| it["spec"]["clusterIP"].is_null()).unwrap();
+        assert!(!chosen(&service["spec"]["selector"]), "{name}");
+        assert!(!chosen(&find(&documents, "NetworkPolicy")[0]["spec"]["podSelector"]["matchLabels"]), "{name}");
+        assert_eq!(job["metadata"]["annotations"]["helm.sh/hook"].is_null(), name == "migrate", "{name}");
+        for container in job["spec"]["template"]["spec"]["containers"].as_array().unwrap() {
+            let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
+            // Nothing is asked of a cluster where help is wanted; flags that there are not are found before.
+            let args: Vec<&str> = args.filter(|arg| !arg.starts_with("--kinds=")).collect();
+            let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+                .args(&args)
+                .args(["--kubeconfig=/nowhere/at/all"])
+                .env_clear()
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains("/nowhere/at/all"), "{args:?}: {said}");
         }
     }
 }
