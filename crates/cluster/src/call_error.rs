@@ -95,6 +95,17 @@ impl CallError {
         }
     }
 
+    /// Whether somebody may not do this. An admission webhook says 403 as well, of objects that it does not want.
+    pub(crate) fn is_of_missing_rights(&self) -> bool {
+        match self {
+            // `k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`
+            Self::Refused { code: 403, message, .. } => {
+                message.contains("is forbidden: User \"") && message.contains(" cannot ")
+            }
+            _ => false,
+        }
+    }
+
     /// Fields that somebody else applied, and who, where that is what stands in the way.
     #[must_use]
     pub fn conflicts(&self) -> &[String] {
@@ -131,11 +142,29 @@ impl CallError {
             }
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
-            // An admission webhook says 403 as well.
-            Self::Refused { code: 403, message, .. } if message.contains(" cannot ") => {
-                Some("docs/running.md has the ClusterRole that it needs")
-            }
+            error if error.is_of_missing_rights() => Some("docs/running.md has the ClusterRole that it needs"),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_is_told_apart_from_what_is_not_wanted() {
+        let refused = |message: &str| CallError::Refused {
+            asked: "POST /".to_owned(),
+            code: 403,
+            message: message.to_owned(),
+            retry_after: None,
+            next: None,
+            conflicts: Vec::new(),
+        };
+        let rights = "ws.e.com is forbidden: User \"u\" cannot create resource \"ws\" in API group \"e.com\"";
+        assert!(refused(rights).hint().is_some_and(|hint| hint.contains("ClusterRole")));
+        let verdict = "admission webhook \"w\" denied the request: objects cannot be in namespace default";
+        assert_eq!(refused(verdict).hint(), None);
     }
 }

@@ -149,15 +149,14 @@ async fn try_out(
         cluster.try_apply(document, true).await?;
     }
     // Whatever else is wrong is there already; it may be what arming mends.
-    let forbidden = |error: &CallError| error.code() == Some(403) && error.hint().is_some();
     if let Some(version) = target.served().first() {
         let path = format!("{}?limit=1", target.collection(version));
         let listed = cluster.read(&path, Extent::MetadataOfAll).await;
-        listed.err().filter(forbidden).map_or(Ok(()), Err)?;
+        listed.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)?;
     }
     if let Some(object) = options.samples.first() {
         let created = cluster.try_create(&collection(target, object), object).await;
-        created.err().filter(forbidden).map_or(Ok(()), Err)?;
+        created.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)?;
     }
     Ok(())
 }

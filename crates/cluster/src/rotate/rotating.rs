@@ -79,7 +79,7 @@ async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), C
         let crd = CrdState::new(cluster.get(&one.path).await?)?;
         for version in crd.served() {
             match cluster.read(&format!("{}?limit=1", crd.collection(version)), Extent::MetadataOfAll).await {
-                Err(error) if error.code() == Some(403) => return Err(error),
+                Err(error) if error.is_of_missing_rights() => return Err(error),
                 _ => {}
             }
         }
