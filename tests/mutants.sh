@@ -1,5 +1,6 @@
 #!/bin/sh
-# Proves that the laws of conversion bite: plants one bug after the other in a scratch copy of the tree and runs them.
+# Proves that the laws of conversion, and the simulation of rolls, bite: plants one bug after the other in a scratch copy
+# of the tree and runs them.
 # Each file in tests/mutants is a bug: a source file, a piece of it, and what stands there instead. White space in a piece
 # does not count, so that formatting does not break them. Exits with 1 if a bug is not caught within 60 seconds of testing
 # (POINTSMAN_SECONDS).
@@ -36,15 +37,25 @@ print(path)
 PYTHON
 }
 
+# What is run, by the file that a bug is in: the laws of conversion, or the simulation of rolls.
+tests_of() {
+    case $1 in
+    crates/core/src/roll/*) echo "--test rolls" ;;
+    *) echo "--test it -- laws fixtures captures edges kept::" ;;
+    esac
+}
+
 laws() {
-    cargo test -p pointsman-core --test it -- laws fixtures captures edges kept:: >"$scratch/log" 2>&1
+    # shellcheck disable=SC2046
+    cargo test -p pointsman-core $(tests_of "$1") >"$scratch/log" 2>&1
 }
 
 # Runs the laws until one fails, and says which and after how many seconds. Fails where all hold, or none failed in time.
 caught() {
     : >"$scratch/log"
     start=$(date +%s)
-    timeout "$limit" cargo test -p pointsman-core --test it -- laws fixtures captures edges kept:: >"$scratch/log" 2>&1 &
+    # shellcheck disable=SC2046
+    timeout "$limit" cargo test -p pointsman-core $(tests_of "$1") >"$scratch/log" 2>&1 &
     job=$!
     while kill -0 "$job" 2>/dev/null && ! grep -q ' \.\.\. FAILED$' "$scratch/log"; do
         sleep 0.2
@@ -58,7 +69,8 @@ caught() {
     [ -n "$law" ] || case $status in 0 | 124) return 1 ;; *) law="the end of the process ($status)" ;; esac
 }
 
-if ! cargo test --quiet --no-run -p pointsman-core --test it >"$scratch/log" 2>&1 || ! laws; then
+if ! cargo test --quiet --no-run -p pointsman-core --test it --test rolls >"$scratch/log" 2>&1 ||
+    ! laws any || ! laws crates/core/src/roll/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"
     exit 1
@@ -68,11 +80,12 @@ missed=0
 for name in "$@"; do
     name=${name%.txt}
     path=$(plant "$name") || { missed=1; continue; }
-    if ! cargo test --quiet --no-run -p pointsman-core --test it >"$scratch/log" 2>&1; then
+    # shellcheck disable=SC2046
+    if ! cargo test --quiet --no-run -p pointsman-core $(tests_of "$path" | cut -d ' ' -f 1-2) >"$scratch/log" 2>&1; then
         cat "$scratch/log"
         echo "$name: does not compile"
         missed=1
-    elif caught; then
+    elif caught "$path"; then
         echo "$name: caught in $seconds s by $law"
     else
         echo "$name: NOT CAUGHT in $seconds s"

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::healthy::HealthySpec;
 use super::problems::{Problems, line};
 use super::rollout::{HashSpec, RolloutStatusSpec};
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
@@ -40,6 +41,9 @@ pub(super) struct DefinitionSpec {
     /// What is checked when an object is written.
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
+    /// What a healthy object looks like, for rolls.
+    #[schemars(with = "Option<HealthySpec>")]
+    pub(super) healthy: Option<Spanned<HealthySpec>>,
 }
 
 /// What calls for a rollout.

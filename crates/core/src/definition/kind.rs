@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::definition_spec::DefinitionSpec;
+use super::healthy::{Health, HealthySpec};
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
@@ -23,6 +24,7 @@ pub struct Kind {
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout: Option<Rollout>,
     pub(crate) admission: Admission,
+    pub(crate) health: Option<Health>,
     pub(crate) crd: Value,
 }
 
@@ -112,6 +114,10 @@ impl Kind {
             Some(spec) => Admission::compile(spec, &crd.group, &versions, problems)?,
             None => Admission::none(&crd.group),
         };
+        let health = match &spec.healthy {
+            Some(spec) => Some(HealthySpec::compile(spec, &versions.at(versions.newest()).schema, problems)?),
+            None => None,
+        };
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -121,6 +127,7 @@ impl Kind {
             steps,
             rollout,
             admission,
+            health,
             crd: crd.document,
         })
     }

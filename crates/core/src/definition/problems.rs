@@ -63,6 +63,6 @@ impl Problems {
 }
 
 /// The line something stands in.
-pub(super) fn line<T>(spanned: &Spanned<T>) -> u64 {
+pub(crate) fn line<T>(spanned: &Spanned<T>) -> u64 {
     spanned.referenced.line()
 }

@@ -9,7 +9,7 @@ use serde_saphyr::{DefaultMessageFormatter, Error, Location};
 use crate::apimachinery::did_you_mean;
 
 /// The line of an error, 0 where there is none, and what is wrong there.
-pub(super) fn explain(error: &Error) -> (u64, String) {
+pub(crate) fn explain(error: &Error) -> (u64, String) {
     (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
 }
 

@@ -1,0 +1,69 @@
+//! What whoever runs a roll knows beside the fleet and the Roll's status.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::moment::Moment;
+
+/// What is known beside the fleet.
+#[derive(Clone, Debug, Default)]
+pub struct RollFacts {
+    /// What this run has seen so far.
+    pub remembered: Remembered,
+    /// Whether the fleet is all of what the API server has stored, listed after the last write of this run: not from a
+    /// cache, and not put together from several answers.
+    pub consistent: bool,
+    /// What is in the way of every write, such as a webhook that does not answer; in words.
+    pub trouble: Option<String>,
+    /// Other rolls that are under way over some of the same objects: their names, and these objects.
+    pub others: Vec<(String, Vec<String>)>,
+}
+
+/// What a run has seen. It begins with nothing: what counts for longer stands on the objects and in the status.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Remembered {
+    /// Since when objects that are under way were seen healthy, without a break, by uid.
+    pub(super) healthy: BTreeMap<String, Duration>,
+    /// Who said no to which object, by uid.
+    answers: BTreeMap<String, RefusedMove>,
+}
+
+/// A write that was refused.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct RefusedMove {
+    pub(super) message: String,
+    /// It is about time: the object is not to be handed over now.
+    pub(super) passes: bool,
+    /// When somebody was asked last.
+    asked: Duration,
+}
+
+impl Remembered {
+    /// Somebody refused to have an object moved: the API server, or an admission webhook. From then on it is asked now
+    /// and then by a dry run, since objects are mended, and is under way again once nobody minds.
+    pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
+        let passes = PASSES.iter().any(|words| message.contains(words));
+        self.answers.insert(uid.to_owned(), RefusedMove { message: message.to_owned(), passes, asked: now.steady });
+    }
+
+    /// Nobody minds any more.
+    pub fn allowed(&mut self, uid: &str) {
+        self.answers.remove(uid);
+    }
+
+    /// Who has said no to an object.
+    pub(super) fn answer(&self, uid: &str) -> Option<&RefusedMove> {
+        self.answers.get(uid)
+    }
+
+    /// Whether it is time to ask again about an object that was refused.
+    pub(super) fn is_due(&self, uid: &str, now: Moment) -> bool {
+        self.answers.get(uid).is_some_and(|answer| now.steady >= answer.asked + AGAIN)
+    }
+}
+
+/// What /validate says of an object that must not be handed over yet (`crates/core/src/webhook/admission/handover.rs`).
+const PASSES: [&str; 2] = [" is promoting this object", " is not done with this object"];
+
+/// How long a refusal is taken for what would be said again: an object that was mended waits no longer than that.
+const AGAIN: Duration = Duration::from_secs(15);

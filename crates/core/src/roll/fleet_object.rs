@@ -1,0 +1,141 @@
+//! An object of a fleet: what a roll looks at, and nothing else.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::fleet_roll::FleetRoll;
+use super::managed::{has_looked, label_owner};
+use super::mark::{ANNOTATION, RollMark};
+use crate::definition::Path;
+
+/// An object as a roll sees it: some hundred bytes of what the API server answered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FleetObject {
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) uid: String,
+    /// The value of the version label.
+    pub(super) version: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) has_annotations: bool,
+    /// The annotation that a roll has left, whichever roll, and its text.
+    pub(super) mark: Option<(RollMark, String)>,
+    /// Where it stands in the order that the Roll asks for, before namespace and name.
+    pub(super) rank: usize,
+    /// The wave that selects it.
+    pub(super) wave: usize,
+    pub(super) is_going: bool,
+    /// Whoever would set the label again.
+    pub(super) owner: Option<String>,
+    /// What does not hold of its health, in words.
+    pub(super) unhealthy: Option<String>,
+    /// Whether the new controller has looked since it was moved.
+    pub(super) is_seen: bool,
+    /// An annotation turns the upgrade path off for it.
+    pub(super) opts_out: bool,
+}
+
+impl FleetObject {
+    /// Looks at an object, in the newest version of its kind. Nothing where the roll is not about it.
+    #[must_use]
+    pub fn of(object: &Value, roll: &FleetRoll) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        let labels = texts(metadata.get("labels"));
+        let annotations = metadata.get("annotations").and_then(Value::as_object);
+        let annotation = |name: &str| annotations.and_then(|all| all.get(name)).and_then(Value::as_str);
+        let mark = annotation(ANNOTATION).and_then(|text| Some((RollMark::read(text)?, text.to_owned())));
+        let namespace = text("namespace");
+        let is_marked = mark.as_ref().is_some_and(|(mark, _)| mark.roll == roll.uid);
+        if !is_marked && !roll.chosen.holds(namespace.as_deref(), &labels) {
+            return None;
+        }
+        let opts_out =
+            |name: &Option<String>| name.as_deref().and_then(annotation).is_some_and(|value| value != "false");
+        let of_path = |path: &crate::definition::admission::UpgradePath| {
+            opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
+        };
+        let wave = roll.waves.iter().position(|wave| wave.chosen.holds(namespace.as_deref(), &labels));
+        Some(Self {
+            name: text("name")?,
+            uid: text("uid")?,
+            version: labels.get(&roll.label).cloned(),
+            has_annotations: annotations.is_some(),
+            mark,
+            rank: roll.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
+            wave: wave.unwrap_or_else(|| roll.waves.len().saturating_sub(1)),
+            is_going: metadata.get("deletionTimestamp").is_some(),
+            owner: label_owner(object, &roll.label),
+            unhealthy: roll.health.unmet(object),
+            is_seen: roll.health.seen.as_ref().is_none_or(|manager| has_looked(object, manager)),
+            opts_out: roll.path.as_ref().is_some_and(of_path),
+            namespace,
+            labels,
+        })
+    }
+
+    /// `namespace/name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.namespace.as_ref().map_or_else(|| self.name.clone(), |namespace| format!("{namespace}/{}", self.name))
+    }
+
+    /// Of this object, and of none that is made again under its name.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// Its namespace, where it has one.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of the version label.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// What does not hold of its health, in words.
+    #[must_use]
+    pub fn unhealthy(&self) -> Option<&str> {
+        self.unhealthy.as_deref()
+    }
+
+    /// What a roll has left on it, if it was this one.
+    pub(super) fn mark_of(&self, roll: &FleetRoll) -> Option<&RollMark> {
+        self.mark.as_ref().map(|(mark, _)| mark).filter(|mark| mark.roll == roll.uid)
+    }
+
+    /// Whether it is at the version that the roll leads to.
+    pub(super) fn is_at(&self, version: &str) -> bool {
+        self.version.as_deref() == Some(version)
+    }
+
+    /// What objects of a wave are sorted by.
+    pub(super) fn place(&self) -> (usize, &Option<String>, &str) {
+        (self.rank, &self.namespace, &self.name)
+    }
+}
+
+/// Where a value stands among those that were named. Others come behind all of them.
+fn rank(object: &Value, field: &Path, values: &[String]) -> usize {
+    let value = field.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
+    let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let at = text.and_then(|text| values.iter().position(|value| *value == text));
+    at.unwrap_or(values.len())
+}
+
+fn texts(members: Option<&Value>) -> BTreeMap<String, String> {
+    let members = members.and_then(Value::as_object).into_iter().flatten();
+    members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}

@@ -1,0 +1,118 @@
+//! A Roll that was checked against the definition of its kind.
+
+use std::time::Duration;
+
+use super::chosen::Chosen;
+use super::wave::Wave;
+use crate::definition::admission::UpgradePath;
+use crate::definition::{Health, Path};
+use crate::upgrade;
+
+/// A Roll, checked: what is moved, from where to where, and how carefully.
+#[derive(Clone, Debug)]
+pub struct FleetRoll {
+    pub(super) name: String,
+    /// Of the object in the cluster; empty for one that is not there yet.
+    pub(super) uid: String,
+    pub(super) label: String,
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+    pub(super) chosen: Chosen,
+    /// The field that orders the objects, and its values, the first ones first.
+    pub(super) order: Option<(Path, Vec<String>)>,
+    pub(super) waves: Vec<Wave>,
+    pub(super) unhealthy_max: usize,
+    pub(super) timeout: Duration,
+    pub(super) on_failure: OnFailure,
+    pub(super) accepts_no_way_back: bool,
+    pub(super) take_over: bool,
+    pub(super) run: bool,
+    pub(super) paused: bool,
+    pub(super) direction: Direction,
+    pub(super) health: Health,
+    pub(super) path: Option<UpgradePath>,
+}
+
+/// What happens after an object failed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum OnFailure {
+    /// Nothing more is moved until somebody has looked.
+    Pause,
+    /// That object is taken back; the others go on.
+    Back,
+    /// Every object that was moved is taken back.
+    BackAll,
+}
+
+/// Where the fleet goes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+pub enum Direction {
+    /// To the new version.
+    #[default]
+    Forward,
+    /// Every object that was moved goes back to what it was.
+    Back,
+    /// What is under way ends; nothing more is moved.
+    Stop,
+}
+
+impl FleetRoll {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version that objects come from; none where any will do.
+    #[must_use]
+    pub fn from(&self) -> Option<&str> {
+        self.from.as_deref()
+    }
+
+    /// The version that objects go to.
+    #[must_use]
+    pub fn to(&self) -> &str {
+        &self.to
+    }
+
+    /// The names of its waves, in their order.
+    pub fn waves(&self) -> impl Iterator<Item = &str> {
+        self.waves.iter().map(|wave| wave.name.as_str())
+    }
+
+    /// Whether a wave waits for somebody's approval before the next one begins.
+    #[must_use]
+    pub fn asks_approval(&self, wave: &str) -> bool {
+        self.waves.iter().any(|one| one.name == wave && one.approval)
+    }
+
+    /// Why objects could not be taken back after they were moved, unless the Roll accepts that.
+    ///
+    /// # Errors
+    /// What the path says, and what to do.
+    pub fn way_back(&self) -> Result<(), String> {
+        match self.no_way_back() {
+            Some(why) if !self.accepts_no_way_back => {
+                Err(format!("no way back: {why}. To roll all the same, say so in the Roll: accept: [{NO_WAY_BACK}]"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Why objects could not be taken back, if that is so.
+    #[must_use]
+    pub fn no_way_back(&self) -> Option<String> {
+        self.hop_refused(&self.to, self.from.as_deref()?)
+    }
+
+    /// Why no object may go from one version to another; nothing where the path lets it, or there is none.
+    pub(super) fn hop_refused(&self, from: &str, to: &str) -> Option<String> {
+        let path = self.path.as_ref()?;
+        // One that is no version was never on the path: it is adopted, as /validate does.
+        let (from, to) = (upgrade::version(from)?, upgrade::version(to)?);
+        path.path.allow(&from, &to).err().map(|refused| refused.to_string())
+    }
+}
+
+/// What a Roll accepts that cannot be undone.
+pub(super) const NO_WAY_BACK: &str = "no-way-back";

@@ -1,0 +1,99 @@
+//! A fleet with how each of its objects stands.
+
+use super::fleet_object::FleetObject;
+use super::fleet_roll::{Direction, FleetRoll};
+use super::standing::Standing;
+use super::status::{RollCounts, RollStatus, Unmoved, WaveCounts};
+
+/// A fleet, judged.
+pub(super) struct FleetView<'f, 'a> {
+    pub(super) roll: &'a FleetRoll,
+    pub(super) status: &'a RollStatus,
+    pub(super) fleet: &'f [FleetObject],
+    /// In the fleet's order.
+    pub(super) standings: Vec<Standing>,
+}
+
+impl<'f> FleetView<'f, '_> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &Standing)> {
+        self.fleet.iter().zip(&self.standings)
+    }
+
+    /// The wave that the roll has come to.
+    pub(super) fn wave_at(&self) -> usize {
+        let name = self.status.wave.as_deref();
+        self.roll.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
+    }
+
+    /// The objects of a wave while the roll is at `at`: what comes to be there after its own wave was through is in the
+    /// last one.
+    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &Standing)> {
+        let last = self.roll.waves.len().saturating_sub(1);
+        self.all().filter(move |(object, standing)| {
+            let is_open = matches!(standing, Standing::Old | Standing::Waiting(_) | Standing::Refused(_));
+            let of = if is_open && object.wave < at { last } else { object.wave };
+            of == wave && !matches!(standing, Standing::Gone | Standing::Outside)
+        })
+    }
+
+    /// Objects that are not healthy and not under way, each with the reason.
+    pub(super) fn unhealthy(&self) -> Vec<String> {
+        let back = self.status.direction == Direction::Back;
+        let of = |(object, standing): (&FleetObject, &Standing)| {
+            let counts = match standing {
+                // While the fleet goes back, those that were moved are why.
+                Standing::New => !back,
+                Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
+                // It was taken back.
+                Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
+                    return Some(format!("{} ({why})", object.title()));
+                }
+                _ => false,
+            };
+            let why = object.unhealthy.as_ref().filter(|_| counts)?;
+            Some(format!("{} ({why})", object.title()))
+        };
+        self.all().filter_map(of).collect()
+    }
+
+    pub(super) fn counts(&self) -> RollCounts {
+        let mut counts = RollCounts { unhealthy: self.unhealthy().len(), ..RollCounts::default() };
+        for standing in &self.standings {
+            match standing {
+                Standing::Old => counts.old += 1,
+                Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.moving += 1,
+                Standing::New => counts.new += 1,
+                Standing::Failed(_) => counts.failed += 1,
+                Standing::Held(_) => counts.held += 1,
+                Standing::Waiting(_) | Standing::Refused(_) => counts.refused += 1,
+                Standing::Outside => counts.outside += 1,
+                Standing::Gone => {}
+            }
+        }
+        counts
+    }
+
+    /// Objects that cannot be moved, the first of them: a status must not become large.
+    pub(super) fn unmoved(&self) -> Vec<Unmoved> {
+        let is_one =
+            |standing: &Standing| matches!(standing, Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_));
+        let unmoved = self.all().filter(|(_, standing)| is_one(standing)).map(|(object, standing)| Unmoved {
+            object: object.title(),
+            state: standing.word().to_owned(),
+            message: standing.why().to_owned(),
+        });
+        unmoved.take(UNMOVED).collect()
+    }
+
+    pub(super) fn waves(&self) -> Vec<WaveCounts> {
+        let at = self.wave_at();
+        let counts = |(index, wave): (usize, &super::wave::Wave)| {
+            let (done, rest): (Vec<_>, Vec<_>) =
+                self.in_wave(index, at).partition(|(_, standing)| **standing == Standing::New);
+            WaveCounts { name: wave.name.clone(), done: done.len(), total: done.len() + rest.len() }
+        };
+        self.roll.waves.iter().enumerate().map(counts).collect()
+    }
+}
+
+const UNMOVED: usize = 50;

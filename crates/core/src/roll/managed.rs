@@ -1,0 +1,98 @@
+//! What `metadata.managedFields` says: who owns the version label, and who has written since.
+//!
+//! Source: `apimachinery pkg/apis/meta/v1/types.go`, `ManagedFieldsEntry`.
+
+use serde_json::Value;
+
+use super::moment;
+
+/// The field manager of a roll's own writes.
+pub const ROLL_MANAGER: &str = "pointsman-roll";
+
+/// Managers of GitOps tools that write by update, and write again what others changed.
+const GITOPS: [&str; 6] = [
+    "argocd-application-controller",
+    "argocd-controller",
+    "fleetagent",
+    "helm",
+    "helm-controller",
+    "kustomize-controller",
+];
+
+/// Whoever owns a label and would set it again: by server-side apply, or as a GitOps tool.
+pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
+    let key = format!("f:{label}");
+    let owns = |entry: &&Value| {
+        let labels = entry.pointer("/fieldsV1/f:metadata/f:labels");
+        labels.and_then(|labels| labels.get(&key)).is_some()
+    };
+    let would_again = |entry: &&Value| {
+        let manager = text(entry, "manager");
+        manager != ROLL_MANAGER && (text(entry, "operation") == "Apply" || GITOPS.contains(&manager))
+    };
+    let entry = entries(object).filter(would_again).find(owns)?;
+    Some(text(entry, "manager").to_owned())
+}
+
+/// Whether a controller has written an object after a roll moved it, both by the API server's clock. It knows seconds:
+/// what was written in the same second may have been before.
+pub(super) fn has_looked(object: &Value, manager: &str) -> bool {
+    let written = |by: &str| {
+        let times = entries(object).filter(|entry| text(entry, "manager") == by);
+        times.filter_map(|entry| moment::wall(text(entry, "time"))).max()
+    };
+    match (written(ROLL_MANAGER), written(manager)) {
+        (Some(moved), Some(looked)) => looked > moved,
+        _ => false,
+    }
+}
+
+fn entries(object: &Value) -> impl Iterator<Item = &Value> {
+    object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(entries: &[(&str, &str, &str, bool)]) -> Value {
+        let entry = |(manager, operation, time, owns): &(&str, &str, &str, bool)| {
+            let labels = if *owns { json!({"f:example.com/v": {}}) } else { json!({}) };
+            json!({
+                "manager": manager, "operation": operation, "time": format!("2026-11-20T10:00:{time}Z"),
+                "fieldsV1": {"f:metadata": {"f:labels": labels}},
+            })
+        };
+        json!({"metadata": {"managedFields": entries.iter().map(entry).collect::<Vec<_>>()}})
+    }
+
+    #[test]
+    fn who_would_set_the_label_again_owns_it() {
+        for (entries, owner) in [
+            (vec![("kustomize-controller", "Apply", "00", true)], Some("kustomize-controller")),
+            (vec![("argocd-controller", "Update", "00", true)], Some("argocd-controller")),
+            (vec![("kubectl-edit", "Update", "00", true)], None),
+            (vec![("kubectl", "Apply", "00", true)], Some("kubectl")),
+            (vec![("kubectl", "Apply", "00", false)], None),
+            (vec![(ROLL_MANAGER, "Apply", "00", true)], None),
+        ] {
+            assert_eq!(label_owner(&object(&entries), "example.com/v").as_deref(), owner, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_write_after_the_move_counts() {
+        let moved = (ROLL_MANAGER, "Update", "05", true);
+        for (time, looked) in [("04", false), ("05", false), ("06", true)] {
+            assert_eq!(has_looked(&object(&[moved, ("op", "Update", time, false)]), "op"), looked, "{time}");
+        }
+        assert!(!has_looked(&object(&[("op", "Update", "06", false)]), "op"), "nobody knows when it was moved");
+        assert!(!has_looked(&object(&[moved]), "op"));
+    }
+}

@@ -1,0 +1,32 @@
+//! What a roll leaves on an object, in the same write that moves it.
+
+use serde::{Deserialize, Serialize};
+
+use super::moment;
+
+/// The annotation of an object that a roll has moved.
+pub(crate) const ANNOTATION: &str = "pointsman.dev/roll";
+
+/// By which roll an object was moved, when, and what it was before.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct RollMark {
+    /// The uid of the Roll.
+    pub(super) roll: String,
+    /// The value of the version label before; none where there was no label.
+    pub(super) was: Option<String>,
+    pub(super) to: String,
+    /// By the clock of whoever moved it.
+    pub(super) at: String,
+}
+
+impl RollMark {
+    /// Reads the annotation. Anything else is somebody's own text.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// When it was moved, in seconds since 1970.
+    pub(super) fn moved(&self) -> Option<u64> {
+        moment::wall(&self.at)
+    }
+}

@@ -1,0 +1,53 @@
+//! What is to be written next.
+
+use super::facts::{Remembered, RollFacts};
+use super::fleet_object::FleetObject;
+use super::fleet_roll::FleetRoll;
+use super::moment::Moment;
+use super::patch::FleetMove;
+use super::planner::Planner;
+use super::standing::Standing;
+use super::status::RollStatus;
+use super::telling::described;
+
+/// What is to be written next, and how the fleet stands.
+#[derive(Clone, Debug)]
+pub struct RollPlan {
+    /// In this order. Where one of them fails, what follows must not be written: what is moved has to be reserved.
+    pub writes: Vec<RollWrite>,
+    /// The status, written or not.
+    pub status: RollStatus,
+    /// How each object of the fleet stands, in the fleet's order.
+    pub standings: Vec<Standing>,
+    /// What the next plan of this run is to know.
+    pub remembered: Remembered,
+    /// Whether it takes a consistent list of the whole fleet to go on.
+    pub wants_list: bool,
+}
+
+/// One call of the API server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RollWrite {
+    /// The status of the Roll, as a whole, with the resourceVersion that was read: who has lost the Roll to another
+    /// runner must not be heard.
+    Status(Box<RollStatus>),
+    /// The move of an object.
+    Move(FleetMove),
+    /// The same, as a dry run: whether it would still be refused. The answer goes to [`Remembered`].
+    Try(FleetMove),
+}
+
+/// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
+#[must_use]
+pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts: RollFacts, now: Moment) -> RollPlan {
+    let mut planner = Planner::new(roll, status.clone(), fleet, facts, now);
+    planner.decide();
+    let (moves, tries) = (planner.moves(), planner.tries());
+    let view = planner.view();
+    let next = if planner.rests { status.clone() } else { described(&view, &planner.in_the_way) };
+    let standings = view.standings;
+    let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
+    let moves = moves.into_iter().map(RollWrite::Move).chain(tries.into_iter().map(RollWrite::Try));
+    let writes = reserved.into_iter().chain(moves).collect();
+    RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
+}

@@ -1,0 +1,164 @@
+//! Label selectors, as `kubectl -l` takes them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::apimachinery::{is_label_value, is_qualified_name};
+
+/// A label selector. All its requirements must hold; without any it selects everything.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Selector {
+    requirements: Vec<Requirement>,
+    text: String,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Requirement {
+    key: String,
+    wants: Wants,
+}
+
+/// What is wanted of a label.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Wants {
+    There,
+    NotThere,
+    /// One of these values.
+    In(Vec<String>),
+    /// None of these values, or not there.
+    NotIn(Vec<String>),
+}
+
+impl Selector {
+    /// Reads a selector, or says what is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut requirements = Vec::new();
+        for part in parts(text)? {
+            requirements.push(Requirement::parse(part.trim()).map_err(|error| format!("selector {text:?}: {error}"))?);
+        }
+        Ok(Self { requirements, text: text.to_owned() })
+    }
+
+    pub(super) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.requirements.iter().all(|Requirement { key, wants }| {
+            let value = labels.get(key);
+            match wants {
+                Wants::There => value.is_some(),
+                Wants::NotThere => value.is_none(),
+                Wants::In(values) => value.is_some_and(|value| values.contains(value)),
+                Wants::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            }
+        })
+    }
+
+    pub(super) fn is_everything(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
+    /// Whether a label decides which objects are selected.
+    pub(super) fn asks_for(&self, label: &str) -> bool {
+        self.requirements.iter().any(|requirement| requirement.key == label)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The requirements, between commas that are not in brackets.
+fn parts(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    for (at, sign) in text.char_indices() {
+        match sign {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1).ok_or_else(|| format!("selector {text:?}: a bracket too many"))?,
+            ',' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err(format!("selector {text:?}: a bracket is not closed"));
+    }
+    parts.extend(text.get(start..).filter(|_| !text.trim().is_empty()));
+    Ok(parts)
+}
+
+impl Requirement {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (key, wants) = if let Some(key) = text.strip_prefix('!') {
+            (key, Wants::NotThere)
+        } else if let Some((head, list)) = text.split_once('(') {
+            let list = list.strip_suffix(')').ok_or_else(|| format!("{text:?} does not end with a bracket"))?;
+            let values: Vec<String> = list.split(',').map(|value| value.trim().to_owned()).collect();
+            match head.trim().rsplit_once(char::is_whitespace) {
+                Some((key, "in")) => (key, Wants::In(values)),
+                Some((key, "notin")) => (key, Wants::NotIn(values)),
+                _ => return Err(format!("{text:?} is neither KEY in (…) nor KEY notin (…)")),
+            }
+        } else if let Some((key, value)) = text.split_once("!=") {
+            (key, Wants::NotIn(vec![value.trim().to_owned()]))
+        } else if let Some((key, value)) = text.split_once("==").or_else(|| text.split_once('=')) {
+            (key, Wants::In(vec![value.trim().to_owned()]))
+        } else {
+            (text, Wants::There)
+        };
+        let key = key.trim();
+        if !is_qualified_name(key) {
+            return Err(format!("{key:?} is no label key"));
+        }
+        if let Wants::In(values) | Wants::NotIn(values) = &wants
+            && let Some(bad) = values.iter().find(|value| !is_label_value(value))
+        {
+            return Err(format!("{bad:?} can be no value of a label"));
+        }
+        Ok(Self { key: key.to_owned(), wants })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_select_as_kubectl_does() {
+        let labels: BTreeMap<String, String> =
+            [("tier", "small"), ("a.b/c", "")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        for (text, selects) in [
+            ("", true),
+            ("tier", true),
+            ("!tier", false),
+            ("!frozen", true),
+            ("tier=small", true),
+            ("tier==large", false),
+            ("tier!=large, a.b/c=", true),
+            ("other!=x", true),
+            ("tier in (large, small)", true),
+            ("tier notin (large,small),tier", false),
+            ("frozen notin (true)", true),
+            ("frozen in (true)", false),
+        ] {
+            assert_eq!(Selector::parse(text).unwrap().matches(&labels), selects, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_said() {
+        for (text, said) in [
+            ("a,,b", "\"\" is no label key"),
+            ("a in (b", "a bracket is not closed"),
+            ("a)", "a bracket too many"),
+            ("a is (b)", "neither KEY in (…)"),
+            ("a=b c", "\"b c\" can be no value"),
+            ("a b", "\"a b\" is no label key"),
+            (",", "\"\" is no label key"),
+        ] {
+            let error = Selector::parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A Roll as it is written. What each member means for a user is said where they meet it: the CRD takes its words from
+//! here.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::bad_roll::BadRoll;
+use crate::definition::{self, Problem, explain, line};
+
+/// The `kind` of a Roll.
+pub const ROLL: &str = "Roll";
+
+/// A Roll, as it is written in a file or answered by an API server.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RollDocument {
+    pub(super) api_version: Spanned<String>,
+    pub(super) kind: Spanned<String>,
+    pub(super) metadata: RollMetadata,
+    pub(super) spec: Spanned<RollSpec>,
+    /// Ours: see [`super::RollStatus`].
+    #[serde(default)]
+    #[expect(dead_code, reason = "it may be there, and is read elsewhere")]
+    status: Value,
+}
+
+/// What is looked at of the metadata. The rest is the API server's.
+#[derive(Debug, Deserialize)]
+pub(super) struct RollMetadata {
+    pub(super) name: Spanned<String>,
+    pub(super) uid: Option<String>,
+}
+
+/// What is moved, from where to where, and how carefully.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RollSpec {
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) journey: Option<String>,
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+    #[serde(default)]
+    pub(super) select: SelectSpec,
+    pub(super) order: Option<OrderSpec>,
+    pub(super) waves: Vec<Spanned<WaveSpec>>,
+    pub(super) unhealthy_max: Option<u64>,
+    pub(super) timeout: Option<String>,
+    pub(super) on_failure: Option<String>,
+    #[serde(default)]
+    pub(super) accept: Vec<String>,
+    pub(super) take_over: Option<bool>,
+    pub(super) run: Option<bool>,
+    pub(super) paused: Option<bool>,
+    pub(super) direction: Option<String>,
+}
+
+/// Which objects of the kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SelectSpec {
+    #[serde(default)]
+    pub(super) namespaces: Vec<String>,
+    pub(super) labels: Option<String>,
+}
+
+/// Which objects come first.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OrderSpec {
+    pub(super) by: String,
+    #[serde(default)]
+    pub(super) values: Vec<String>,
+}
+
+/// A part of the fleet that goes before the others.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct WaveSpec {
+    pub(super) name: String,
+    pub(super) select: Option<SelectSpec>,
+    pub(super) at_once: Option<Value>,
+    pub(super) soak: Option<String>,
+    pub(super) then: Option<String>,
+}
+
+impl RollDocument {
+    /// Reads a Roll. `file` is its name in messages.
+    pub(super) fn read(file: &str, text: &str) -> Result<Self, BadRoll> {
+        let bad =
+            |line: u64, message: String| BadRoll { problems: vec![Problem { file: file.to_owned(), line, message }] };
+        let document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+            Ok((Some(document), 0)) => document,
+            Ok((Some(second), _)) => {
+                let at_line = line(&second.api_version);
+                return Err(bad(at_line, "another document begins here: a Roll stands alone in its file".to_owned()));
+            }
+            Ok((None, _)) => return Err(bad(0, EMPTY.to_owned())),
+            Err(error) => {
+                let (line, message) = explain(&error);
+                return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
+            }
+        };
+        let wanted = [("apiVersion", &document.api_version, definition::API_VERSION), ("kind", &document.kind, ROLL)];
+        for (what, found, wanted) in wanted {
+            if found.value != wanted {
+                return Err(bad(line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)));
+            }
+        }
+        Ok(document)
+    }
+}
+
+const EMPTY: &str = "is empty: a Roll begins with `apiVersion: pointsman.dev/v1` and `kind: Roll`";

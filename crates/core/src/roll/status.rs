@@ -1,0 +1,270 @@
+//! The status of a Roll: all that a roll remembers beside what stands on the objects themselves.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fleet_roll::{Direction, FleetRoll};
+use super::moment::{Moment, rfc3339, wall};
+
+/// What a roll has come to, and what it has under way.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RollStatus {
+    /// In a word.
+    pub phase: RollPhase,
+    /// Why, in a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why, in a sentence: what it waits for, or what somebody has to do.
+    pub message: String,
+    /// Where the fleet goes.
+    pub direction: Direction,
+    /// The wave that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave: Option<String>,
+    /// When the last object of that wave was through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave_done: Option<String>,
+    /// Waves after which somebody has let the roll go on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approved: Vec<String>,
+    /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
+    /// through, and those that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reserved: Vec<Reservation>,
+    /// Objects that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<RollFailure>,
+    /// Objects that could not be moved, the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmoved: Vec<Unmoved>,
+    /// Why nothing more is moved until somebody resumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halted: Option<Halt>,
+    /// An object failed, and so everything goes back.
+    #[serde(skip_serializing_if = "is_false")]
+    pub back_all: bool,
+    /// Objects of the whole roll.
+    pub counts: RollCounts,
+    /// Objects of each wave.
+    pub waves: Vec<WaveCounts>,
+    /// When the first object could have been moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// When somebody resumed it last: objects have their whole time again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<String>,
+    /// How it ended, each time, the last one last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<RollEnd>,
+}
+
+/// What a roll has come to, in a word.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub enum RollPhase {
+    /// Nothing was moved yet.
+    #[default]
+    Pending,
+    /// It must not begin.
+    Refused,
+    /// Objects are under way, or about to be.
+    Rolling,
+    /// Nothing is under way: it waits for somebody or something.
+    Waiting,
+    /// Nothing more is moved until somebody resumes it.
+    Paused,
+    /// Every object is through.
+    Complete,
+    /// It is through, and objects that failed were taken back.
+    Failed,
+    /// Somebody stopped it, or everything was taken back.
+    Aborted,
+}
+
+/// An object that is under way.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// `namespace/name`.
+    pub object: String,
+    /// Its uid.
+    pub uid: String,
+    /// Since when.
+    pub since: String,
+    /// To what it was before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub back: bool,
+}
+
+/// An object that failed.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollFailure {
+    /// `namespace/name`.
+    pub object: String,
+    /// Its uid.
+    pub uid: String,
+    /// In a word.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
+    /// When that was seen.
+    pub at: String,
+    /// It is taken back, or was.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub back: bool,
+    /// Somebody has resumed the roll since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cleared: bool,
+}
+
+/// An object that could not be moved.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Unmoved {
+    /// `namespace/name`.
+    pub object: String,
+    /// Why, in a word: `Held`, `Refused` or `Waiting`.
+    pub state: String,
+    /// Why, in a sentence.
+    pub message: String,
+}
+
+/// Why nothing more is moved.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Halt {
+    /// In a word.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// Objects by how they stand.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub struct RollCounts {
+    /// At the old version.
+    pub old: usize,
+    /// Under way.
+    pub moving: usize,
+    /// At the new version.
+    pub new: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Somebody else sets their label.
+    pub held: usize,
+    /// They cannot be moved, now or ever.
+    pub refused: usize,
+    /// At another version than the one that objects come from.
+    pub outside: usize,
+    /// Not healthy, and not under way.
+    pub unhealthy: usize,
+}
+
+/// How far a wave is.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct WaveCounts {
+    /// Its name.
+    pub name: String,
+    /// Its objects that are through.
+    pub done: usize,
+    /// All its objects.
+    pub total: usize,
+}
+
+/// How a roll ended.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct RollEnd {
+    /// `Complete` or `Partial`.
+    pub state: String,
+    /// Where it went.
+    pub direction: Direction,
+    /// When it began.
+    pub started: Option<String>,
+    /// When it ended.
+    pub ended: String,
+    /// Risks that were accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
+}
+
+impl RollStatus {
+    /// The status of a Roll as an API server answered it. One that is not to be understood is none.
+    #[must_use]
+    pub fn of(document: &Value) -> Self {
+        let status = document.get("status").cloned();
+        status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default()
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Whether there is nothing left to do, unless somebody asks for something else.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, RollPhase::Complete | RollPhase::Failed | RollPhase::Aborted)
+    }
+
+    /// Whether objects may be under way.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        matches!(self.phase, RollPhase::Rolling | RollPhase::Waiting | RollPhase::Paused)
+    }
+
+    /// The same after somebody let it go on behind a wave.
+    ///
+    /// # Errors
+    /// Nothing asks for that, in words.
+    pub fn approve(&mut self, roll: &FleetRoll, wave: &str) -> Result<(), String> {
+        if !roll.asks_approval(wave) {
+            let asking: Vec<&str> = roll.waves().filter(|name| roll.asks_approval(name)).collect();
+            return Err(match asking.as_slice() {
+                [] => format!("no wave of {} asks for an approval", roll.name()),
+                waves => {
+                    format!("no wave {wave:?} of {} asks for an approval; known: {}", roll.name(), waves.join(", "))
+                }
+            });
+        }
+        if !self.approved.iter().any(|name| name == wave) {
+            self.approved.push(wave.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
+    /// label was turned back are not moved again.
+    pub fn resume(&mut self, now: Moment) {
+        self.halted = None;
+        self.back_all = false;
+        self.failures.retain(|failure| failure.reason == HELD);
+        self.failures.iter_mut().for_each(|failure| failure.cleared = true);
+        self.resumed = Some(rfc3339(now.wall));
+        if matches!(self.phase, RollPhase::Paused | RollPhase::Failed) {
+            self.phase = RollPhase::Rolling;
+        }
+    }
+
+    pub(super) fn reservation(&self, uid: &str) -> Option<&Reservation> {
+        self.reserved.iter().find(|reservation| reservation.uid == uid)
+    }
+
+    /// What is known against an object, since somebody resumed the roll last.
+    pub(super) fn failure(&self, uid: &str) -> Option<&RollFailure> {
+        self.failures.iter().find(|failure| failure.uid == uid && !failure.cleared)
+    }
+
+    /// When somebody resumed it, in seconds since 1970.
+    pub(super) fn resumed_at(&self) -> u64 {
+        self.resumed.as_deref().and_then(wall).unwrap_or_default()
+    }
+}
+
+/// The reason of a failure where somebody turned a moved label back.
+pub(super) const HELD: &str = "Held";
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

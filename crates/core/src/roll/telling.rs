@@ -1,0 +1,89 @@
+//! What a roll says of itself: a phase, a reason, a sentence, and counts.
+
+use super::fleet_roll::{Direction, FleetRoll};
+use super::fleet_view::FleetView;
+use super::status::{RollPhase, RollStatus, WaveCounts};
+
+/// What is in the way, beside what the status says.
+#[derive(Default)]
+pub(super) struct InTheWay {
+    /// Of every write.
+    pub(super) trouble: Option<String>,
+    /// What a wave waits for that is through.
+    pub(super) waits: Option<String>,
+}
+
+/// The status with its counts, and in words.
+pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay) -> RollStatus {
+    let (at, waves) = (view.wave_at(), view.waves());
+    let status = RollStatus { counts: view.counts(), unmoved: view.unmoved(), ..view.status.clone() };
+    if status.started.is_none() {
+        return RollStatus { waves, ..status };
+    }
+    let (phase, reason, message) = match over(view.roll, &status) {
+        Some(message) => (status.phase, status.reason.clone(), message),
+        None => words(view.roll, &status, waves.get(at), in_the_way),
+    };
+    RollStatus { phase, reason, message, waves, ..status }
+}
+
+/// Of one that is over.
+fn over(roll: &FleetRoll, status: &RollStatus) -> Option<String> {
+    let at = format!("{} at {}", counted(status.counts.new), roll.to);
+    match (status.phase, status.reason.as_deref()) {
+        (RollPhase::Complete, _) => Some(at),
+        (RollPhase::Failed, _) => Some(format!("{at}; taken back because they failed: {}", status.counts.failed)),
+        (RollPhase::Aborted, Some("TakenBack")) => Some("every object that was moved is what it was before".to_owned()),
+        (RollPhase::Aborted, _) => Some(format!("stopped: {at}, and {} at what they were before", status.counts.old)),
+        _ => None,
+    }
+}
+
+fn words(
+    roll: &FleetRoll,
+    status: &RollStatus,
+    wave: Option<&WaveCounts>,
+    in_the_way: &InTheWay,
+) -> (RollPhase, Option<String>, String) {
+    if let Some(halt) = &status.halted {
+        return (RollPhase::Paused, Some(halt.reason.clone()), halt.message.clone());
+    }
+    if roll.paused {
+        return (RollPhase::Paused, Some("Asked".to_owned()), "somebody paused it: spec.paused".to_owned());
+    }
+    if let Some(trouble) = &in_the_way.trouble {
+        return (RollPhase::Waiting, Some("Trouble".to_owned()), trouble.clone());
+    }
+    let place = match (status.direction, wave) {
+        (Direction::Forward, Some(wave)) => format!("{} {}/{}", wave.name, wave.done, wave.total),
+        (Direction::Back, _) => format!("going back, {} to go", status.counts.new),
+        _ => "stopping".to_owned(),
+    };
+    if let Some(waits) = &in_the_way.waits {
+        return (RollPhase::Waiting, None, format!("{place}, {waits}"));
+    }
+    match status.unmoved.iter().find(|unmoved| unmoved.state != "Held") {
+        Some(first) if status.reserved.is_empty() => {
+            let refused = counted(status.counts.refused);
+            let message = format!("{place}, {refused} cannot be moved: {}: {}", first.object, first.message);
+            (RollPhase::Waiting, Some("Refused".to_owned()), message)
+        }
+        _ => (RollPhase::Rolling, None, format!("{place}, {} under way", status.reserved.len())),
+    }
+}
+
+/// Some names, and how many more there are.
+pub(super) fn some(names: &[String]) -> String {
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn counted(objects: usize) -> String {
+    if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
+}
+
+/// Names in a message.
+const SHOWN: usize = 5;

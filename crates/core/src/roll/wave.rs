@@ -1,0 +1,80 @@
+//! Waves: parts of a fleet that go one after the other, and how many of their objects are under way at a time.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::chosen::Chosen;
+
+/// A part of the fleet.
+#[derive(Clone, Debug)]
+pub(super) struct Wave {
+    pub(super) name: String,
+    pub(super) chosen: Chosen,
+    pub(super) at_once: AtOnce,
+    /// How long after its last object nothing goes on.
+    pub(super) soak: Option<Duration>,
+    /// Whether somebody has to approve it before the next wave begins.
+    pub(super) approval: bool,
+}
+
+/// How many objects are under way at a time, at most.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum AtOnce {
+    Objects(usize),
+    /// Of the objects of the wave.
+    Percent(usize),
+}
+
+impl AtOnce {
+    /// Reads `3` or `10%`.
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
+        let number = match value {
+            Value::Number(number) => number.as_u64().map(|number| (number, false)),
+            Value::String(text) => {
+                let percent = text.strip_suffix('%').and_then(|text| text.parse().ok());
+                percent.filter(|percent| *percent <= 100).map(|percent| (percent, true))
+            }
+            _ => None,
+        };
+        let read = match number {
+            Some((1.., _)) => number.and_then(|(number, of)| Some((usize::try_from(number).ok()?, of))),
+            _ => None,
+        };
+        match read {
+            Some((percent, true)) => Ok(Self::Percent(percent)),
+            Some((objects, false)) if objects <= MOST => Ok(Self::Objects(objects)),
+            _ => Err(format!("atOnce is a number from 1 to {MOST} or a part of the wave such as 10%, not {value}")),
+        }
+    }
+
+    /// Of a wave of so many objects: rounded down, and at least one, or nothing would ever move.
+    pub(super) fn of(self, objects: usize) -> usize {
+        match self {
+            Self::Objects(objects) => objects,
+            Self::Percent(percent) => (objects * percent / 100).clamp(1, MOST),
+        }
+    }
+}
+
+/// Whatever is under way is named in the status, which must not become large.
+const MOST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_rounded_down_to_one_at_least() {
+        let of = |value: Value, objects| AtOnce::read(&value).map(|at_once| at_once.of(objects));
+        assert_eq!(of(json!(3), 1), Ok(3));
+        assert_eq!(of(json!("10%"), 9), Ok(1));
+        assert_eq!(of(json!("10%"), 29), Ok(2));
+        assert_eq!(of(json!("100%"), 10_000), Ok(256));
+        for bad in [json!(0), json!(-1), json!(257), json!(1.5), json!("101%"), json!("0%"), json!("3"), json!("x%")] {
+            assert!(of(bad.clone(), 10).is_err(), "{bad}");
+        }
+    }
+}

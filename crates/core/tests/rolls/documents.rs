@@ -1,0 +1,125 @@
+//! What a Roll may say, and what it is told where it says something else.
+
+use pointsman_core::roll::{FleetRoll, read_roll, rolled_kind};
+
+use crate::kinds::{KINDS, define};
+
+const ROLL: &str = "\
+apiVersion: pointsman.dev/v1
+kind: Roll
+metadata: {name: boats-2-17}
+spec:
+  kind: boat
+  from: 2.16.0
+  to: 2.17.0
+  select: {namespaces: [lake], labels: frozen notin (true)}
+  order: {by: metadata.labels.tier, values: [small, large]}
+  waves:
+  - {name: canary, select: {labels: roll=canary}, atOnce: 1, soak: 30m, then: approval}
+  - {name: rest, atOnce: 10%}
+  unhealthyMax: 2
+  timeout: 20m
+  onFailure: Back
+  accept: [no-way-back]
+  takeOver: false
+  run: true
+  paused: false
+  direction: Forward
+";
+
+fn read(text: &str) -> Result<FleetRoll, String> {
+    read_roll("roll.yaml", text, &KINDS[0]).map_err(|bad| bad.to_string())
+}
+
+#[test]
+fn a_roll_is_read_as_it_is_written() {
+    let roll = read(ROLL).unwrap();
+    assert_eq!((roll.name(), roll.from(), roll.to()), ("boats-2-17", Some("2.16.0"), "2.17.0"));
+    assert_eq!(roll.waves().collect::<Vec<_>>(), ["canary", "rest"]);
+    assert!(roll.asks_approval("canary") && !roll.asks_approval("rest"));
+    assert_eq!(rolled_kind("roll.yaml", ROLL).unwrap(), "boat");
+    // As little as there can be.
+    read("{apiVersion: pointsman.dev/v1, kind: Roll, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")
+        .unwrap();
+}
+
+#[test]
+fn whatever_else_a_roll_says_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("  to: 2.17.0", "  too: 2.17.0", "roll.yaml:7: unknown key \"too\", did you mean \"to\"?"),
+        ("kind: Roll", "kind: Rol", "roll.yaml:2: kind is \"Rol\", and must be \"Roll\""),
+        ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
+        ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a Roll"),
+        ("  to: 2.17.0", "  to: 2.16.0", "from and to are both \"2.16.0\": nothing would move"),
+        ("  to: 2.17.0", "  to: new", "to: \"new\" is no version, and the definition has an upgrade path"),
+        ("  to: 2.17.0", "  to: a b", "to: \"a b\" can be no value of the label example.com/controller-version"),
+        ("frozen notin (true)", "frozen notin (true", "a bracket is not closed"),
+        (
+            "frozen notin (true)",
+            "example.com/controller-version=2",
+            "which is what the roll changes: say `from` instead",
+        ),
+        ("roll=canary", "roll=", "ok"),
+        ("select: {labels: roll=canary}, ", "", "canary selects everything, so that nothing is left for rest"),
+        (
+            "name: rest, ",
+            "name: rest, select: {labels: a=b}, ",
+            "the last one, rest, must take everything that is left",
+        ),
+        ("name: rest", "name: canary", "roll.yaml:12: waves: there are two that are called \"canary\""),
+        ("name: rest", "name: The rest", "\"The rest\" is no name: use lower case letters"),
+        ("atOnce: 10%}", "atOnce: 10%, then: approval}", "nothing comes after rest"),
+        ("atOnce: 1,", "atOnce: 0,", "waves: canary: atOnce is a number from 1 to 256 or a part"),
+        ("soak: 30m", "soak: 30", "waves: canary: soak: \"30\" is not a duration"),
+        (
+            "then: approval",
+            "then: aproval",
+            "waves: canary: then: \"aproval\" is not known, did you mean \"approval\"?",
+        ),
+        ("timeout: 20m", "timeout: soon", "timeout: \"soon\" is not a duration"),
+        ("timeout: 20m", "timeout: 0", "timeout: 0s is no longer than an object has to be healthy"),
+        ("onFailure: Back", "onFailure: Bck", "onFailure: \"Bck\" is not known, did you mean \"Back\"?"),
+        ("direction: Forward", "direction: Up", "direction: \"Up\" is not known. Known here: Forward, Back, Stop"),
+        ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
+        ("  waves:", "  windows: []\n  waves:", "unknown key \"windows\""),
+        ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
+    ] {
+        assert!(ROLL.contains(instead_of), "{instead_of}");
+        let changed = ROLL.replacen(instead_of, said, 1);
+        match read(&changed) {
+            Ok(_) => assert_eq!(message, "ok", "{said}"),
+            Err(error) => assert!(error.contains(message), "{said}: {error}"),
+        }
+    }
+    assert!(read("").unwrap_err().contains("is empty"));
+    assert!(read(&format!("{ROLL}---\n{ROLL}")).unwrap_err().contains("another document begins here"));
+    let none = ROLL.lines().filter(|line| !line.contains("- {name")).collect::<Vec<_>>().join("\n");
+    let none = none.replace("  waves:", "  waves: []");
+    assert!(read(&none).unwrap_err().contains("waves: there is none"));
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let error = read(&ROLL.replace("timeout: 20m", "timeout: soon").replace("atOnce: 10%", "atOnce: x")).unwrap_err();
+    assert_eq!(error.lines().count(), 2, "{error}");
+}
+
+#[test]
+fn a_kind_without_health_is_not_rolled() {
+    let kind = define("").unwrap();
+    let error = read_roll("roll.yaml", ROLL, &kind).unwrap_err().to_string();
+    assert!(error.contains("give it a `healthy` block"), "{error}");
+}
+
+#[test]
+fn who_cannot_go_back_says_that_it_is_meant() {
+    let one_way = "{all: {rules: [{from: \"*\", step: minor}]}}";
+    let kind = define(&format!(
+        "admission: {{versionPath: all, paths: {one_way}}}\nhealthy: {{all: [{{condition: Ready}}]}}\n"
+    ));
+    let way_back = |text: &str| read_roll("roll.yaml", text, kind.as_ref().unwrap()).unwrap().way_back();
+    assert_eq!(way_back(ROLL), Ok(()), "it is accepted");
+    let error = way_back(&ROLL.replace("  accept: [no-way-back]\n", "")).unwrap_err();
+    assert!(error.starts_with("no way back: no downgrade from 2.17.0 to 2.16.0 is allowed"), "{error}");
+    assert!(error.ends_with("accept: [no-way-back]"), "{error}");
+}

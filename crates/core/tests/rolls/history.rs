@@ -1,0 +1,311 @@
+//! Runs a history and watches the properties of rolls over it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{FleetObject, RollPhase, RollPlan, RollStatus, Standing};
+use serde_json::json;
+
+use super::runner::{Done, Runner, change, set};
+use super::script::{Happening, Setup};
+use super::world::{ANNOTATION, NEW, OLD, World, label, uid};
+
+/// A property that does not hold.
+pub(super) struct Broken {
+    pub(super) property: &'static str,
+    pub(super) what: String,
+    pub(super) log: Vec<String>,
+}
+
+/// A history that is being run.
+pub(super) struct History<'a> {
+    setup: &'a Setup,
+    kind: &'a Kind,
+    world: World,
+    runners: Vec<Runner>,
+    /// The wave that the roll has come to, by its moves.
+    wave: usize,
+    /// Objects that a roll has moved forward, by uid, and how often.
+    moved: BTreeMap<String, usize>,
+    approved: bool,
+    /// Objects that were reserved when the status was written last, by uid.
+    reserved: BTreeSet<String>,
+    broken: Option<(&'static str, String)>,
+    was_paused: bool,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn new(setup: &'a Setup, kind: &'a Kind) -> Self {
+        let world = World::new(setup);
+        let runners = (0..setup.runners).map(|_| Runner::started(world.now, 0)).collect();
+        Self {
+            setup,
+            kind,
+            world,
+            runners,
+            wave: 0,
+            moved: BTreeMap::new(),
+            approved: false,
+            reserved: BTreeSet::new(),
+            broken: None,
+            was_paused: false,
+        }
+    }
+
+    pub(super) fn run(&mut self) -> Option<Broken> {
+        for happening in &self.setup.script {
+            self.happens(*happening);
+            if self.broken.is_some() {
+                break;
+            }
+        }
+        if self.broken.is_none() {
+            self.quiet();
+        }
+        let (property, what) = self.broken.take()?;
+        Some(Broken { property, what, log: std::mem::take(&mut self.world.log) })
+    }
+
+    /// The phase that it ended in, and whether it was ever paused.
+    pub(super) fn ends(&self) -> Vec<String> {
+        let paused = self.was_paused.then(|| "was Paused".to_owned());
+        paused.into_iter().chain([format!("{:?}", RollStatus::of(&self.world.roll).phase)]).collect()
+    }
+
+    fn breaks(&mut self, property: &'static str, what: String) {
+        self.broken.get_or_insert((property, what));
+    }
+
+    fn happens(&mut self, happening: Happening) {
+        let now = self.world.now;
+        let world = &mut self.world;
+        if !matches!(happening, Happening::Step(_)) {
+            world.log.push(format!("{now} {happening:?}"));
+        }
+        match happening {
+            Happening::Step(at) => self.step(at),
+            Happening::Cached(at) => self.runners[at].cached = true,
+            Happening::Sync => world.cache = world.objects.clone(),
+            Happening::Kill(at) => self.runners[at] = Runner::started(now, self.runners[at].ahead),
+            Happening::Lost(at) => self.runners[at].lost = true,
+            Happening::Clock(at, ahead) => self.runners[at].ahead = ahead,
+            Happening::Tick(seconds) => world.now += seconds,
+            Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
+            Happening::Noise(at) => world.noise(&world.name(at)),
+            Happening::TurnBack(at) => world.turn_back(&world.name(at)),
+            Happening::Delete(at) => world.delete(&world.name(at)),
+            Happening::Recreate(at) => world.recreate(&world.name(at)),
+            Happening::Create => drop(world.create(Some(OLD), false)),
+            Happening::Down => world.down = true,
+            Happening::Up => world.down = false,
+            Happening::Approve => self.approve(),
+            Happening::Resume => self.resume(),
+            Happening::Pause => set(world, "paused", json!(true)),
+            Happening::Back => set(world, "direction", json!("Back")),
+            Happening::Stop => set(world, "direction", json!("Stop")),
+        }
+    }
+
+    fn approve(&mut self) {
+        if self.setup.canaries > 0 && self.setup.approval {
+            change(&mut self.world, self.kind, |status, roll, _| status.approve(roll, "canary").unwrap());
+            self.approved = true;
+        }
+    }
+
+    fn resume(&mut self) {
+        change(&mut self.world, self.kind, |status, _, now| status.resume(now));
+        set(&mut self.world, "paused", json!(false));
+    }
+
+    fn step(&mut self, at: usize) {
+        let before = self.world.objects.clone();
+        // Without a Lease two runners do each other no harm, as long as the fleet goes one way.
+        let done = match self.setup.turns() {
+            true => self.runners[at].step_with_lease(at, self.kind, &mut self.world),
+            false => self.runners[at].step(self.kind, &mut self.world),
+        };
+        let now = self.world.now;
+        match done {
+            Done::Nothing => {}
+            Done::Planned(plan, fleet) => {
+                if !plan.writes.is_empty() {
+                    self.world
+                        .log
+                        .push(format!("{now} runner {at} plans: {:?} {}", plan.status.phase, plan.status.message));
+                }
+                self.is_in_order(&plan, &fleet);
+            }
+            Done::Wrote(status) => {
+                let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
+                self.world.log.push(format!("{now} runner {at} writes: {:?} reserved {reserved:?}", status.phase));
+                self.was_paused |= status.phase == RollPhase::Paused;
+                self.is_through(&status, at);
+            }
+            Done::Moved(write) => {
+                let object = &self.world.objects[&write.name];
+                let to = label(object).unwrap_or("none").to_owned();
+                self.world.log.push(format!("{now} runner {at} moves {} to {to}", write.name));
+                let was = label(&before[&write.name]).map(str::to_owned);
+                if to == NEW && was.as_deref() != Some(NEW) {
+                    self.moves_forward(&write.uid, &write.name);
+                }
+            }
+        }
+        self.keeps_the_budget();
+    }
+
+    fn at_once(&self) -> usize {
+        match self.setup.at_once.trim_matches('"').strip_suffix('%') {
+            // Of a fleet that may have grown.
+            Some(percent) => (self.world.created.len() * percent.parse::<usize>().unwrap() / 100).max(1),
+            None => self.setup.at_once.parse().unwrap(),
+        }
+    }
+
+    fn keeps_the_budget(&mut self) {
+        let in_flux = self.world.in_flux.len();
+        if in_flux > self.at_once() {
+            let what = format!("{in_flux} objects are neither healthy nor what they were: {:?}", self.world.in_flux);
+            self.breaks("the budget is never passed", what);
+        }
+    }
+
+    /// What is reserved comes before all that might have been, and behind what a wave waits for.
+    fn is_in_order(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
+        let new = |uid: &str| {
+            plan.status.reserved.iter().any(|one| one.uid == uid && !one.back && !self.reserved.contains(uid))
+        };
+        let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
+        let is_canary = |object: &FleetObject| {
+            self.world.objects.get(object.name()).is_some_and(|object| !object["metadata"]["labels"]["roll"].is_null())
+        };
+        let mut wrong = None;
+        for object in &reserved {
+            for (other, standing) in fleet.iter().zip(&plan.standings) {
+                let same = is_canary(object) == is_canary(other);
+                if *standing == Standing::Old && same && other.name() < object.name() && self.wave == 0 {
+                    wrong = Some(format!("{} before {}", object.title(), other.title()));
+                }
+            }
+        }
+        if let Some(what) = wrong {
+            self.breaks("objects move in their order", what);
+        }
+    }
+
+    fn moves_forward(&mut self, moved: &str, name: &str) {
+        let held = self.world.turned.contains(moved);
+        if held {
+            self.breaks("what somebody turned back is moved no second time", name.to_owned());
+        }
+        *self.moved.entry(moved.to_owned()).or_default() += 1;
+        let canary = !self.world.objects[name]["metadata"]["labels"]["roll"].is_null();
+        if canary || self.setup.canaries == 0 {
+            return;
+        }
+        if self.setup.approval && !self.approved {
+            self.breaks("nothing moves behind an approval that was not given", name.to_owned());
+        }
+        // A canary that was there from the beginning, and is neither refused nor owned nor in other hands, went first.
+        let skipped = (0..self.setup.canaries.min(self.setup.objects)).map(|at| self.world.name(at)).find(|name| {
+            self.world.objects.get(name).is_some_and(|object| {
+                let from_the_beginning = self.world.created[uid(object)] == 1_795_000_000;
+                let never = !self.moved.contains_key(uid(object));
+                from_the_beginning
+                    && never
+                    && label(object) == Some(OLD)
+                    && !self.is_stuck(name)
+                    && !self.world.touched.contains(uid(object))
+            })
+        });
+        if let Some(canary) = skipped {
+            self.breaks("waves move in their order", format!("{name} before {canary}"));
+        }
+        self.wave = 1;
+    }
+
+    /// Whether it can never be moved.
+    fn is_stuck(&self, name: &str) -> bool {
+        let last = self.setup.objects - (self.setup.owned + self.setup.refused).min(self.setup.objects);
+        (last..self.setup.objects).any(|at| self.world.name(at) == name)
+    }
+
+    /// What is let go was healthy after its move; what is complete has nothing left behind.
+    fn is_through(&mut self, status: &RollStatus, at: usize) {
+        let reserved: BTreeSet<String> = status.reserved.iter().map(|one| one.uid.clone()).collect();
+        let gone: Vec<String> = self.reserved.difference(&reserved).cloned().collect();
+        for uid in gone {
+            if self.world.in_flux.contains(&uid) {
+                self.breaks("health from before the move never counts", format!("{uid} was let go"));
+            }
+        }
+        self.reserved = reserved;
+        if status.phase == RollPhase::Complete {
+            let listed = self.runners[at].listed;
+            let left = self.world.objects.iter().find(|(name, object)| {
+                let known = self.world.created[uid(object)] < listed;
+                known && label(object) == Some(OLD) && !self.is_stuck(name) && !self.world.touched.contains(uid(object))
+            });
+            if let Some(name) = left.map(|(name, _)| name.clone()) {
+                self.breaks("a roll is complete when nothing is left", name);
+            }
+        }
+    }
+
+    /// Nothing goes wrong any more, everybody is healthy, and somebody helps where the roll asks for it: it comes to
+    /// its end, or says what it waits for.
+    fn quiet(&mut self) {
+        self.world.log.push("quiet".to_owned());
+        self.world.down = false;
+        self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
+        let (mut helped, mut still) = (0, 0);
+        for _ in 0..1_000 {
+            self.world.now += 5;
+            let names: Vec<String> = self.world.objects.keys().cloned().collect();
+            names.iter().for_each(|name| self.world.look(name, true));
+            self.world.cache = self.world.objects.clone();
+            let before = self.world.roll.clone();
+            self.step(0);
+            if self.broken.is_some() {
+                return;
+            }
+            let status = RollStatus::of(&self.world.roll);
+            still = if before == self.world.roll { still + 1 } else { 0 };
+            if still < 12 {
+                continue;
+            }
+            if status.is_over() {
+                return self.is_home(&status);
+            }
+            if helped < 10 {
+                (helped, still) = (helped + 1, 0);
+                self.approve();
+                self.resume();
+                continue;
+            }
+            let stuck = self.setup.refused + self.setup.owned > 0;
+            if status.message.is_empty() || !stuck || status.phase == RollPhase::Rolling {
+                let what = format!("{:?}, and says {:?}", status.phase, status.message);
+                self.breaks("a roll ends or says what it waits for", what);
+            }
+            return;
+        }
+        self.breaks("a roll ends or says what it waits for", "it goes on for ever".to_owned());
+    }
+
+    /// Who was taken back is what it was.
+    fn is_home(&mut self, status: &RollStatus) {
+        if status.reason.as_deref() != Some("TakenBack") {
+            return;
+        }
+        let away = self.world.objects.iter().find(|(_, object)| {
+            let marked = !object["metadata"]["annotations"][ANNOTATION].is_null();
+            let was = self.world.before[uid(object)].as_deref();
+            !self.world.touched.contains(uid(object)) && (marked || label(object) != was)
+        });
+        if let Some(what) = away.map(|(name, object)| format!("{name}: {}", object["metadata"])) {
+            self.breaks("back is the way there in reverse", what);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Boats, for rolls.
+
+use std::sync::LazyLock;
+
+use pointsman_core::definition::{BadDefinition, Kind};
+
+/// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
+pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(kind));
+
+/// A kind with a path by which every version may follow every other, and back.
+fn kind(settle: &str) -> Kind {
+    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}");
+    with_healthy(&healthy).unwrap()
+}
+
+/// The same with another `healthy` block.
+pub(crate) fn with_healthy(healthy: &str) -> Result<Kind, BadDefinition> {
+    let paths = "{all: {rules: [{from: \"*\", step: major, back: major}]}}";
+    define(&format!("admission: {{versionPath: all, paths: {paths}}}\nhealthy: {healthy}\n"))
+}
+
+/// A kind with the rest of its definition.
+pub(crate) fn define(rest: &str) -> Result<Kind, BadDefinition> {
+    let crd = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  names: {kind: Boat, plural: boats}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object}
+          status:
+            type: object
+            properties:
+              observedGeneration: {type: integer}
+              phase: {type: string, enum: [Afloat, Sunk]}
+              masts: {type: integer}
+              conditions:
+                type: array
+                items:
+                  type: object
+                  properties: {type: {type: string}, status: {type: string}}
+"#;
+    Kind::from_crd(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\n{rest}"), crd)
+}

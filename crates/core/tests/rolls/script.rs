@@ -1,0 +1,185 @@
+//! A history: what happens, in which order. Nothing else is left to chance once it is written down, so that a history
+//! that breaks a property can be made smaller until nothing can be left out.
+
+use pointsman_core::laws::Random;
+
+/// How the fleet and the Roll look at first.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) objects: usize,
+    /// The first so many are canaries, where there are such waves.
+    pub(super) canaries: usize,
+    pub(super) at_once: String,
+    pub(super) approval: bool,
+    pub(super) soak: bool,
+    pub(super) on_failure: &'static str,
+    pub(super) unhealthy_max: usize,
+    pub(super) settles: bool,
+    /// Without it any object is moved, also those without a label.
+    pub(super) from: bool,
+    /// Objects that no webhook lets go.
+    pub(super) refused: usize,
+    /// Objects whose label a GitOps tool owns.
+    pub(super) owned: usize,
+    pub(super) runners: usize,
+    pub(super) script: Vec<Happening>,
+}
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Happening {
+    /// A runner does its next call. One that does none is frozen.
+    Step(usize),
+    /// The next list of a runner is answered by a cache.
+    Cached(usize),
+    /// The cache hears of what is there.
+    Sync,
+    /// A runner is killed, and started again.
+    Kill(usize),
+    /// The next write of a runner happens, and its answer is lost.
+    Lost(usize),
+    /// The clock of a runner is so many seconds ahead from now on.
+    Clock(usize, u64),
+    Tick(u64),
+    /// The controller that an object is in the hands of looks at it, and finds it healthy or not.
+    Look(usize, bool),
+    /// Somebody else writes its status.
+    Noise(usize),
+    TurnBack(usize),
+    Delete(usize),
+    /// The same name, another object.
+    Recreate(usize),
+    Create,
+    Down,
+    Up,
+    Approve,
+    Resume,
+    Pause,
+    Back,
+    Stop,
+}
+
+impl Setup {
+    pub(super) fn draw(seed: u64) -> Self {
+        let random = &mut Random::new(seed);
+        let objects = 1 + random.below(7);
+        let runners = 1 + random.below(2);
+        let at_once = random.word(&["1", "2", "3", "\"50%\"", "\"1%\""]).to_owned();
+        let on_failure = random.word(&["Pause", "Pause", "Back", "BackAll"]);
+        let mut setup = Self {
+            objects,
+            canaries: if random.percent(60) { 1 + random.below(2) } else { 0 },
+            at_once,
+            approval: random.percent(50),
+            soak: random.percent(30),
+            on_failure,
+            unhealthy_max: random.below(4),
+            settles: random.percent(40),
+            from: random.percent(70),
+            refused: if random.percent(20) { 1 } else { 0 },
+            owned: if random.percent(20) { 1 } else { 0 },
+            runners,
+            script: Vec::new(),
+        };
+        // Most fleets are healthy most of the time.
+        let health = *random.pick(&[100, 95, 70]).unwrap();
+        let trouble = random.percent(70);
+        let goes_back = random.percent(30);
+        for _ in 0..20 + random.below(180) {
+            let happening = setup.next(random, health, trouble, goes_back);
+            setup.script.push(happening);
+        }
+        setup
+    }
+
+    fn next(&self, random: &mut Random, health: usize, trouble: bool, goes_back: bool) -> Happening {
+        let (runner, object) = (random.below(self.runners), random.below(self.objects + 2));
+        match random.below(100) {
+            0..45 => Happening::Step(runner),
+            45..60 => Happening::Look(object, random.percent(health)),
+            60..72 => {
+                let most = if random.percent(10) { 100 } else { 8 };
+                Happening::Tick(1 + random.below(most) as u64)
+            }
+            72..76 => Happening::Noise(object),
+            76..79 => Happening::Sync,
+            79..83 => Happening::Approve,
+            83..85 => Happening::Resume,
+            _ if !trouble => Happening::Step(runner),
+            85..88 => Happening::Kill(runner),
+            88..90 => Happening::Lost(runner),
+            90..92 => Happening::Cached(runner),
+            92 => Happening::Clock(runner, random.below(200) as u64),
+            93 => Happening::TurnBack(object),
+            94 => Happening::Delete(object),
+            95 => Happening::Recreate(object),
+            96 => Happening::Create,
+            97 => {
+                if random.percent(50) {
+                    Happening::Down
+                } else {
+                    Happening::Up
+                }
+            }
+            98 => Happening::Pause,
+            _ if goes_back => {
+                if random.percent(70) {
+                    Happening::Back
+                } else {
+                    Happening::Stop
+                }
+            }
+            _ => Happening::Step(runner),
+        }
+    }
+
+    /// Whether the fleet may go another way than forward.
+    pub(super) fn turns(&self) -> bool {
+        self.on_failure.starts_with("Back")
+            || self.script.iter().any(|one| matches!(one, Happening::Back | Happening::Stop))
+    }
+
+    /// The same history, as small as it still breaks something.
+    pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
+        let mut size = self.script.len().div_ceil(2);
+        while size > 0 {
+            let mut at = 0;
+            while at < self.script.len() {
+                let mut less = self.clone();
+                less.script.drain(at..(at + size).min(self.script.len()));
+                if breaks(&less) { self = less } else { at += size }
+            }
+            size /= 2;
+        }
+        for change in [
+            |setup: &mut Self| setup.objects -= usize::from(setup.objects > 1),
+            |setup: &mut Self| setup.runners = 1,
+            |setup: &mut Self| setup.canaries = 0,
+            |setup: &mut Self| setup.refused = 0,
+            |setup: &mut Self| setup.owned = 0,
+            |setup: &mut Self| setup.soak = false,
+            |setup: &mut Self| setup.approval = false,
+        ] {
+            for _ in 0..7 {
+                let mut less = self.clone();
+                change(&mut less);
+                if less.runs() && breaks(&less) {
+                    self = less;
+                }
+            }
+        }
+        self
+    }
+
+    /// Whether every runner that does something is there.
+    fn runs(&self) -> bool {
+        self.script.iter().all(|one| match one {
+            Happening::Step(at)
+            | Happening::Kill(at)
+            | Happening::Lost(at)
+            | Happening::Cached(at)
+            | Happening::Clock(at, _) => *at < self.runners,
+            _ => true,
+        })
+    }
+}
