@@ -51,6 +51,7 @@ mod plan;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
+mod rolls;
 mod rotate;
 mod scenario;
 mod schema;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         disarm::SCENARIOS,
         crd_guard::SCENARIOS,
         status::SCENARIOS,
+        rolls::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,
         lifecycle::SCENARIOS,

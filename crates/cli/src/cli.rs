@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, rotate,
-    serve, status, validate, webhooks,
+    AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
+    rotate, serve, status, validate, webhooks,
 };
 use crate::{ended::ended, logging::LogArgs};
 
@@ -57,6 +57,8 @@ enum Command {
     Mutate(mutate::MutateArgs),
     /// Say what would become of the objects that there are, in every other version. Nothing is written.
     Plan(plan::PlanArgs),
+    /// Move a fleet of objects from one controller version to another, wave by wave.
+    Roll(roll::RollArgs),
     /// Have a cluster trust another authority for the server, without a failed call.
     Rotate(rotate::RotateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
@@ -105,6 +107,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             Self::Plan(args) => plan::run(&args),
+            Self::Roll(args) => roll::run(&args),
             Self::Rotate(args) => rotate::run(&args, remarks),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),

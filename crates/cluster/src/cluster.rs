@@ -104,6 +104,16 @@ impl Cluster {
         self.call(Method::POST, &path, Extent::Objects, Some(("application/json", object))).await
     }
 
+    /// Writes a document as a whole, or a part of it that has a path of its own.
+    pub(crate) async fn put(&self, path: &str, document: &Value) -> Result<Value, CallError> {
+        self.call(Method::PUT, path, Extent::Objects, Some(("application/json", document))).await
+    }
+
+    /// Makes a document.
+    pub(crate) async fn post(&self, path: &str, document: &Value) -> Result<Value, CallError> {
+        self.call(Method::POST, path, Extent::Objects, Some(("application/json", document))).await
+    }
+
     /// Deletes a document. One that is gone already is as good as deleted.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CallError> {
         match self.call(Method::DELETE, path, Extent::Objects, None).await {

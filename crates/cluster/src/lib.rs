@@ -20,6 +20,7 @@ mod live;
 mod migrate;
 mod pages;
 mod patience;
+mod roll;
 mod rotate;
 mod status;
 mod until_stopped;
@@ -37,6 +38,10 @@ pub use live::live;
 pub use migrate::{
     ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
     forget, migrate,
+};
+pub use roll::{
+    RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, change_roll, clean_roll, get_roll,
+    list_rolls, run_roll, set_in_roll, start_roll, survey_roll,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions, status};

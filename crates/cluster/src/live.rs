@@ -17,13 +17,24 @@ pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)
     let served = crd.served();
     let version = served.iter().find(|name| **name == crd.storage()).or_else(|| served.first());
     // Of a CRD that serves nothing, nothing can be read.
-    let Some(collection) = version.map(|version| crd.collection(version)) else { return Ok(crd) };
+    if let Some(version) = version {
+        live_at(cluster, &crd, version, take).await?;
+    }
+    Ok(crd)
+}
+
+/// The same of a CRD that was read, at one of the versions that it serves.
+pub(crate) async fn live_at(
+    cluster: &Cluster,
+    crd: &CrdState,
+    version: &str,
+    take: &mut dyn FnMut(Vec<Value>),
+) -> Result<(), CallError> {
     let mut take_items = |mut list: Value| match list.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) => take(items),
         _ => take(Vec::new()),
     };
-    Pages::new(cluster, collection, Extent::Objects, PAGE).all(&mut |_, _| {}, &mut take_items).await?;
-    Ok(crd)
+    Pages::new(cluster, crd.collection(version), Extent::Objects, PAGE).all(&mut |_, _| {}, &mut take_items).await
 }
 
 /// As kubectl's `--chunk-size`.

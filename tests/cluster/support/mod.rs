@@ -16,6 +16,7 @@ pub(crate) mod pointsman;
 pub(crate) mod printed;
 pub(crate) mod process;
 pub(crate) mod proxy;
+pub(crate) mod rolling;
 pub(crate) mod sample;
 pub(crate) mod scene;
 pub(crate) mod side_by_side;

@@ -66,6 +66,16 @@ impl Process {
         self.signal("TERM");
     }
 
+    /// SIGSTOP: it does nothing until it is thawed, and does not know.
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+    }
+
+    /// SIGCONT.
+    pub(crate) fn thaw(&self) {
+        self.signal("CONT");
+    }
+
     /// What Ctrl-C sends.
     pub(crate) fn interrupt(&self) {
         self.signal("INT");

@@ -27,6 +27,7 @@ pub(crate) mod mutate;
 mod output;
 pub(crate) mod plan;
 mod requests;
+pub(crate) mod roll;
 pub(crate) mod rotate;
 mod schema;
 pub(crate) mod serve;

@@ -81,6 +81,12 @@ impl FleetObject {
         self.namespace.as_ref().map_or_else(|| self.name.clone(), |namespace| format!("{namespace}/{}", self.name))
     }
 
+    /// Whether another roll is about it as well.
+    #[must_use]
+    pub fn is_chosen_by(&self, roll: &FleetRoll) -> bool {
+        roll.chosen.holds(self.namespace(), &self.labels)
+    }
+
     /// Of this object, and of none that is made again under its name.
     #[must_use]
     pub fn uid(&self) -> &str {

@@ -1,7 +1,7 @@
 //! Rolls: a fleet of objects goes from one controller version to another, wave by wave, behind a budget and gates, and
 //! can go back.
 //!
-//! [`plan`] decides: from the Roll, its status, what is seen of the fleet and what time it is, it says what is to be
+//! [`plan()`] decides: from the Roll, its status, what is seen of the fleet and what time it is, it says what is to be
 //! written, in which order. Nothing is remembered here: where to go on is always worked out from what is seen, so that
 //! whoever runs a roll can be killed at any point.
 
@@ -12,6 +12,7 @@ mod facts;
 mod fleet_object;
 mod fleet_roll;
 mod fleet_view;
+mod forecast;
 mod managed;
 mod mark;
 mod moment;
@@ -30,11 +31,12 @@ pub use bad_roll::BadRoll;
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::FleetObject;
 pub use fleet_roll::{Direction, FleetRoll};
+pub use forecast::{Forecast, forecast};
 pub use managed::ROLL_MANAGER;
 pub use moment::{Moment, rfc3339};
 pub use patch::FleetMove;
 pub use plan::{RollPlan, RollWrite, plan};
 pub use read::{answered_roll, read_roll, rolled_kind};
-pub use spec::ROLL;
+pub use spec::{ROLL, ROLL_CRD};
 pub use standing::Standing;
 pub use status::{Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, Unmoved, WaveCounts};

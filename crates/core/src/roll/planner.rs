@@ -350,7 +350,7 @@ impl<'a> Planner<'a> {
             }
             // A cache may not know yet of an object that is to be moved.
             if !self.facts.consistent {
-                self.wants_list = true;
+                (self.rests, self.wants_list) = (true, true);
                 return;
             }
             self.in_the_way.waits = self.waits_for(wave);
@@ -415,8 +415,8 @@ impl<'a> Planner<'a> {
         let Some(first) = next.first() else {
             if !is_stuck && self.status.reserved.is_empty() && self.facts.consistent {
                 self.end(RollPhase::Aborted, Some("TakenBack"));
-            } else if !is_stuck {
-                self.wants_list = self.status.reserved.is_empty();
+            } else if !is_stuck && self.status.reserved.is_empty() {
+                (self.rests, self.wants_list) = (true, true);
             }
             return;
         };

@@ -11,6 +11,9 @@ use crate::definition::{self, Problem, explain, line};
 /// The `kind` of a Roll.
 pub const ROLL: &str = "Roll";
 
+/// What a cluster has to know of Rolls, as YAML: their CRD, and the policy that keeps those that are under way.
+pub const ROLL_CRD: &str = include_str!("rolls.crd.yaml");
+
 /// A Roll, as it is written in a file or answered by an API server.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

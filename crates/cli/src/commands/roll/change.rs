@@ -1,0 +1,129 @@
+//! What people do to a roll.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll, start_roll};
+use serde_json::{Value, json};
+
+use super::known::{FileRoll, advise, checked, kind_of};
+use super::tables::rolls;
+use crate::commands::connected::ClusterArgs;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, counted};
+
+#[derive(Args, Debug)]
+pub(crate) struct StartArgs {
+    /// File of the Roll, or - for stdin.
+    #[arg(short, long, value_name = "FILE")]
+    filename: PathBuf,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ChangeArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ApproveArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Wave that is approved.
+    #[arg(value_name = "WAVE")]
+    wave: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CleanArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Applies a Roll that could run.
+pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let FileRoll { roll, document } = FileRoll::read(&args.filename, &all)?;
+    roll.way_back().map_err(anyhow::Error::msg)?;
+    let started = args.cluster.with(async |cluster| start_roll(&cluster, &document).await.map_err(advise))?;
+    output::text(&rolls(&[started]))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
+    set(args, &json!({"paused": true}), "is paused: what is under way ends, and nothing more is moved")
+}
+
+pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
+    set(args, &json!({"direction": "Back"}), "goes back: pointsman roll run takes back what was moved")
+}
+
+pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
+    set(args, &json!({"direction": "Stop"}), "ends: pointsman roll run waits for what is under way")
+}
+
+fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
+    args.cluster.with(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))?;
+    output::text(&format!("roll {} {done}\n", args.name))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The failure first: whoever runs it must not see a roll that goes on with what has failed.
+pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
+    let clock = RollClock::start();
+    args.cluster.with(async |cluster| {
+        let change = &|_: &Value, status: &mut pointsman_core::roll::RollStatus| {
+            status.resume(clock.now());
+            Ok(())
+        };
+        let now = change_roll(&cluster, &args.name, change).await.map_err(advise)?;
+        if now.pointer("/spec/paused") == Some(&Value::Bool(true)) {
+            set_in_roll(&cluster, &args.name, &json!({"paused": false})).await.map_err(advise)?;
+        }
+        Ok(())
+    })?;
+    output::text(&format!("roll {} goes on\n", args.name))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    args.cluster.with(async |cluster| {
+        let approve = &|document: &Value, status: &mut pointsman_core::roll::RollStatus| {
+            let (_, roll) = checked(document, &all).map_err(|error| format!("{error:#}"))?;
+            status.approve(&roll, &args.wave)
+        };
+        change_roll(&cluster, &args.name, approve).await.map_err(advise)
+    })?;
+    output::text(&format!("roll {}: {} is approved\n", args.name, args.wave))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn clean(args: &CleanArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let cleaned = args.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
+        let kind = kind_of(&document, &all)?;
+        clean_roll(&cluster, kind, &args.name).await.map_err(|error: RollError| advise(error))
+    })?;
+    output::text(&format!("roll {}: {} cleaned\n", args.name, counted(cleaned, "object")))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,97 @@
+//! The subcommands of `roll`.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use pointsman_core::roll::ROLL_CRD;
+
+use super::change::{ApproveArgs, ChangeArgs, CleanArgs, StartArgs};
+use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
+use super::plan::PlanRollArgs;
+use super::run::RunArgs;
+use super::{change, look, plan, run as running};
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RollArgs {
+    #[command(subcommand)]
+    command: RollCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RollCommand {
+    /// End a roll: what is under way ends, and nothing more is moved.
+    Abort(ChangeArgs),
+    /// Let a roll go on behind a wave.
+    Approve(ApproveArgs),
+    /// Take every object back that a roll has moved.
+    Back(ChangeArgs),
+    /// Take off the objects what a roll that is over has left on them.
+    Clean(CleanArgs),
+    /// Print what a cluster has to know of Rolls: their CRD, and the policy that keeps those that are under way.
+    Crd,
+    /// List rolls.
+    List(ListRollsArgs),
+    /// Show how each object of a roll stands.
+    Objects(ObjectsArgs),
+    /// Move nothing more for now. Run keeps watching what is under way.
+    Pause(ChangeArgs),
+    /// Say what a roll would do, object by object. Nothing is written.
+    Plan(PlanRollArgs),
+    /// Let a roll go on after it was paused, or after something failed.
+    Resume(ChangeArgs),
+    /// Run a roll: move its objects, wave by wave.
+    Run(RunArgs),
+    /// Show a roll.
+    Show(ShowRollArgs),
+    /// Apply a Roll, after checking it. Run moves the objects.
+    Start(StartArgs),
+}
+
+pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        RollCommand::Abort(args) => change::abort(args),
+        RollCommand::Approve(args) => change::approve(args),
+        RollCommand::Back(args) => change::back(args),
+        RollCommand::Clean(args) => change::clean(args),
+        RollCommand::Crd => {
+            output::data(ROLL_CRD)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        RollCommand::List(args) => look::list(args),
+        RollCommand::Objects(args) => look::objects(args),
+        RollCommand::Pause(args) => change::pause(args),
+        RollCommand::Plan(args) => plan::plan(args),
+        RollCommand::Resume(args) => change::resume(args),
+        RollCommand::Run(args) => running::run(args),
+        RollCommand::Show(args) => look::show(args),
+        RollCommand::Start(args) => change::start(args),
+    }
+}
+
+const EXAMPLES: &str = "\
+A Roll says which objects go from which controller version to which, in which
+waves, and how many at once; the definition of their kind says what a healthy
+one looks like. Whatever is known stands on the objects and in the Roll: run
+can be killed at any time, and the same command goes on. See docs/rolls.md.
+
+Examples:
+  Once, in each cluster:
+    pointsman roll crd | kubectl apply -f -
+
+  What a roll would do, as every webhook judges it:
+    pointsman roll plan -f roll.yaml --server
+
+  Begin, and look on:
+    pointsman roll start -f roll.yaml
+    pointsman roll run eck-2-17
+
+  Meanwhile:
+    pointsman roll approve eck-2-17 canary
+    pointsman roll objects eck-2-17
+
+Exit codes:
+  0  it was done; of run and plan: nothing needs a person
+  1  something needs a person, or the cluster could not be asked
+  2  the flags are wrong";

@@ -1,0 +1,90 @@
+//! `pointsman roll list`, `show` and `objects`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RollClock, SurveyAsks, get_roll, list_rolls, survey_roll};
+use pointsman_core::roll::{RollStatus, forecast};
+
+use super::known::{advise, checked};
+use super::tables::{objects as table_of, objects_json, rolls, screen};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, talk};
+
+#[derive(Args, Debug)]
+pub(crate) struct ListRollsArgs {
+    /// Form of the result; without it, a table for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowRollArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Form of the result; without it, a screen for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ObjectsArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Form of the result; without it, a table for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
+    let documents = args.cluster.with(async |cluster| list_rolls(&cluster).await.map_err(advise))?;
+    match args.output {
+        None if documents.is_empty() => talk("no rolls in this cluster"),
+        None => output::text(&rolls(&documents))?,
+        Some(format) => {
+            let all = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
+            output::data(&format.write_all(all.collect::<anyhow::Result<_>>()?))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
+    let document = args.cluster.with(async |cluster| get_roll(&cluster, &args.name).await.map_err(advise))?;
+    match args.output {
+        None => output::text(&screen(&document))?,
+        Some(format) => output::data(&format.write(&JsonTree::from_json(&document.to_string())?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is seen of each object now, by the Roll's status as it is.
+pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let (roll, status, survey) = args.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
+        let (kind, roll) = checked(&document, &all)?;
+        let status = RollStatus::of(&document);
+        let survey = survey_roll(&cluster, kind, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
+        Ok((roll, status, survey))
+    })?;
+    let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
+    match args.output {
+        None => output::text(&table_of(&told))?,
+        Some(format) => output::data(&format.write(&JsonTree::from_json(&objects_json(&told).to_string())?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

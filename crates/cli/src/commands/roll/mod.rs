@@ -1,0 +1,11 @@
+//! `pointsman roll`: a fleet goes from one controller version to another.
+
+mod change;
+mod command;
+mod known;
+mod look;
+mod plan;
+mod run;
+mod tables;
+
+pub(crate) use command::{RollArgs, run};

@@ -1,0 +1,89 @@
+//! `pointsman roll plan`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll};
+use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast};
+use serde_json::json;
+
+use super::known::{FileRoll, advise};
+use super::tables::{objects, objects_json};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanRollArgs {
+    /// File of the Roll, or - for stdin.
+    #[arg(short, long, value_name = "FILE")]
+    filename: PathBuf,
+    /// Send every first write as a dry run, so that each webhook judges it; nothing is stored.
+    #[arg(long)]
+    server: bool,
+    /// Form of the result; without it, a table for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Exit code 1 where anything would not move, or the roll would not begin.
+pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let file = FileRoll::read(&args.filename, &all)?;
+    let kind = file.kind(&all)?;
+    let (roll, status) = (&file.roll, RollStatus::default());
+    let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
+    let survey =
+        args.cluster.with(async |cluster| survey_roll(&cluster, kind, roll, &status, asks).await.map_err(advise))?;
+    let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
+    let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
+    let stays =
+        told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
+    match args.output {
+        None => output::text(&format!("{}{}", objects(&told), summary(roll, &survey, &told, moves)))?,
+        Some(format) => {
+            let way_back = roll.no_way_back();
+            let value = json!({
+                "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
+                "dryRuns": survey.asked, "noWayBack": way_back, "objects": objects_json(&told),
+            });
+            output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
+        }
+    }
+    Ok(if stays == 0 && roll.way_back().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: usize) -> String {
+    let count = |word: &str| told.iter().filter(|one| one.standing.word() == word).count();
+    let mut text = format!("move {moves}");
+    for (word, name) in [
+        ("Refused", "refused"),
+        ("Waiting", "waiting"),
+        ("Held", "held"),
+        ("Outside", "outside"),
+        ("New", "new already"),
+    ] {
+        if count(word) > 0 {
+            text.push_str(&format!(", {name} {}", count(word)));
+        }
+    }
+    let unhealthy = told.iter().filter(|one| one.object.unhealthy().is_some()).count();
+    text.push_str(&format!("; unhealthy now: {unhealthy}\n"));
+    text.push_str(&match (roll.no_way_back(), roll.way_back()) {
+        (None, _) => "going back is on the path\n".to_owned(),
+        (Some(_), Err(why)) => format!("{why}\n"),
+        (Some(why), Ok(())) => format!("no way back, which is accepted: {why}\n"),
+    });
+    text.push_str(&match survey.asked {
+        0 => format!("calls to come: {moves} patches; --server asks every webhook by a dry run\n"),
+        asked => format!("calls to come: {moves} patches; {asked} were sent as dry runs, and nothing was stored\n"),
+    });
+    text
+}

@@ -1,0 +1,123 @@
+//! Rolls and their objects, as tables and documents.
+
+use pointsman_core::roll::{Direction, Forecast, RollPhase, RollStatus};
+use serde_json::{Value, json};
+
+use crate::commands::table::table;
+
+/// The members of a Roll that people look for first.
+pub(super) fn row(document: &Value) -> [String; 10] {
+    let status = RollStatus::of(document);
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let counts = status.counts;
+    [
+        text("/metadata/name"),
+        text("/spec/kind"),
+        text("/spec/from"),
+        text("/spec/to"),
+        format!("{:?}", status.phase),
+        status.wave.unwrap_or_default(),
+        counts.old.to_string(),
+        counts.moving.to_string(),
+        counts.new.to_string(),
+        counts.failed.to_string(),
+    ]
+}
+
+pub(super) fn rolls(documents: &[Value]) -> String {
+    let head = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "OLD", "MOVING", "NEW", "FAILED"];
+    table(head, &documents.iter().map(row).collect::<Vec<_>>())
+}
+
+/// A roll on a screen.
+pub(super) fn screen(document: &Value) -> String {
+    let status = RollStatus::of(document);
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let from = Some(text("/spec/from")).filter(|from| !from.is_empty()).unwrap_or_else(|| "any".to_owned());
+    let mut lines = vec![
+        text("/metadata/name"),
+        format!("  objects   {} from {from} to {}", text("/spec/kind"), text("/spec/to")),
+        format!(
+            "  phase     {:?}{}",
+            status.phase,
+            status.reason.iter().map(|why| format!(" ({why})")).collect::<String>()
+        ),
+        format!("  message   {}", status.message),
+    ];
+    if status.direction != Direction::Forward {
+        lines.push(format!("  goes      {:?}", status.direction));
+    }
+    for wave in &status.waves {
+        let now = if status.wave.as_ref() == Some(&wave.name) && !status.is_over() { "  <- here" } else { "" };
+        lines.push(format!("  wave      {} {}/{}{now}", wave.name, wave.done, wave.total));
+    }
+    let counts = status.counts;
+    lines.push(format!(
+        "  counts    {} old, {} moving, {} new, {} failed, {} held, {} refused, {} outside, {} unhealthy",
+        counts.old,
+        counts.moving,
+        counts.new,
+        counts.failed,
+        counts.held,
+        counts.refused,
+        counts.outside,
+        counts.unhealthy
+    ));
+    lines.extend(status.failures.iter().map(|failure| {
+        let cleared = if failure.cleared { ", cleared" } else { "" };
+        format!("  failed    {} ({}{cleared}): {}", failure.object, failure.reason, failure.message)
+    }));
+    let held = status.unmoved.iter();
+    lines.extend(held.map(|one| format!("  {:<10}{}: {}", one.state.to_lowercase(), one.object, one.message)));
+    lines.extend(
+        status.history.iter().map(|end| format!("  history   {:?}: {} at {}", end.direction, end.state, end.ended)),
+    );
+    lines.extend(next(document, &status).map(|next| format!("  next      {next}")));
+    lines.join("\n") + "\n"
+}
+
+/// What somebody can do about it.
+pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    match status.phase {
+        RollPhase::Waiting if status.message.ends_with("waiting for approval") => {
+            Some(format!("pointsman roll approve {name} {}", status.wave.clone().unwrap_or_default()))
+        }
+        RollPhase::Paused => Some(format!("mend it, then pointsman roll resume {name}; or pointsman roll back {name}")),
+        RollPhase::Failed => {
+            Some(format!("mend those, then pointsman roll resume {name}; or pointsman roll abort {name}"))
+        }
+        _ => None,
+    }
+}
+
+/// Objects in the order in which they go.
+pub(super) fn objects(all: &[Forecast<'_>]) -> String {
+    let row = |one: &Forecast<'_>| {
+        let why = match (one.standing.why(), one.object.unhealthy()) {
+            ("", Some(why)) => format!("unhealthy: {why}"),
+            (why, _) => why.to_owned(),
+        };
+        [
+            one.object.namespace().unwrap_or_default().to_owned(),
+            one.object.name().to_owned(),
+            one.wave.to_owned(),
+            one.object.version().unwrap_or_default().to_owned(),
+            one.standing.word().to_owned(),
+            why,
+        ]
+    };
+    table(["NAMESPACE", "NAME", "WAVE", "VERSION", "STATE", "WHY"], &all.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The same for programs.
+pub(super) fn objects_json(all: &[Forecast<'_>]) -> Value {
+    let one = |one: &Forecast<'_>| {
+        json!({
+            "namespace": one.object.namespace(), "name": one.object.name(), "uid": one.object.uid(), "wave": one.wave,
+            "version": one.object.version(), "state": one.standing.word(), "why": one.standing.why(),
+            "unhealthy": one.object.unhealthy(),
+        })
+    };
+    all.iter().map(one).collect()
+}

@@ -1,0 +1,67 @@
+//! A fleet, as it is in the cluster.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{FleetObject, FleetRoll};
+
+use super::error::RollError;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::crd_state::CrdState;
+use crate::live::live_at;
+
+/// A fleet that was listed, and of which single objects were read again since.
+pub(super) struct Fleet {
+    crd: CrdState,
+    version: String,
+    pub(super) objects: Vec<FleetObject>,
+}
+
+impl Fleet {
+    /// Lists all of it, page by page, each object given up for the little that a roll looks at. The list is as of now:
+    /// no cache is asked for what it may not know yet.
+    pub(super) async fn list(cluster: &Cluster, kind: &Kind, roll: &FleetRoll) -> Result<Self, RollError> {
+        let crd = format!("{}.{}", kind.plural(), kind.group());
+        // In the version that the definition speaks of. Only what is stored in another one is converted.
+        let version = kind.versions().last().unwrap_or_default().to_owned();
+        let mut objects = Vec::new();
+        let take = &mut |page: Vec<serde_json::Value>| {
+            objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
+        };
+        let crd = CrdState::fetch(cluster, &crd).await?;
+        if !crd.served().contains(&version.as_str()) {
+            let served = crd.served().into_iter().map(str::to_owned).collect();
+            return Err(RollError::NotServed { crd: crd.name(), version, served });
+        }
+        live_at(cluster, &crd, &version, take).await?;
+        Ok(Self { crd, version, objects })
+    }
+
+    /// Where an object is.
+    pub(super) fn path(&self, namespace: Option<&str>, name: &str) -> String {
+        self.crd.object(&self.version, namespace, name)
+    }
+
+    /// Reads some objects again, by uid. Returns whether all of them are still there.
+    pub(super) async fn refresh(
+        &mut self,
+        cluster: &Cluster,
+        roll: &FleetRoll,
+        uids: &[&str],
+    ) -> Result<bool, CallError> {
+        let mut all_there = true;
+        for at in 0..self.objects.len() {
+            let Some(object) = self.objects.get(at).filter(|object| uids.contains(&object.uid())) else { continue };
+            let path = self.path(object.namespace(), object.name());
+            let now = match cluster.get(&path).await {
+                Ok(now) => FleetObject::of(&now, roll).filter(|now| now.uid() == object.uid()),
+                Err(error) if error.code() == Some(404) => None,
+                Err(error) => return Err(error),
+            };
+            match (now, self.objects.get_mut(at)) {
+                (Some(now), Some(object)) => *object = now,
+                _ => all_there = false,
+            }
+        }
+        Ok(all_there)
+    }
+}

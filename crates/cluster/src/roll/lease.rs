@@ -1,0 +1,129 @@
+//! The Lease that keeps two runners of a roll apart. What holds if it does not is in the core: whatever is moved was
+//! reserved before, so that two of them together move no more than one.
+
+use std::time::{Duration, Instant};
+
+use pointsman_core::roll::rfc3339;
+use serde_json::{Value, json};
+
+use super::clock::RollClock;
+use super::error::RollError;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
+/// A Lease, held or not.
+pub(super) struct RollLease {
+    roll: String,
+    path: String,
+    holder: String,
+    clock: RollClock,
+    /// When it was renewed last, where it is held.
+    renewed: Option<Instant>,
+    /// What was seen of somebody else's, and since when.
+    seen: Option<(String, Instant)>,
+}
+
+/// What came of a try to hold it.
+pub(super) enum Leased {
+    /// It is held.
+    Held,
+    /// Somebody else holds it.
+    By(String),
+}
+
+impl RollLease {
+    pub(super) fn new(roll: &str, namespace: &str, holder: &str, clock: RollClock) -> Self {
+        let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
+        let (roll, holder) = (roll.to_owned(), holder.to_owned());
+        Self { roll, path, holder, clock, renewed: None, seen: None }
+    }
+
+    /// Whether it was renewed a moment ago, so that nobody else can have taken over.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.renewed.is_some_and(|renewed| renewed.elapsed() < RENEW)
+    }
+
+    /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
+    pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<Leased, RollError> {
+        let before = Instant::now();
+        let one = format!("{}/pointsman-roll-{}", self.path, self.roll);
+        let found = match cluster.get(&one).await {
+            Ok(found) => found,
+            Err(error) if error.code() == Some(404) => return self.make(cluster, before).await,
+            Err(error) => return Err(error.into()),
+        };
+        let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let by = text("/spec/holderIdentity");
+        if by != self.holder && !by.is_empty() && !self.has_expired(text("/metadata/resourceVersion")) {
+            return match self.renewed.take() {
+                Some(_) => Err(RollError::Lost { name: self.roll.clone(), to: by }),
+                None => Ok(Leased::By(by)),
+            };
+        }
+        let mut next = found;
+        if let Some(members) = next.as_object_mut() {
+            members.insert("spec".to_owned(), self.spec(&self.holder));
+        }
+        let answer = cluster.put(&one, &next).await;
+        self.held(answer, before)
+    }
+
+    async fn make(&mut self, cluster: &Cluster, before: Instant) -> Result<Leased, RollError> {
+        let name = format!("pointsman-roll-{}", self.roll);
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
+            "spec": self.spec(&self.holder),
+        });
+        let answer = cluster.post(&self.path.clone(), &lease).await;
+        self.held(answer, before)
+    }
+
+    fn held(&mut self, answer: Result<Value, CallError>, before: Instant) -> Result<Leased, RollError> {
+        match answer {
+            Ok(_) => {
+                (self.renewed, self.seen) = (Some(before), None);
+                Ok(Leased::Held)
+            }
+            // Somebody else was quicker: the next look says who.
+            Err(error) if error.code() == Some(409) => Ok(Leased::By("somebody else".to_owned())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether somebody else's was not renewed for as long as it says. Their clock may be another one than ours, so
+    /// that it counts from when it was seen first.
+    fn has_expired(&mut self, version: String) -> bool {
+        match &self.seen {
+            Some((known, since)) if *known == version => since.elapsed() > Duration::from_secs(DURATION),
+            _ => {
+                self.seen = Some((version, Instant::now()));
+                false
+            }
+        }
+    }
+
+    /// Lets go, so that the next one need not wait. Where that fails, it expires.
+    pub(super) async fn release(&mut self, cluster: &Cluster) {
+        if self.renewed.take().is_none() {
+            return;
+        }
+        let one = format!("{}/pointsman-roll-{}", self.path, self.roll);
+        let Ok(mut lease) = cluster.get(&one).await else { return };
+        let is_ours = lease.pointer("/spec/holderIdentity").and_then(Value::as_str) == Some(self.holder.as_str());
+        if let Some(members) = lease.as_object_mut().filter(|_| is_ours) {
+            members.insert("spec".to_owned(), self.spec(""));
+            let _ = cluster.put(&one, &lease).await;
+        }
+    }
+
+    fn spec(&self, holder: &str) -> Value {
+        let now = rfc3339(self.clock.now().wall).replace('Z', ".000000Z");
+        json!({"holderIdentity": holder, "leaseDurationSeconds": DURATION, "renewTime": now})
+    }
+}
+
+/// Seconds without a renewal after which somebody else takes over, as Kubernetes' own controllers have it.
+const DURATION: u64 = 15;
+
+/// Renewed that often, and before any write that comes later. Below 10 s, after which no call is made without it.
+const RENEW: Duration = Duration::from_secs(3);

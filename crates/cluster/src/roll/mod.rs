@@ -1,0 +1,18 @@
+//! Runs rolls: what `pointsman-core` says is to be written next, is.
+
+mod clean;
+mod clock;
+mod error;
+mod fleet;
+mod lease;
+mod runner;
+mod store;
+mod survey;
+mod writes;
+
+pub use clean::clean_roll;
+pub use clock::RollClock;
+pub use error::RollError;
+pub use runner::{RollEvent, RollOptions, run_roll};
+pub use store::{change_roll, get_roll, list_rolls, set_in_roll, start_roll};
+pub use survey::{RollSurvey, SurveyAsks, survey_roll};

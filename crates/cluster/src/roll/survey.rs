@@ -1,0 +1,60 @@
+//! A look at a roll and its fleet that writes nothing.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast};
+
+use super::clock::RollClock;
+use super::error::RollError;
+use super::fleet::Fleet;
+use super::writes::{Landed, Really, write};
+use crate::cluster::Cluster;
+
+/// A fleet, and what is known of it.
+#[derive(Debug)]
+pub struct RollSurvey {
+    /// Its objects.
+    pub fleet: Vec<FleetObject>,
+    /// Who has refused what, where the API server was asked.
+    pub facts: RollFacts,
+    /// Dry runs that were sent.
+    pub asked: usize,
+}
+
+/// Whom a survey asks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SurveyAsks {
+    /// Nobody: what can be seen is told.
+    Nobody,
+    /// The API server, and through it every webhook, by dry runs.
+    TheServer,
+}
+
+/// Looks at the fleet of a roll. Where the server is asked, every first write is sent as a dry run, so that each
+/// webhook judges it and nothing is stored.
+///
+/// # Errors
+/// [`RollError`].
+pub async fn survey_roll(
+    cluster: &Cluster,
+    kind: &Kind,
+    roll: &FleetRoll,
+    status: &RollStatus,
+    asks: SurveyAsks,
+) -> Result<RollSurvey, RollError> {
+    let clock = RollClock::start();
+    let listed = Fleet::list(cluster, kind, roll).await?;
+    let mut facts = RollFacts { consistent: true, ..RollFacts::default() };
+    let mut asked = 0;
+    if asks == SurveyAsks::TheServer {
+        let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
+        for one in all.iter().filter_map(|one| one.write.as_ref()) {
+            asked += 1;
+            match write(cluster, &listed, one, Really::Try).await? {
+                Landed::Written | Landed::Stale => {}
+                Landed::Refused(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
+                Landed::Later(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(RollSurvey { fleet: listed.objects, facts, asked })
+}

@@ -1,0 +1,60 @@
+//! What came of the write of one object.
+
+use pointsman_core::roll::{FleetMove, ROLL_MANAGER};
+
+use super::fleet::Fleet;
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm};
+
+/// What came of a write.
+#[derive(Debug)]
+pub(super) enum Landed {
+    /// It is written, or would be.
+    Written,
+    /// The object is another one by now, or gone: what is there has to be looked at again.
+    Stale,
+    /// The API server, or a webhook, refuses it: in its words.
+    Refused(String),
+    /// It may succeed in a moment.
+    Later(CallError),
+}
+
+/// Whether a write is only tried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Really {
+    /// It is written.
+    Write,
+    /// As a dry run: every webhook is asked, and nothing is stored.
+    Try,
+}
+
+/// Writes an object.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn write(
+    cluster: &Cluster,
+    fleet: &Fleet,
+    write: &FleetMove,
+    really: Really,
+) -> Result<Landed, CallError> {
+    let path = fleet.path(write.namespace.as_deref(), &write.name);
+    let dry = if really == Really::Try { "&dryRun=All" } else { "" };
+    let path = format!("{path}?fieldManager={ROLL_MANAGER}{dry}");
+    let Err(error) = cluster.patch(&path, PatchForm::Json, &write.patch, Extent::Metadata).await else {
+        return Ok(Landed::Written);
+    };
+    match error.code() {
+        // The words of RBAC: an admission webhook says 403 as well.
+        Some(401) => Err(error),
+        Some(403) if error.message().contains(" cannot ") => Err(error),
+        Some(404) => Ok(Landed::Stale),
+        // What a test of the patch says that does not hold, and that is all it says.
+        Some(422) if error.message().contains(OUR_REQUEST) => Ok(Landed::Stale),
+        Some(400..=499) if !error.passes() && error.code() != Some(409) => Ok(Landed::Refused(error.message())),
+        _ => Ok(Landed::Later(error)),
+    }
+}
+
+/// Source: `apimachinery pkg/api/errors/errors.go`, `NewGenericServerResponse`.
+const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";

@@ -1,0 +1,47 @@
+//! How a fleet stands in a roll, in the order in which its objects go.
+
+use super::facts::RollFacts;
+use super::fleet_object::FleetObject;
+use super::fleet_roll::FleetRoll;
+use super::moment::Moment;
+use super::patch::FleetMove;
+use super::plan::plan;
+use super::standing::Standing;
+use super::status::RollStatus;
+
+/// An object, when it goes, and how it stands.
+#[derive(Clone, Debug)]
+pub struct Forecast<'a> {
+    /// The object.
+    pub object: &'a FleetObject,
+    /// The name of its wave.
+    pub wave: &'a str,
+    /// How it stands.
+    pub standing: Standing,
+    /// The write that moves it, where it is to be moved.
+    pub write: Option<FleetMove>,
+}
+
+/// Says of each object how it stands, the first that goes first. Nothing of it is written.
+#[must_use]
+pub fn forecast<'a>(
+    roll: &'a FleetRoll,
+    status: &RollStatus,
+    fleet: &'a [FleetObject],
+    facts: RollFacts,
+    now: Moment,
+) -> Vec<Forecast<'a>> {
+    let standings = plan(roll, status, fleet, facts, now).standings.into_iter();
+    // Of a roll that has not begun, nothing is under way.
+    let planned = |standing| if standing == Standing::Reserved { Standing::Old } else { standing };
+    let standings = standings.map(|standing| if status.started.is_none() { planned(standing) } else { standing });
+    let mut all: Vec<(&FleetObject, Standing)> = fleet.iter().zip(standings).collect();
+    all.sort_by(|(one, _), (two, _)| (one.wave, one.place()).cmp(&(two.wave, two.place())));
+    let told = all.into_iter().map(|(object, standing)| Forecast {
+        object,
+        wave: roll.waves.get(object.wave).map_or("", |wave| wave.name.as_str()),
+        write: (standing == Standing::Old).then(|| FleetMove::forward(roll, object, now)),
+        standing,
+    });
+    told.collect()
+}

@@ -1,0 +1,488 @@
+//! A fleet goes from one controller version to another: each story once, on the real API server.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::pointsman::Pointsman;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::{MERGE, Scene};
+use crate::support::side_by_side::{A, B, C, SideBySide};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_plan_of_a_roll_names_what_would_not_move", planned).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_fails_takes_the_fleet_back", taken_back).of(&ENGINES).newest(),
+    Scenario::new("a_roll_without_a_way_back_is_refused_unless_that_is_accepted", one_way).of(&ENGINES).newest(),
+    Scenario::new("a_roll_waits_for_a_webhook_that_is_down", down).of(&ENGINES).newest(),
+    Scenario::new("an_object_that_was_made_again_is_looked_at_again_by_a_roll", made_again).of(&ENGINES).newest(),
+    Scenario::new("a_roll_waits_behind_its_canary_for_approval", approval).of(&ENGINES).newest(),
+    Scenario::new("a_roll_stops_at_its_budget_where_nobody_gets_healthy", never_healthy).of(&ENGINES).newest(),
+    Scenario::new("a_roll_stops_where_the_rest_of_the_fleet_turns_red", red).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES).newest(),
+    Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
+    Scenario::new("a_roll_moves_objects_that_others_write_all_the_time", busy).of(&ENGINES).newest(),
+    Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
+    Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
+    Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
+    Scenario::new("two_rolls_over_the_same_objects_are_refused", overlapping).of(&ENGINES).newest(),
+    Scenario::new("a_roll_adopts_objects_without_a_label", adopted).of(&ENGINES).newest(),
+];
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("e-{at:02}")).collect()
+}
+
+/// A cluster with some healthy engines at A.
+fn begins(scene: &Scene<'_>, count: usize) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&names(count), Some(A));
+}
+
+fn count(scene: &Scene<'_>, version: &str) -> usize {
+    scene.versions().get(version).copied().unwrap_or_default()
+}
+
+/// Canary and approval.
+fn approval(scene: &Scene<'_>) {
+    begins(scene, 3);
+    let canary = json!({"metadata": {"labels": {"roll": "canary"}}});
+    scene.patch(scene.sample.new, "e-01", &canary).ok();
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let wave = json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1, "then": "approval"});
+    scene.starts_roll(&json!({"waves": [wave, {"name": "rest", "atOnce": "50%"}]}));
+    let mut running = scene.rolls_on("one");
+    let status = scene.roll_says("canary 1/1, waiting for approval");
+    assert_eq!((&status["phase"], &status["wave"]), (&json!("Waiting"), &json!("canary")));
+    // The controllers have looked at everything that was there.
+    sleep(Duration::from_secs(3));
+    let others = || ["e-00", "e-02"].map(|name| scene.get(scene.sample.new, name).ok());
+    let before = others();
+    sleep(Duration::from_secs(10));
+    assert_eq!(others(), before, "the others are left alone");
+    let (shown, next) = (scene.does(&["show"]), format!("next      pointsman roll approve {} canary", scene.ns));
+    assert!(shown.contains(&next), "{shown}");
+    scene.does(&["approve", "canary"]);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(count(scene, B), 3);
+    assert_eq!(scene.roll_writes().len(), 3);
+    scene.forgets_roll();
+}
+
+fn never_healthy(scene: &Scene<'_>) {
+    begins(scene, 20);
+    scene.starts_roll(&json!({"timeout": "5s"}));
+    let mut running = scene.rolls_on("one");
+    let status = scene.roll_says("Paused");
+    sleep(Duration::from_secs(3));
+    assert_eq!(scene.roll_writes(), ["e-00", "e-01", "e-02"], "exactly three labels were ever changed");
+    let counts = &scene.roll_status()["counts"];
+    assert_eq!((&counts["failed"], &counts["old"]), (&json!(3), &json!(17)), "{counts}");
+    let message = status["message"].as_str().unwrap();
+    for said in
+        [&format!("{}/e-00", scene.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
+    {
+        assert!(message.contains(said), "{said}: {message}");
+    }
+    running.interrupt();
+    assert_eq!(running.end(Duration::from_secs(20)), Some(130));
+    // In CI it is a failure.
+    assert_eq!(scene.runs_roll(&["--once"]).0, 1);
+    scene.forgets_roll();
+}
+
+fn red(scene: &Scene<'_>) {
+    begins(scene, 8);
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "unhealthyMax": 1}));
+    for name in ["e-06", "e-07"] {
+        scene.report(name, false);
+    }
+    let (code, text, errors) = scene.runs_roll(&["--once"]);
+    assert_eq!(code, 1, "{text}{errors}");
+    let status = scene.roll_status();
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Paused"), &json!("Unhealthy")), "{status}");
+    assert!(status["message"].as_str().unwrap().contains("e-06"), "{status}");
+    assert_eq!(count(scene, B), 0);
+    // Green again is not enough: somebody has looked.
+    for name in ["e-06", "e-07"] {
+        scene.report(name, true);
+    }
+    assert_eq!(scene.runs_roll(&["--once"]).0, 1);
+    assert_eq!(count(scene, B), 0);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.does(&["resume"]);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains("Complete: 8 objects at 2.17.0"), "{text}");
+    scene.forgets_roll();
+}
+
+/// SIGKILL at fifty instants: twenty objects, and exactly twenty writes of labels.
+fn killed(scene: &Scene<'_>) {
+    begins(scene, 20);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"timeout": "60s"}));
+    let moving = || {
+        let list = scene.list(scene.sample.new).ok();
+        // Moved, and nothing written since by the controller.
+        let is_moving = |object: &&Value| {
+            let at = |manager: &str| {
+                let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+                entries
+                    .filter(|entry| entry["manager"] == manager)
+                    .map(|entry| entry["time"].as_str().unwrap())
+                    .max()
+                    .map(str::to_owned)
+            };
+            at("pointsman-roll").is_some_and(|moved| at("engine-controller").is_none_or(|looked| looked <= moved))
+        };
+        list["items"].as_array().unwrap().iter().filter(is_moving).count()
+    };
+    for round in 0_u64..50 {
+        let mut running = scene.rolls_on("test");
+        // Not by chance, so that what is found is found again: every instant of a pass has its turn.
+        sleep(Duration::from_millis(30 + round * 37 % 400));
+        running.kill();
+        assert!(moving() <= 3, "never more than three");
+    }
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(count(scene, B), 20);
+    // A write whose client was killed before the answer is in the log with another code than 200.
+    let mut writes = scene.roll_writes();
+    writes.sort();
+    let all = writes.len();
+    writes.dedup();
+    assert_eq!(writes.len(), all, "no label was written twice: {writes:?}");
+    assert!(all >= 15, "{writes:?}");
+    scene.forgets_roll();
+}
+
+fn frozen(scene: &Scene<'_>) {
+    begins(scene, 6);
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 2}], "timeout": "5m"}));
+    let mut first = scene.rolls_on("first");
+    scene.eventually(|| (count(scene, B) == 2).then_some(()));
+    first.freeze();
+    let mut second = scene.rolls_on("second");
+    sleep(Duration::from_secs(40));
+    first.thaw();
+    let (ended, log) =
+        (first.end(Duration::from_secs(40)), || std::fs::read_to_string(scene.dir.join("roll.log")).unwrap());
+    assert_eq!(ended, Some(1), "{}", log());
+    assert_eq!(count(scene, B), 2, "nobody is healthy yet");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    assert!(log().contains(&format!("lost roll {} to second", scene.ns)), "{}", log());
+    assert_eq!(second.end(Duration::from_secs(90)), Some(0));
+    let mut writes = scene.roll_writes();
+    writes.sort();
+    assert_eq!(writes, names(6), "each was moved once");
+    scene.forgets_roll();
+}
+
+fn busy(scene: &Scene<'_>) {
+    begins(scene, 6);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    scene.starts_roll(&json!({}));
+    std::thread::scope(|scope| {
+        for part in 0..2 {
+            let (client, all, ends) = (scene.bed.api.client.another(), scene.all(scene.sample.new), &ends);
+            scope.spawn(move || {
+                for round in 0.. {
+                    if ends.load(std::sync::atomic::Ordering::Relaxed) {
+                        return;
+                    }
+                    let path = format!("{all}/e-{:02}/status?fieldManager=noise", part * 3 + round % 3);
+                    let body = json!({"status": {"replicas": round}}).to_string();
+                    client.call(Method::PATCH, &path, Some((MERGE, body)));
+                }
+            });
+        }
+        let (code, text, errors) = scene.runs_roll(&[]);
+        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(code, 0, "{text}{errors}");
+        assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
+    });
+    let mut writes = scene.roll_writes();
+    writes.sort();
+    assert_eq!(writes, names(6), "no write was lost, and none repeated");
+    scene.forgets_roll();
+}
+
+fn late(scene: &Scene<'_>) {
+    begins(scene, 3);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}]}));
+    let mut running = scene.rolls_on("one");
+    scene.eventually(|| (count(scene, B) >= 2).then_some(()));
+    let more: Vec<String> = (0..5).map(|at| format!("late-{at}")).collect();
+    scene.engines(&more, Some(A));
+    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(scene.versions(), [(B.to_owned(), 8)].into());
+    scene.forgets_roll();
+}
+
+fn turned_back(scene: &Scene<'_>) {
+    begins(scene, 4);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}]}));
+    let mut running = scene.rolls_on("one");
+    scene.eventually(|| (count(scene, B) >= 1).then_some(()));
+    let own = json!({
+        "apiVersion": format!("{}/{}", scene.group, scene.sample.new), "kind": scene.sample.kind,
+        "metadata": {"name": "e-00", "namespace": scene.ns, "labels": {scene.label_key(): A}},
+    });
+    scene.force_apply(scene.sample.new, "e-00", &own, "kustomize-controller").ok();
+    let status = scene.roll_says("Paused");
+    assert_eq!(status["reason"], "Held");
+    assert!(status["message"].as_str().unwrap().contains("kustomize-controller turned it back to 2.16.0"), "{status}");
+    // Whoever has looked may go on with the others; that one is left alone.
+    scene.does(&["resume"]);
+    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    let writes = scene.roll_writes();
+    assert_eq!(writes.iter().filter(|name| *name == "e-00").count(), 1, "{writes:?}");
+    assert_eq!((count(scene, A), count(scene, B)), (1, 3));
+    let objects = scene.does(&["objects"]);
+    assert!(
+        objects.lines().any(|line| line.contains("e-00") && line.ends_with("Held    kustomize-controller")),
+        "{objects}"
+    );
+    scene.forgets_roll();
+}
+
+fn deleted(scene: &Scene<'_>) {
+    begins(scene, 2);
+    scene.starts_roll(&json!({}));
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    let path = format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns);
+    let dry = format!("{path}?dryRun=All");
+    let message = scene.eventually(|| {
+        let answer = scene.call(Method::DELETE, &dry, None);
+        (!answer.is_ok()).then(|| answer.fails(403))
+    });
+    assert!(message.contains(&format!("roll {} is Rolling: end it first", scene.ns)), "{message}");
+    // What may not change any more.
+    let other = json!({"spec": {"to": "2.18.0"}}).to_string();
+    let message = scene.call(Method::PATCH, &path, Some((MERGE, other))).fails(422);
+    assert!(message.contains("must not change once a roll has begun"), "{message}");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.does(&["clean"]), format!("roll {}: 2 objects cleaned\n", scene.ns));
+    assert_eq!(scene.roll_writes().len(), 4, "one more each");
+    for name in names(2) {
+        assert_eq!(
+            scene.get(scene.sample.new, &name).ok()["metadata"]["annotations"]["pointsman.dev/roll"],
+            Value::Null
+        );
+    }
+    scene.call(Method::DELETE, &path, None).ok();
+    assert_eq!(scene.call(Method::GET, &path, None).code, 404, "at once");
+}
+
+fn overlapping(scene: &Scene<'_>) {
+    begins(scene, 4);
+    scene.starts_roll(&json!({}));
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    let other = format!("{}-other", scene.ns);
+    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null}));
+    let (code, text, errors) = scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains(&format!("Refused: roll {} is under way over 4 of the same objects", scene.ns)), "{text}");
+    assert!(text.contains(&format!("{}/e-00", scene.ns)), "{text}");
+    scene.call(Method::DELETE, &format!("/apis/pointsman.dev/v1/rolls/{other}"), None).ok();
+    scene.forgets_roll();
+}
+
+fn adopted(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&names(30), None);
+    let content = |name: &str| {
+        let mut object = scene.get(scene.sample.new, name).ok();
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        metadata.retain(|member, _| !["resourceVersion", "managedFields", "labels"].contains(&member.as_str()));
+        metadata["annotations"].as_object_mut().map(|all| all.remove("pointsman.dev/roll"));
+        object.as_object_mut().unwrap().remove("status");
+        object
+    };
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let annotate = json!({"metadata": {"annotations": {"own": "text"}}});
+    names(30).iter().for_each(|name| drop(scene.patch(scene.sample.new, name, &annotate).ok()));
+    let before: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
+    scene.starts_roll(&json!({"from": null, "to": A, "waves": [{"name": "all", "atOnce": 10}]}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.versions(), [(A.to_owned(), 30)].into());
+    let after: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
+    assert_eq!(before, after, "nothing else of them has changed");
+    scene.forgets_roll();
+}
+
+/// The API server and both webhooks judge every first write, and nothing of it is stored.
+fn planned(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    begins(scene, 7);
+    for name in ["weak-0", "weak-1"] {
+        let mut object = scene.labelled(new, name, Some(A));
+        object["spec"]["power"] = json!(20);
+        scene.create(new, &object).ok();
+    }
+    scene.create(new, &scene.labelled(new, "promoting", Some(A))).ok();
+    let promoting = json!({"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Promoting"}]}});
+    scene.patch(new, "promoting/status", &promoting).ok();
+    scene.apply(new, "applied", &scene.labelled(new, "applied", Some(A)), "kustomize-controller").ok();
+    scene.create(new, &scene.object(new, "unlabelled")).ok();
+    for name in ["weak-0", "weak-1", "applied", "unlabelled"] {
+        scene.report(name, true);
+    }
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let versions = || -> Vec<Value> {
+        let list = scene.list(new).ok();
+        list["items"].as_array().unwrap().iter().map(|one| one["metadata"]["resourceVersion"].clone()).collect()
+    };
+    let before = versions();
+    let file = scene.roll_file(&json!({})).display().to_string();
+    let (code, text, errors) = scene.command(&["roll", "plan", "-f", &file, "--server"]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains("\nmove 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0\n"), "{text}");
+    assert!(text.contains("going back is on the path\n"), "{text}");
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    for name in ["weak-0", "weak-1"] {
+        assert!(line(name).contains("Refused") && line(name).contains("greater than or equal to 50"), "{text}");
+    }
+    assert!(line("promoting").contains("Waiting"), "{text}");
+    assert!(line("promoting").contains("2.16.0 is promoting this object"), "{text}");
+    assert!(line("applied").ends_with("Held      kustomize-controller"), "{text}");
+    assert!(line("unlabelled").contains("Outside"), "{text}");
+    assert_eq!(versions(), before, "all of them are quiet");
+    let (_, json, _) = scene.command(&["roll", "plan", "-f", &file, "-o", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    // Without --server nobody was asked: what can be seen is told.
+    assert_eq!((&json["moves"], &json["stays"], &json["dryRuns"]), (&json!(10), &json!(2), &json!(0)));
+}
+
+fn taken_back(scene: &Scene<'_>) {
+    begins(scene, 6);
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let _controllers = Controllers::start(scene, |name, version| Some(name != "e-03" || version != B));
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "6s", "onFailure": "BackAll"}));
+    let ((code, text, errors), heard) = servers.answered(|| scene.runs_roll(&[]));
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains("Aborted: every object that was moved is what it was before"), "{text}");
+    assert_eq!(scene.roll_writes(), ["e-00", "e-01", "e-02", "e-03", "e-03", "e-02", "e-01", "e-00"]);
+    assert!(heard.contains("A: ") && heard.contains("B: "), "both judged the flips: {heard}");
+    assert_eq!(scene.versions(), [(A.to_owned(), 6)].into());
+    for name in names(6) {
+        let object = scene.get(scene.sample.new, &name).ok();
+        assert_eq!(object["metadata"]["annotations"]["pointsman.dev/roll"], Value::Null, "{object}");
+    }
+    assert_eq!(scene.roll_status()["history"][0]["state"], "Partial");
+    scene.forgets_roll();
+}
+
+fn one_way(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&names(2), Some(B));
+    let members = json!({"from": B, "to": C});
+    let file = scene.roll_file(&members).display().to_string();
+    let (code, text, errors) = scene.command(&["roll", "start", "-f", &file]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(errors.contains("no way back: no downgrade from 2.18.0 to 2.17.0 is allowed"), "{errors}");
+    assert!(errors.contains("accept: [no-way-back]"), "{errors}");
+    // Whoever applies it without asking us is told by run.
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    scene.kubectl(&["apply"], &document);
+    let (code, text, _) = scene.runs_roll(&[]);
+    assert_eq!((code, text.contains("Refused: no way back")), (1, true), "{text}");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let mut accepted = document;
+    accepted["spec"]["accept"] = json!(["no-way-back"]);
+    scene.kubectl(&["apply"], &accepted);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.roll_status()["history"][0]["accepted"], json!(["no-way-back"]));
+    assert_eq!(scene.versions(), [(C.to_owned(), 2)].into());
+    scene.forgets_roll();
+}
+
+fn down(scene: &Scene<'_>) {
+    begins(scene, 6);
+    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 2}], "timeout": "2m"}));
+    let mut running = scene.rolls_on("one");
+    scene.eventually(|| (count(scene, B) >= 2).then_some(()));
+    servers.servers[1].running = None;
+    let status = scene.roll_says("Trouble");
+    assert_eq!(status["phase"], "Waiting");
+    assert!(status["message"].as_str().unwrap().contains("failed calling webhook"), "{status}");
+    assert!(status["reserved"].as_array().unwrap().len() <= 2, "{status}");
+    servers.servers[1].running = Some(Pointsman::start(&servers.servers[1].setup));
+    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
+    scene.forgets_roll();
+}
+
+/// The name of a reserved object is given to another one before it is moved.
+fn made_again(scene: &Scene<'_>) {
+    begins(scene, 1);
+    let policy = freeze(scene);
+    scene.starts_roll(&json!({}));
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("cannot be moved");
+    let uid = |scene: &Scene<'_>| scene.get(scene.sample.new, "e-00").ok()["metadata"]["uid"].clone();
+    let before = uid(scene);
+    scene.delete(scene.sample.new, "e-00").ok();
+    scene.engines(&names(1), Some(A));
+    assert_ne!(uid(scene), before);
+    assert_eq!(scene.roll_writes().len(), 0);
+    scene.kubectl(&["delete"], &policy);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    // Planned anew, and moved once.
+    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(scene.roll_writes(), ["e-00"]);
+    assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
+    scene.forgets_roll();
+}
+
+/// Nobody changes the label for now.
+fn freeze(scene: &Scene<'_>) -> Value {
+    let name = format!("{}-frozen", scene.ns);
+    let rule = json!({
+        "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],
+    });
+    let expression = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})";
+    let policy = json!({"apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule]},
+                "validations": [{"expression": expression, "message": "labels are frozen"}],
+            },
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        },
+    ]});
+    scene.kubectl(&["apply"], &policy);
+    let path = format!("{}?dryRun=All", scene.one(scene.sample.new, "e-00"));
+    let patch = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
+    scene.eventually(|| (!scene.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
+    policy
+}

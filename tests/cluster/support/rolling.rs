@@ -1,0 +1,223 @@
+//! Rolls on a real API server, and the controllers that they wait for.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::acting::Told;
+use super::process::Process;
+use super::scene::{MERGE, Scene};
+use super::side_by_side::{A, B};
+
+/// What a controller finds out about an object: its name and version in, whether it is healthy out. Nothing where
+/// nobody looks at it.
+type Finds = fn(&str, &str) -> Option<bool>;
+
+/// Controllers of all versions, played: whatever gets another label is looked at for some seconds.
+pub(crate) struct Controllers {
+    ends: Arc<AtomicBool>,
+    works: Option<JoinHandle<()>>,
+}
+
+impl Controllers {
+    pub(crate) fn start(scene: &Scene<'_>, finds: Finds) -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let (ended, client) = (ends.clone(), scene.bed.api.client.another());
+        let (all, label) = (scene.all(scene.sample.new), scene.label_key());
+        let works = thread::spawn(move || {
+            let mut known = BTreeMap::<String, (String, Instant)>::new();
+            while !ended.load(Ordering::Relaxed) {
+                let list = client.call(Method::GET, &all, None);
+                for object in list.body["items"].as_array().into_iter().flatten() {
+                    let name = object["metadata"]["name"].as_str().unwrap();
+                    let version = object["metadata"]["labels"][&label].as_str().unwrap_or("none");
+                    let uid = object["metadata"]["uid"].as_str().unwrap();
+                    let seen = known.entry(uid.to_owned()).or_insert_with(|| (String::new(), Instant::now()));
+                    if seen.0 != version {
+                        *seen = (version.to_owned(), Instant::now());
+                    }
+                    // Longer than the second that managed fields know.
+                    if seen.1.elapsed() < LOOKS
+                        && let Some(healthy) = finds(name, version)
+                    {
+                        let status = status(healthy, &format!("{:?}", seen.1.elapsed()));
+                        let path = format!("{all}/{name}/status?fieldManager=engine-controller");
+                        client.call(Method::PATCH, &path, Some((MERGE, status.to_string())));
+                    }
+                }
+                thread::sleep(Duration::from_millis(200));
+            }
+        });
+        Self { ends, works: Some(works) }
+    }
+}
+
+impl Drop for Controllers {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(works) = self.works.take() {
+            let _ = works.join();
+        }
+    }
+}
+
+const LOOKS: Duration = Duration::from_millis(2_500);
+
+pub(crate) fn status(healthy: bool, reason: &str) -> Value {
+    let status = if healthy { "True" } else { "False" };
+    json!({"status": {"conditions": [{"type": "Ready", "status": status, "reason": reason}]}})
+}
+
+impl Scene<'_> {
+    /// Has the cluster know Rolls and the kind.
+    pub(crate) fn knows_rolls(&self) {
+        let documents = self.pointsman_prints_plainly(&["roll", "crd"]);
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&documents).unwrap();
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": documents});
+        self.kubectl(&["apply", "--server-side", "--force-conflicts"], &list);
+        self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/rolls", None).is_ok().then_some(()));
+    }
+
+    fn pointsman_prints_plainly(&self, args: &[&str]) -> String {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Healthy engines of a version, or without a label.
+    pub(crate) fn engines(&self, names: &[String], label: Option<&str>) {
+        let new = self.sample.new;
+        for name in names {
+            self.create(new, &self.labelled(new, name, label)).ok();
+            self.report(name, true);
+        }
+    }
+
+    /// The controller of an engine says how it is.
+    pub(crate) fn report(&self, name: &str, healthy: bool) {
+        let path = format!("{}/status?fieldManager=engine-controller", self.one(self.sample.new, name));
+        self.call(Method::PATCH, &path, Some((MERGE, status(healthy, "Said").to_string()))).ok();
+    }
+
+    /// A file with a Roll that is called as the scenario.
+    pub(crate) fn roll_file(&self, more: &Value) -> PathBuf {
+        let mut spec = json!({
+            "kind": self.crd_name(), "from": A, "to": B, "waves": [{"name": "all", "atOnce": 3}], "timeout": "30s",
+        });
+        for (name, value) in more.as_object().unwrap() {
+            spec[name] = value.clone();
+            if value.is_null() {
+                spec.as_object_mut().unwrap().remove(name);
+            }
+        }
+        let name = spec.as_object_mut().unwrap().remove("name").unwrap_or_else(|| json!(self.ns));
+        let roll = json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": name}, "spec": spec});
+        let file = self.dir.join(format!("{}.yaml", name.as_str().unwrap()));
+        fs::write(&file, roll.to_string()).unwrap();
+        file
+    }
+
+    pub(crate) fn starts_roll(&self, more: &Value) {
+        let file = self.roll_file(more);
+        self.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    }
+
+    /// Runs the roll of this scenario to where it ends or only waits.
+    pub(crate) fn runs_roll(&self, more: &[&str]) -> Told {
+        let own = ["roll", "run", &self.ns, "--holder=test", &format!("--namespace={}", self.ns)];
+        self.command(&[&own, more].concat())
+    }
+
+    /// The same, beside what else happens.
+    pub(crate) fn rolls_on(&self, holder: &str) -> Process {
+        let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
+        let args = self.on_the_cluster(&["roll", "run", &self.ns, &holder, &namespace]);
+        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
+    }
+
+    pub(crate) fn does(&self, what: &[&str]) -> String {
+        let own = ["roll", what[0], &self.ns];
+        // Those that know no kinds say so.
+        let kubeconfig = format!("--kubeconfig={}", self.bed.api.kubeconfig.display());
+        let args: Vec<String> = match what[0] {
+            "approve" | "clean" | "objects" => self.on_the_cluster(&[&own, &what[1..]].concat()),
+            _ => [&own[..], &what[1..], &[&kubeconfig]].concat().iter().map(|arg| (*arg).to_owned()).collect(),
+        };
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{what:?}: {text}");
+        text
+    }
+
+    /// The status of a Roll.
+    pub(crate) fn roll_status(&self) -> Value {
+        self.call_get(&format!("/apis/pointsman.dev/v1/rolls/{}", self.ns))["status"].clone()
+    }
+
+    /// Waits until the roll says this, in phase, reason or message.
+    #[track_caller]
+    pub(crate) fn roll_says(&self, said: &str) -> Value {
+        let mut last = Value::Null;
+        let place = std::panic::Location::caller();
+        let found = eventually_or(Duration::from_secs(90), || {
+            last = self.roll_status();
+            let text = format!("{}: {} ({})", last["phase"], last["message"], last["reason"]);
+            text.contains(said).then(|| last.clone())
+        });
+        found.unwrap_or_else(|| panic!("{place}: {said:?} in {last:#}"))
+    }
+
+    /// How many engines have which label.
+    pub(crate) fn versions(&self) -> BTreeMap<String, usize> {
+        let mut versions = BTreeMap::new();
+        for object in self.list(self.sample.new).ok()["items"].as_array().unwrap() {
+            let label = object["metadata"]["labels"][self.label_key()].as_str().unwrap_or("none");
+            *versions.entry(label.to_owned()).or_default() += 1;
+        }
+        versions
+    }
+
+    /// Accepted patches of engines by a roll, by the audit log: name by name.
+    pub(crate) fn roll_writes(&self) -> Vec<String> {
+        let is_one = |event: &&Value| {
+            let of = &event["objectRef"];
+            event["verb"] == "patch"
+                && of["resource"] == self.sample.plural
+                && of["namespace"] == self.ns.as_str()
+                && of["subresource"].is_null()
+                && event["responseStatus"]["code"] == 200
+                && event["requestURI"]
+                    .as_str()
+                    .is_some_and(|uri| uri.contains("pointsman-roll") && !uri.contains("dryRun"))
+        };
+        let audit = self.bed.audit();
+        let names = audit.iter().filter(is_one).map(|event| event["objectRef"]["name"].as_str().unwrap().to_owned());
+        names.collect()
+    }
+
+    /// Ends a roll for good, so that nothing is left of it.
+    pub(crate) fn forgets_roll(&self) {
+        let path = format!("/apis/pointsman.dev/v1/rolls/{}", self.ns);
+        let over = json!({"status": {"phase": "Complete"}}).to_string();
+        self.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
+        self.eventually(|| matches!(self.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+    }
+}
+
+fn eventually_or<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + patience;
+    while Instant::now() < deadline {
+        if let Some(found) = ask() {
+            return Some(found);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    None
+}
