@@ -117,3 +117,18 @@ fn a_move_lands_on_what_was_seen_and_on_nothing_else() {
     let busy = with(&seen, "/status/conditions", json!([{"type": "Ready", "status": "False"}]));
     assert!(patched(&busy, &forward).is_some());
 }
+
+/// A cache may not know yet of an object that is to be moved.
+#[test]
+fn a_roll_is_complete_by_a_consistent_list_alone() {
+    let roll = roll("Forward");
+    let there = boat(json!({"labels": {"example.com/controller-version": "2.17.0"}}));
+    let fleet = [FleetObject::of(&there, &roll).unwrap()];
+    let decided = |consistent| {
+        let facts = RollFacts { consistent, ..RollFacts::default() };
+        let plan = plan(&roll, &RollStatus::default(), &fleet, facts, NOW);
+        (plan.status.is_over(), plan.wants_list)
+    };
+    assert_eq!(decided(false), (false, true));
+    assert_eq!(decided(true), (true, false));
+}
