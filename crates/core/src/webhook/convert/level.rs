@@ -191,6 +191,10 @@ impl<'a> Conversion<'_, 'a> {
             }
             alike = false;
             adds &= !was.iter().zip(now).any(|(was, now)| was.is_none() && now.is_some());
+            if self.is_nothing_there(index, now) {
+                adds = false;
+                continue;
+            }
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
             self.to_keep.keep(id, &was, &became);
             let home = self.home(context.complete_at_home);
@@ -216,7 +220,8 @@ impl<'a> Conversion<'_, 'a> {
                     let waits = self.staying.skeleton(index).is_some();
                     self.to_keep.keep_rest(&cut.id, rest.clone(), !waits && self.is_seen(cut));
                 }
-                None => self.to_keep.keep(&cut.id, &[None], &[None]),
+                None if self.from.is_held(cut.holder) => self.to_keep.keep(&cut.id, &[None], &[None]),
+                None => {}
             }
         }
         self.keep_what_is_shown();
@@ -281,6 +286,20 @@ impl<'a> Conversion<'_, 'a> {
                 );
             }
         }
+    }
+
+    /// Whether there was nothing, and is nothing here, of what the way home fills into objects that were not there: what
+    /// is kept of those says enough, and may no longer hold where this still would.
+    fn is_nothing_there(&self, operation: usize, back: &[Option<Json<'_>>]) -> bool {
+        let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
+        let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
+        let all = self.read(operation).iter().chain(self.written(operation));
+        let held = |slot: usize| {
+            let cut = frontier.cut_of.of(side).get(slot).copied().flatten().and_then(|cut| frontier.cuts.get(cut));
+            cut.is_none_or(|cut| self.from.is_held(cut.holder))
+        };
+        let mut made = (first..).zip(back).filter(|(_, value)| value.is_some());
+        all.into_iter().all(Option::is_none) && made.all(|(slot, _)| !held(slot))
     }
 
     /// Whether values are other ones only because defaults were not filled in yet. A complete object has them, in
