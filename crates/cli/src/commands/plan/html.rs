@@ -19,7 +19,7 @@ pub(super) fn page(report: &PlanReport) -> String {
          {totals}{sizes}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
          type=\"search\" autocomplete=\"off\"></label> <output id=\"shown\">{objects}</output></p>\n\
          <table aria-labelledby=\"objects\">\n<thead><tr><th scope=\"col\">Object</th><th scope=\"col\">Kind</th>\
-         <th scope=\"col\">Read at</th><th scope=\"col\">Kept bytes</th><th scope=\"col\">Findings</th></tr></thead>\n\
+         <th scope=\"col\">Read at</th><th scope=\"col\" class=\"number\">Kept bytes</th><th scope=\"col\">Findings</th></tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
 }
@@ -76,8 +76,8 @@ fn sizes(report: &PlanReport) -> String {
     });
     let bars: String = bars.collect();
     format!(
-        "<h2>Kept annotations</h2>\n<table class=\"totals\"><tbody>\n{bars}</tbody></table>\n<p>{middle} bytes in the \
-         middle, {} at most ({}), of 262144 that an API server takes for all annotations of an object.</p>\n",
+        "<h2>Kept annotations</h2>\n<table class=\"totals\"><tbody>\n{bars}</tbody></table>\n<p>Median {middle} bytes, \
+         {} at most ({}), of 262144 that an API server takes for all annotations of an object.</p>\n",
         most.kept(),
         escaped(&most.name)
     )
@@ -130,7 +130,7 @@ body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding
 table{border-collapse:collapse;width:100%}.totals{width:auto}\
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
 tbody th{font-weight:500;overflow-wrap:anywhere}td{overflow-wrap:anywhere}\
-.number{text-align:right;font-variant-numeric:tabular-nums}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
+.number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
 tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 :focus-visible{outline:2px solid var(--bar)}\
 @media print{.search{display:none}body{margin:0;max-width:none}}";
@@ -139,9 +139,11 @@ const SCRIPT: &str = "\
 const rows=[...document.querySelectorAll('table[aria-labelledby] tbody tr')];\
 const texts=rows.map(row=>row.textContent.toLowerCase());\
 const search=document.getElementById('search'),shown=document.getElementById('shown');\
-search.addEventListener('input',()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
+const find=()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
 rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word));count+=!row.hidden});\
-shown.textContent=count+' of '+rows.length+' objects'});\
+shown.textContent=count+' of '+rows.length+' objects'};\
+search.addEventListener('input',find);\
+if(location.hash){search.value=decodeURIComponent(location.hash.slice(1));find()}\
 addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(one=>one.open=true));";
 
 #[cfg(test)]

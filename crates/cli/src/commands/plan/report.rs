@@ -31,7 +31,7 @@ impl PlanReport {
         Severity::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
     }
 
-    /// Bytes that are kept of an object: of the one in the middle, and of the one with the most, which is named.
+    /// Bytes that are kept of an object: the median, and those of the one with the most, which is named.
     pub(super) fn kept(&self) -> Option<(usize, &Assessed)> {
         let mut sizes: Vec<usize> = self.objects.iter().map(Assessed::kept).collect();
         sizes.sort_unstable();
