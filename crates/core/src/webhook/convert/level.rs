@@ -288,8 +288,8 @@ impl<'a> Conversion<'_, 'a> {
         }
     }
 
-    /// Whether there was nothing, and is nothing here, of what the way home fills into objects that were not there: what
-    /// is kept of those says enough, and may no longer hold where this still would.
+    /// Whether there was nothing, and is nothing here, of what the way home fills into objects that were not there:
+    /// what is kept of those says enough, and may no longer hold where this still would.
     fn is_nothing_there(&self, operation: usize, back: &[Option<Json<'_>>]) -> bool {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
