@@ -103,7 +103,7 @@ fn a_page_is_searched_in_a_browser() {
     std::fs::write(&file, widgets(10_000)).unwrap();
     let plan = pointsman(&["plan", "--kinds", "tests/data/kinds", "-f", file.to_str().unwrap(), "-o", "html"]).data();
     std::fs::write(&page, plan).unwrap();
-    let opened = std::process::Command::new(browser)
+    let opened = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"])
         .arg(format!("--user-data-dir={}", directory.path().join("profile").display()))
         .arg(format!("file://{}#n/w9999", page.display()))
