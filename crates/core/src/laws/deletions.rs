@@ -51,7 +51,7 @@ pub(super) fn a_removed_holder_stays_away(
     // step after the other. Where the object is there because a field of it stood elsewhere, what the API server or the
     // definition fills in there was not given back by anybody. Any other value than that was.
     let fills = filled_by_the_definition(trip);
-    let is_filled = |way: &[Segment]| {
+    let is_all_filled = |way: &[Segment]| {
         let mut bare = home.clone();
         bare.remove(way);
         for (place, value) in &fills {
@@ -64,6 +64,8 @@ pub(super) fn a_removed_holder_stays_away(
         fill(trip.from.schema, &mut bare);
         bare.at(way) == home.at(way)
     };
+    // So it is if the object that it is in is as its own default makes it.
+    let is_filled = |way: &[Segment]| (1..=way.len()).filter_map(|end| way.get(..end)).any(is_all_filled);
     let returned = home.ways().into_iter().find(|way| {
         way.starts_with(&at_home)
             && fresh.at(way).is_none()
