@@ -37,7 +37,7 @@ pub(crate) struct Frontier {
     pub(crate) needed: Sides<Vec<bool>>,
     /// Whether something of a side may be filled in.
     pub(crate) fills: Sides<bool>,
-    /// The same, of an object that one version alone has.
+    /// The same, inside of an object that one version alone has, or that the API server makes with something in it.
     pub(crate) fills_inside: Sides<bool>,
 }
 

@@ -46,6 +46,12 @@ impl Explained<'_> {
         places.any(|place| place.path == *path) || side == Side::Older && self.handled.contains(path)
     }
 
+    /// Whether an operation is about something inside of an object of a side.
+    fn puts_into(&self, side: Side, path: &Path) -> bool {
+        let mut places = self.operations.iter().flat_map(|operation| operation.places.of(side));
+        places.any(|place| place.path.strip(path).is_some())
+    }
+
     fn inside(&self, path: &Path) -> bool {
         let places = self.operations.iter().flat_map(Operation::all_places);
         let mut paths = places.map(|place| &place.path).chain(self.handled);
@@ -169,8 +175,11 @@ impl Comparison<'_> {
                     let without = Sides { older: one, newer: two }.map(|schema| schema.default.is_none());
                     let demanded =
                         Sides { older: requires.older && without.older, newer: requires.newer && without.newer };
-                    // Whether what operations put into it is there wherever it is required, is asked of them.
-                    if !(explained.inside(&inner) && one.is("object") && two.is("object")) {
+                    let who = if requires.newer { Side::Newer } else { Side::Older };
+                    if explained.puts_into(who, &inner) && one.is("object") && two.is("object") {
+                        // Whether what is put into it is there wherever it is required, is asked of the operations.
+                        self.accepted.takes(&at, "required");
+                    } else {
                         self.requirement(&at, &requires, &demanded);
                     }
                     let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());

@@ -166,6 +166,7 @@ fn what_an_answer_could_not_be_written_with_is_refused() {
             "a-required-object-under-the-name-of-another",
             "the older version requires it, and spec.own of the newer version need not be there",
         ),
+        ("an-object-that-nothing-brings", "spec.plan: required differs and no operation explains it"),
         ("a-default-inside-items", "say the same in both schemas, or name what is around it with `each`"),
         ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, which is no property of its items"),
         ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
