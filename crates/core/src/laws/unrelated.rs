@@ -90,8 +90,8 @@ impl<'r> ReachOfEdit<'r> {
     }
 
     /// What was on the way to a field, null or empty, is kept under the guard of that field, which was edited. What is
-    /// there now follows from what the writer left there, and a null would say that there is no object. So does an empty
-    /// list that `wrap` makes of an object which is missing.
+    /// there now follows from what the writer left there, and a null would say that there is no object. So would an
+    /// empty list where `wrap` has one for an object.
     fn empties(&self, way: &[Segment]) -> bool {
         let is_empty = |was: &Value| *was == Value::Null || was.is_object() || *was == Value::List(Vec::new());
         self.leads(way) && self.object.at(way).is_some_and(is_empty)
