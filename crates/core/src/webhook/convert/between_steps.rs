@@ -6,9 +6,6 @@ use crate::definition::Path;
 /// API server would have stored there: a way of several steps is one step after the other.
 #[derive(Default)]
 pub(super) struct BetweenSteps {
-    /// It was sparse in a version on the way, and so it is in all behind that: what a later version requires less of is
-    /// not whole for that.
-    pub(super) sparse: bool,
     /// The objects that something needs, on the way home, which waits for versions behind the one that the next step
     /// writes, where that is another thing than what waits there now.
     pub(super) needed_at_home: Option<Vec<Path>>,

@@ -50,8 +50,7 @@ fn convert_with<'a>(
     let required = step.complete.of(to.other());
     let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
-    let complete = !between.sparse && !kept.sparse && !elsewhere && is_complete(root);
-    between.sparse = !complete;
+    let complete = !kept.sparse && !elsewhere && is_complete(root);
     let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
@@ -99,7 +98,8 @@ fn convert_with<'a>(
     Ok(to_keep)
 }
 
-/// Whether the object was sparse in a version that this step is not about. It is until it is there again.
+/// Whether the object was sparse in a version that this step is not about. It is until it is there again: what a later
+/// version requires less of is not whole for that.
 fn is_sparse_elsewhere(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> bool {
     let is_other = |name: &&str| [Side::Older, Side::Newer].iter().all(|side| step.kept.of(*side) != name);
     let mut others = kind.versions.indices().filter_map(|version| kind.kept_annotation(version)).filter(is_other);
