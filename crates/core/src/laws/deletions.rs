@@ -50,8 +50,24 @@ pub(super) fn a_removed_holder_stays_away(
     // What stood outside of the object in a version on the way was not removed with it: a way of several steps is one
     // step after the other. Where the object is there because a field of it stood elsewhere, what the API server or the
     // definition fills in there was not given back by anybody. Any other value than that was.
+    let returned = home.ways().into_iter().find(|way| {
+        way.starts_with(&at_home)
+            && fresh.at(way).is_none()
+            && !comes_from_elsewhere(&changes, holder, way)
+            && !was_elsewhere(trip, &at_home, way)
+            && !is_filled(trip, &home, way)
+    });
+    match returned {
+        Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
+        None => Ok(true),
+    }
+}
+
+/// Whether the API server or the definition fills in what is at a place at home; or an object that it is in, which is as
+/// its own default makes it.
+fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
     let fills = filled_by_the_definition(trip);
-    let is_all_filled = |way: &[Segment]| {
+    (1..=way.len()).filter_map(|end| way.get(..end)).any(|way| {
         let mut bare = home.clone();
         bare.remove(way);
         for (place, value) in &fills {
@@ -63,20 +79,7 @@ pub(super) fn a_removed_holder_stays_away(
         }
         fill(trip.from.schema, &mut bare);
         bare.at(way) == home.at(way)
-    };
-    // So it is if the object that it is in is as its own default makes it.
-    let is_filled = |way: &[Segment]| (1..=way.len()).filter_map(|end| way.get(..end)).any(is_all_filled);
-    let returned = home.ways().into_iter().find(|way| {
-        way.starts_with(&at_home)
-            && fresh.at(way).is_none()
-            && !comes_from_elsewhere(&changes, holder, way)
-            && !was_elsewhere(trip, &at_home, way)
-            && !is_filled(way)
-    });
-    match returned {
-        Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
-        None => Ok(true),
-    }
+    })
 }
 
 /// What the definition fills in where objects come home, and nothing is known of a field.
