@@ -28,7 +28,7 @@ pub(crate) struct ShowRollArgs {
     /// Name of the Roll.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Form of the result; without it, a screen for people.
+    /// Form of the result; without it, text for people.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -37,14 +37,8 @@ pub(crate) struct ShowRollArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ObjectsArgs {
-    /// Name of the Roll.
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// Form of the result; without it, a table for people.
-    #[arg(short, long, value_enum)]
-    output: Option<Format>,
     #[command(flatten)]
-    cluster: ClusterArgs,
+    roll: ShowRollArgs,
     #[command(flatten)]
     kinds: KindsArgs,
 }
@@ -74,15 +68,15 @@ pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
 /// What is seen of each object now, by the Roll's status as it is.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let (roll, status, survey) = args.cluster.with(async |cluster| {
-        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
+    let (roll, status, survey) = args.roll.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, &args.roll.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
         let survey = survey_roll(&cluster, kind, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
         Ok((roll, status, survey))
     })?;
     let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
-    match args.output {
+    match args.roll.output {
         None => output::text(&table_of(&told))?,
         Some(format) => output::data(&format.write(&JsonTree::from_json(&objects_json(&told).to_string())?))?,
     }
