@@ -63,8 +63,8 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
-/// Whether the API server or the definition fills in what is at a place at home; or an object that it is in, which is as
-/// its own default makes it.
+/// Whether the API server or the definition fills in what is at a place at home; or an object that it is in, which is
+/// as its own default makes it.
 fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
     let fills = filled_by_the_definition(trip);
     (1..=way.len()).filter_map(|end| way.get(..end)).any(|way| {
