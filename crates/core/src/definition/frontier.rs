@@ -29,10 +29,8 @@ pub(crate) struct Frontier {
     pub(crate) holders: Vec<Held>,
     /// The first slot of each operation, and one past the last: the places of a side, one after the other.
     pub(crate) slots: Sides<Vec<usize>>,
-    /// The holder that the cut of each slot is in.
-    pub(crate) held_by: Sides<Vec<Option<usize>>>,
     /// The cut of each slot.
-    pub(crate) cut_of: Sides<Vec<Option<usize>>>,
+    cut_of: Sides<Vec<Option<usize>>>,
     /// Whether the object that the cut of each slot is in does not go without what is there.
     pub(crate) needed: Sides<Vec<bool>>,
     /// Whether something of a side may be filled in.
@@ -99,6 +97,8 @@ pub(crate) struct FilledObject {
 pub(crate) struct Cut {
     /// The path as it is written in kept fields.
     pub(crate) id: String,
+    /// How many names lead to it.
+    depth: usize,
     /// The holder it is in; the root is cut where there is none.
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
@@ -129,6 +129,11 @@ impl Default for Branch {
 }
 
 impl Frontier {
+    /// The cut of a slot.
+    pub(crate) fn cut(&self, side: Side, slot: usize) -> Option<&Cut> {
+        self.cuts.get((*self.cut_of.of(side).get(slot)?)?)
+    }
+
     /// Marks a holder and all that it is in.
     pub(crate) fn mark(&self, mut holder: Option<usize>, marks: &mut [bool]) {
         while let Some(index) = holder {
@@ -175,13 +180,6 @@ pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize>
     match sorted.len() {
         0..16 => sorted.iter().position(|(other, _)| **other == *name),
         _ => sorted.binary_search_by(|(other, _)| (**other).cmp(name)).ok(),
-    }
-}
-
-impl Cut {
-    /// How many names lead to it.
-    fn depth(&self) -> usize {
-        if self.id == "." { 0 } else { Path::parse(&self.id).map_or(0, |path| path.len()) }
     }
 }
 
@@ -247,22 +245,22 @@ impl Frontier {
         }
         for side in [Side::Older, Side::Newer] {
             let count = paths.of(side).len();
-            let (mut held_by, mut cut_of) = (vec![None; count], vec![None; count]);
+            let mut cut_of = vec![None; count];
             for (index, cut) in frontier.cuts.iter().enumerate() {
                 cut.parts.of(side).any(&mut |slot| {
-                    if let (Some(holder), Some(place)) = (held_by.get_mut(slot), cut_of.get_mut(slot)) {
-                        (*holder, *place) = (cut.holder, Some(index));
+                    if let Some(place) = cut_of.get_mut(slot) {
+                        *place = Some(index);
                     }
                     false
                 });
             }
-            (*frontier.held_by.of_mut(side), *frontier.cut_of.of_mut(side)) = (held_by, cut_of);
+            *frontier.cut_of.of_mut(side) = cut_of;
         }
         for side in [Side::Older, Side::Newer] {
             let schema = schemas.of(side);
             let all = places.of(side).iter().flatten().zip(frontier.cut_of.of(side));
             let needed = all.map(|(path, cut)| {
-                let depth = cut.and_then(|cut| frontier.cuts.get(cut)).map_or(0, Cut::depth);
+                let depth = cut.and_then(|cut| frontier.cuts.get(cut)).map_or(0, |cut| cut.depth);
                 schema.is_some_and(|schema| schema.needs(path, depth.saturating_sub(1)))
             });
             *frontier.needed.of_mut(side) = needed.collect();
@@ -289,7 +287,7 @@ impl Frontier {
             for (slot, path, index) in slots.of(side) {
                 let Some(cut) = self.cuts.get_mut(*index) else { continue };
                 let is_object = matches!(cut.parts.of(side), Part::Object(_));
-                if !is_object || !schemas.of(side).needs(path, cut.depth()) {
+                if !is_object || !schemas.of(side).needs(path, cut.depth) {
                     continue;
                 }
                 let there = slots.of(side.other()).iter().filter(|(_, _, other)| other == index);
@@ -324,6 +322,7 @@ impl Frontier {
             }
             self.cuts.push(Cut {
                 id: path.to_string(),
+                depth: path.len(),
                 holder,
                 shown: Sides::default(),
                 fills,

@@ -104,15 +104,14 @@ impl Crossing<'_> {
         let read = from.of(frontier, self.to.other(), index);
         let values = kept.value(&places.first()?.id, places.len(), read)?;
         let unread = read.iter().all(Option::is_none);
-        let is_gone = |cut: usize| frontier.cuts.get(cut).is_some_and(|cut| self.is_gone(cut, from, kept));
         let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
             let Some(value) = value else { return true };
-            let holder = frontier.held_by.of(self.to).get(first + slot).copied().flatten();
+            let cut = frontier.cut(self.to, first + slot);
             // The items of a list are converted one by one, and none is kept with a list that is here.
             (operation.items().is_none() || value.is_null() || unread)
-                && from.is_held(holder)
-                && !frontier.cut_of.of(self.to).get(first + slot).copied().flatten().is_some_and(is_gone)
+                && from.is_held(cut.and_then(|cut| cut.holder))
+                && !cut.is_some_and(|cut| self.is_gone(cut, from, kept))
                 && place.schema.has_types_of(value)
                 // Of an item that is null the API server takes nothing away.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
@@ -232,7 +231,7 @@ impl Crossing<'_> {
             let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
             let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
             for (slot, value) in back.iter().enumerate() {
-                let holder = frontier.held_by.of(home).get(first + slot).copied().flatten();
+                let holder = frontier.cut(home, first + slot).and_then(|cut| cut.holder);
                 if value.is_some() {
                     frontier.mark(holder, &mut returns);
                 }
@@ -282,10 +281,8 @@ impl Crossing<'_> {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is
                 // kept that it was missing.
                 let wanted = !given_back || place.required || place.fills_default();
-                let cut = frontier.cut_of.of(self.to).get(slot).copied().flatten();
-                let needed = frontier.needed.of(self.to).get(slot) == Some(&true);
-                let needed =
-                    needed && cut.and_then(|cut| frontier.cuts.get(cut)).is_some_and(|cut| pieces.is_held(cut.holder));
+                let is_held = || frontier.cut(self.to, slot).is_some_and(|cut| pieces.is_held(cut.holder));
+                let needed = frontier.needed.of(self.to).get(slot) == Some(&true) && is_held();
                 let filled = wanted && held_there.get(slot) == Some(&true);
                 if (filled || needed)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())

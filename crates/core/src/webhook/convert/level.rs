@@ -294,10 +294,7 @@ impl<'a> Conversion<'_, 'a> {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
         let all = self.read(operation).iter().chain(self.written(operation));
-        let held = |slot: usize| {
-            let cut = frontier.cut_of.of(side).get(slot).copied().flatten().and_then(|cut| frontier.cuts.get(cut));
-            cut.is_none_or(|cut| self.from.is_held(cut.holder))
-        };
+        let held = |slot: usize| frontier.cut(side, slot).is_none_or(|cut| self.from.is_held(cut.holder));
         let mut made = (first..).zip(back).filter(|(_, value)| value.is_some());
         all.into_iter().all(Option::is_none) && made.all(|(slot, _)| !held(slot))
     }
