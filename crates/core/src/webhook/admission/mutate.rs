@@ -154,21 +154,24 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
     stamps
 }
 
-/// What our kept annotations must hold instead, where a write changed what kept values hang on. One that changes
-/// nothing of that leaves them alone, however they are spelled.
+/// What our kept annotations must hold instead, where a write changed what kept values hang on, or where a new object
+/// brings them along. One that changes nothing of that leaves them alone, however they are spelled.
 fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
-    let (Some(Ok(old)), Some(new)) = (write.old.as_ref().map(SentObject::object), stamped(&write.new, stamps)) else {
+    let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    let Some(mut new) = stamped(&write.new, stamps).filter(|new| keys().any(|key| new.annotations.text(key).is_some()))
+    else {
         return Vec::new();
     };
-    // The API server takes the status from the old object.
-    let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
-    if keys().all(|key| new.annotations.text(key).is_none()) {
-        return Vec::new();
-    }
-    let at = new.version(kind).map(|at| kind.version_at(at));
-    let new = if at.is_ok_and(|at| at.status_apart) { new.with_status_of(&old) } else { new };
-    if new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key)) {
-        return Vec::new();
+    if let Some(old) = &write.old {
+        let Ok(old) = old.object() else { return Vec::new() };
+        let at = new.version(kind).map(|at| kind.version_at(at));
+        // The API server takes the status from the old object.
+        if at.is_ok_and(|at| at.status_apart) {
+            new = new.with_status_of(&old);
+        }
+        if new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key)) {
+            return Vec::new();
+        }
     }
     let pruned = pruned(kind, &new).unwrap_or_default().into_iter();
     pruned.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()

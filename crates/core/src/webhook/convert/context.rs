@@ -9,6 +9,8 @@ pub(super) struct Context<'c, 't> {
     pub(super) to: Side,
     /// Whether the object is complete, so that fields are filled as its readers expect.
     pub(super) complete: bool,
+    /// Whether it has all that is required in the version that is read. It may have been sparse in the other one.
+    pub(super) looks_complete: bool,
     /// Whether it is complete on the way home too, so that what is filled in there need not be kept.
     pub(super) complete_at_home: bool,
     /// Whether the object is sparse and would be taken for a complete one in the version that is written.
@@ -25,7 +27,7 @@ pub(super) struct Context<'c, 't> {
 impl Context<'_, '_> {
     /// Notes whether the object has all that is required in the version that is written.
     pub(super) fn tell_at_home(&mut self, is_complete: bool) {
-        self.complete_at_home = is_complete && self.complete;
-        self.seems_complete = is_complete && !self.complete;
+        self.complete_at_home = is_complete && self.looks_complete;
+        self.seems_complete = is_complete && !self.looks_complete;
     }
 }

@@ -50,7 +50,8 @@ fn convert_with<'a>(
     let required = step.complete.of(to.other());
     let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
-    let complete = !kept.sparse && !elsewhere && is_complete(root);
+    let looks_complete = !elsewhere && is_complete(root);
+    let complete = looks_complete && !kept.sparse;
     let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
         Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
@@ -62,6 +63,7 @@ fn convert_with<'a>(
     let mut context = Context {
         to,
         complete,
+        looks_complete,
         complete_at_home: complete,
         seems_complete: false,
         is_named: between.is_named,

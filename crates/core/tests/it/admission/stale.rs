@@ -18,6 +18,10 @@ fn update(webhook: &Webhook, old: &Value, new: &Value) -> Answer {
     ask(webhook, Endpoint::Mutate, &review("UPDATE", Some(old), Some(new)))
 }
 
+fn create(webhook: &Webhook, new: &Value) -> Answer {
+    ask(webhook, Endpoint::Mutate, &review("CREATE", None, Some(new)))
+}
+
 /// The object in another version, as anybody reads it.
 fn at(webhook: &Webhook, object: &Value, version: &str) -> Value {
     serde_json::from_str(&webhook.convert(&object.to_string(), version).unwrap().text).unwrap()
@@ -94,13 +98,78 @@ fn what_still_holds_is_not_written_again() {
         let new = with(&old, "/spec/policy", json!("Never"));
         assert_eq!(update(&webhook, &old, &new).patch, [Value::Null; 0], "{new}");
     }
-    // A creation has no past.
-    let created =
-        ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&with(&stored, "/spec/policy", json!("Never")))));
-    assert_eq!(created.patch, [Value::Null; 0]);
+    assert_eq!(create(&webhook, &stored).patch, [Value::Null; 0]);
     // An annotation that a manifest brings along and that no longer holds goes without having been there.
     let brought = with(&stored, "/spec/policy", json!("Never"));
     assert_eq!(update(&webhook, &with(&brought, KEPT, Value::Null), &brought).patched.pointer(KEPT), None);
+}
+
+/// A manifest that was exported, edited and is created anew brings along what was kept for it as it was.
+#[test]
+fn what_a_created_object_brings_along_holds_or_goes() {
+    let webhook = case("a-guard-that-changes-back");
+    let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
+    let edited = create(&webhook, &with(&stored, "/spec/policy", json!("Never"))).patched;
+    assert_eq!(edited.pointer(KEPT), None, "{edited}");
+}
+
+/// An older version requires a size, and the newer one does not; each has a field of its own that is filled in.
+fn sized() -> Webhook {
+    let version = |name: &str, spec: &str| {
+        format!(
+            "  - name: {name}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema:\n        \
+             {{type: object, properties: {{spec: {spec}}}}}\n",
+            name == "v3"
+        )
+    };
+    let open = "{type: object, properties: {size: {type: integer}, mode: {type: string, default: slow}}}";
+    let crd = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things, singular: thing}}\n  \
+         scope: Namespaced\n  versions:\n{}{}{}",
+        version("v1", "{type: object, required: [size], properties: {size: {type: integer}}}"),
+        version("v2", open),
+        version("v3", open),
+    );
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n\
+        - {from: v1, to: v2, operations: [{add: spec.mode}, {fill: {field: spec.size, value: 1}}]}\n\
+        - {from: v2, to: v3, operations: []}\n";
+    plain(Kind::from_crd(definition, &crd).unwrap(), Enforcement::Enforce)
+}
+
+#[test]
+fn an_object_that_was_sparse_is_whole_once_it_was_made_so() {
+    let webhook = sized();
+    let sparse = thing(json!({}));
+    for there in ["v2", "v3"] {
+        let read = at(&webhook, &sparse, there);
+        assert_eq!((&read["spec"], read.pointer(KEPT)), (&json!({}), Some(&json!(r#"{"sparse":true}"#))), "{there}");
+        let written = with(&read, "/spec/size", json!(1));
+        let home = at(&webhook, &written, "v1");
+        assert_eq!(home["spec"], json!({"size": 1}));
+        // Who reads it there once more sees a whole object.
+        let again = at(&webhook, &with(&home, "/spec/size", json!(2)), there);
+        assert_eq!((&again["spec"], again.pointer(KEPT)), (&json!({"size": 2, "mode": "slow"}), None), "{there}");
+    }
+}
+
+/// Whoever says of a whole object that it was not whole elsewhere takes its defaults and its hash away, at every
+/// version: it is forgotten in the write that says so.
+#[test]
+fn a_mark_that_a_whole_object_was_sparse_elsewhere_is_forgotten() {
+    let webhook = sized();
+    for (version, elsewhere) in [("v2", "v1"), ("v3", "v1"), ("v3", "v2"), ("v1", "v3"), ("v1", "v2"), ("v2", "v3")] {
+        let mut whole = thing(json!({"size": 1, "mode": "fast"}));
+        if version == "v1" {
+            whole = thing(json!({"size": 1}));
+        }
+        let whole = with(&whole, "/apiVersion", json!(format!("example.com/{version}")));
+        let key = format!("/metadata/annotations/pointsman.dev~1kept-{elsewhere}");
+        let marked = with(&whole, &key, json!(r#"{"sparse":true}"#));
+        for patched in [create(&webhook, &marked).patched, update(&webhook, &whole, &marked).patched] {
+            assert_eq!(patched.pointer(&key), None, "{version}: {patched}");
+        }
+    }
 }
 
 /// What is written to the object says nothing of the status, where that is written apart: the API server drops it.
