@@ -199,9 +199,19 @@ impl Crossing<'_> {
                 *place = now;
             }
             let Some(within) = holder.within else { continue };
+            // A null that the API server had made goes with its object.
+            let is_made = now == Presence::Null && self.object_before(index, kept) == Some(ObjectBefore::Absent);
             if let (Some(filled), Some(cut_out)) = (filled.get_mut(within), cut_out.get_mut(within)) {
-                *filled |= now != Presence::Absent;
+                *filled |= now != Presence::Absent && !is_made;
                 *cut_out |= was_cut;
+            }
+        }
+        for (index, holder) in frontier.holders.iter().enumerate() {
+            if pieces.holder(index) == Presence::Null
+                && !pieces.is_held(holder.within)
+                && let Some(place) = pieces.holders.get_mut(index)
+            {
+                *place = Presence::Absent;
             }
         }
         (returning.is_some(), by_waiting)

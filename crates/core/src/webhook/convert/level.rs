@@ -17,7 +17,7 @@
 //!
 //! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 
 use super::change::Change;
 use super::context::Context;
@@ -30,9 +30,10 @@ use super::kept::{KeptFields, ObjectBefore, identical, same};
 use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
+use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Place, Required, Side, Sides};
+use crate::definition::{Completeness, Level, Required, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -162,9 +163,10 @@ impl<'a> Conversion<'_, 'a> {
         let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         for round in 0..4 {
             *context.stays_for_waiting |= back.by_waiting;
-            match self.keep_differences(&back, context, round) {
-                Home::Told => return Ok(()),
-                Home::Unsure => {}
+            let home = self.keep_differences(&back, context, round);
+            self.keep_what_is_shown();
+            if home == Home::Told {
+                return Ok(());
             }
             back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         }
@@ -177,6 +179,7 @@ impl<'a> Conversion<'_, 'a> {
         let Crossed { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
+        let unsaid = LazyCell::new(|| Unsaid::new(frontier, side, &self.from, back));
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let places = operation.places.of(side);
             let Some(place) = places.first() else { continue };
@@ -186,7 +189,8 @@ impl<'a> Conversion<'_, 'a> {
                 Some(_) => kinds(was).eq(kinds(now)),
                 None => identical(now, was),
             };
-            if is_same || context.complete && self.is_unsaid(index, places, now) {
+            let first = frontier.slots.of(side).get(index).copied().unwrap_or_default();
+            if is_same || context.complete && unsaid.explains(first, (was, now), places) {
                 continue;
             }
             alike = false;
@@ -208,6 +212,7 @@ impl<'a> Conversion<'_, 'a> {
             let is_same = match (was, now) {
                 (None, None) => true,
                 (Some(was), Some(now)) => same_one(&Some(was.view()), &Some(now.view())),
+                (None, Some(_)) => context.complete && unsaid.is_named(index),
                 _ => false,
             };
             if is_same {
@@ -224,13 +229,15 @@ impl<'a> Conversion<'_, 'a> {
                 None => {}
             }
         }
-        self.keep_what_is_shown();
-        if back.holders == self.from.holders {
+        let holders = || 0..self.from.holders.len();
+        let is_made = |holder: usize| context.complete && unsaid.is_made(Some(holder));
+        let differs = |holder: &usize| self.from.holder(*holder) != back.holder(*holder) && !is_made(*holder);
+        if !holders().any(|holder| differs(&holder)) {
             return if alike || sure && adds { Home::Told } else { Home::Unsure };
         }
         // With the values that were there most objects are what they were. What the others were has to be said.
         if alike || round > 0 {
-            self.keep_holders(back);
+            self.keep_holders(&holders().filter(differs).collect::<Vec<_>>());
         }
         Home::Unsure
     }
@@ -272,19 +279,17 @@ impl<'a> Conversion<'_, 'a> {
         }
     }
 
-    fn keep_holders(&mut self, back: &Pieces<'_>) {
-        for (index, holder) in self.crossing.level.frontier.holders.iter().enumerate() {
-            let was = self.from.holder(index);
-            if was != back.holder(index) {
-                self.to_keep.note_object_before(
-                    &holder.id,
-                    match was {
-                        Presence::Absent => ObjectBefore::Absent,
-                        Presence::Null => ObjectBefore::Null,
-                        Presence::Object => ObjectBefore::Empty,
-                    },
-                );
-            }
+    fn keep_holders(&mut self, differing: &[usize]) {
+        let holders = &self.crossing.level.frontier.holders;
+        for (index, holder) in differing.iter().filter_map(|index| Some((*index, holders.get(*index)?))) {
+            self.to_keep.note_object_before(
+                &holder.id,
+                match self.from.holder(index) {
+                    Presence::Absent => ObjectBefore::Absent,
+                    Presence::Null => ObjectBefore::Null,
+                    Presence::Object => ObjectBefore::Empty,
+                },
+            );
         }
     }
 
@@ -297,19 +302,6 @@ impl<'a> Conversion<'_, 'a> {
         let held = |slot: usize| frontier.cut(side, slot).is_none_or(|cut| self.from.is_held(cut.holder));
         let mut made = (first..).zip(back).filter(|(_, value)| value.is_some());
         all.into_iter().all(Option::is_none) && made.all(|(slot, _)| !held(slot))
-    }
-
-    /// Whether values are other ones only because defaults were not filled in yet. A complete object has them, in
-    /// objects that are there: where one is missing somebody looks before that, and it says nothing.
-    fn is_unsaid(&self, operation: usize, places: &[Place], back: &[Option<Json<'_>>]) -> bool {
-        let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
-        let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
-        let held = self.from.held(frontier, side);
-        let values = self.read(operation).iter().zip(back);
-        values.zip(places).zip(first..).all(|(((was, now), place), slot)| {
-            let fills = place.required || place.fills_default();
-            same_one(was, now) || was.is_none() && now.is_some() && fills && held.get(slot) == Some(&true)
-        })
     }
 
     /// Tells what the operations did.
@@ -389,6 +381,7 @@ fn either(one: &[bool], two: &[bool]) -> Vec<bool> {
 }
 
 /// What is known of the way home, with what is kept.
+#[derive(Eq, PartialEq)]
 enum Home {
     /// It gives what was there.
     Told,

@@ -27,6 +27,7 @@ mod prune;
 mod status;
 mod step;
 pub(super) mod tree;
+mod unsaid;
 mod waiting;
 
 pub(crate) use annotations::{BUDGET, INCOMPLETE};

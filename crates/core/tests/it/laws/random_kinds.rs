@@ -130,6 +130,25 @@ fn an_item_that_waits_needs_no_object_that_its_list_has_left() {
     assert_eq!(Value::read(&home).unwrap(), object);
 }
 
+/// A manifest in a file, which no API server has filled in, lacks nothing that would have to be kept.
+#[test]
+fn what_is_yet_to_be_filled_in_is_not_kept_as_missing() {
+    for (case, version, to, spec) in [
+        ("a-null-in-a-default", "v1", "v2", "{}"),
+        ("a-null-in-a-default", "v1", "v2", r#"{"o":{}}"#),
+        ("a-default-in-a-default", "v1", "v2", r#"{"url":"x","backup":{}}"#),
+        ("a-default-in-a-default", "v2", "v1", r#"{"backup":{}}"#),
+        ("a-default-makes-its-holder", "v1", "v2", "{}"),
+    ] {
+        let webhook = Webhook::new(vec![load(case).unwrap()], Metadata::Full).unwrap();
+        let manifest = format!(
+            r#"{{"apiVersion":"example.com/{version}","kind":"Thing","metadata":{{"name":"a"}},"spec":{spec}}}"#
+        );
+        let there = webhook.convert(&manifest, to).unwrap().text;
+        assert!(!there.contains("pointsman.dev/kept"), "{case}: {there}");
+    }
+}
+
 /// What no law of conversion can hold is refused with the reason, and with a way out.
 #[test]
 fn what_an_answer_could_not_be_written_with_is_refused() {
