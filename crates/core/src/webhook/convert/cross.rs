@@ -324,6 +324,30 @@ impl Crossing<'_> {
         }
     }
 
+    /// Whether an object of the side that is written is what the API server makes of it, and nothing else.
+    pub(super) fn is_as_made(self, index: usize, made: &FilledObject, object: &Pieces<'_>) -> bool {
+        let frontier = &self.level.frontier;
+        let mut expected = Pieces::new(object.slots.len(), frontier.cuts.len(), frontier.holders.len());
+        self.fill_holder(index, made, &mut expected);
+        let is_inside = |mut holder: Option<usize>| {
+            while let Some(at) = holder.filter(|at| *at != index) {
+                holder = frontier.holders.get(at).and_then(|held| held.within);
+            }
+            holder.is_some()
+        };
+        let is_alike = |at: usize| expected.holder(at) == object.holder(at);
+        let is_one = |expected: &[Option<Json<'_>>], there: &[Option<Json<'_>>], at: usize| {
+            identical(expected.get(at..=at).unwrap_or_default(), there.get(at..=at).unwrap_or_default())
+        };
+        let mut cuts = frontier.cuts.iter().enumerate().filter(|(_, cut)| is_inside(cut.holder));
+        self.others.get(index) != Some(&true)
+            && (0..frontier.holders.len()).filter(|at| is_inside(Some(*at))).all(is_alike)
+            && cuts.all(|(at, cut)| {
+                let mut differs = |slot: usize| !is_one(&expected.slots, &object.slots, slot);
+                is_one(&expected.rests, &object.rests, at) && !cut.parts.of(self.to).any(&mut differs)
+            })
+    }
+
     /// Fills objects in that only the version that is written has, where that has a default for them. What an operation
     /// was given back stays: it was so when its object was there.
     fn fill_objects(

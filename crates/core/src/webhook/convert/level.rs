@@ -161,6 +161,9 @@ impl<'a> Conversion<'_, 'a> {
             }
         }
         let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
+        if context.complete_at_home && self.keep_what_is_made(&back.pieces) {
+            back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
+        }
         for round in 0..4 {
             *context.stays_for_waiting |= back.by_waiting;
             let home = self.keep_differences(&back, context, round);
@@ -277,6 +280,25 @@ impl<'a> Conversion<'_, 'a> {
                 self.to_keep.keep_rest(&cut.id, Json::Object(Default::default()), true);
             }
         }
+    }
+
+    /// Notes of objects that they were not there, where they are just what the API server makes of that. An object in
+    /// one that the way home would not make cannot be kept by itself.
+    fn keep_what_is_made(&mut self, back: &Pieces<'_>) -> bool {
+        let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
+        let mut is_noted = false;
+        for (index, holder) in frontier.holders.iter().enumerate() {
+            let Some(made) = holder.fills.of(side) else { continue };
+            let lacks = |inner: &usize| back.holder(*inner) == Presence::Absent;
+            if back.holder(index) == Presence::Object
+                && made.objects.iter().any(lacks)
+                && self.crossing.back(true).is_as_made(index, made, &self.from)
+            {
+                self.to_keep.note_object_before(&holder.id, ObjectBefore::Absent);
+                is_noted = true;
+            }
+        }
+        is_noted
     }
 
     fn keep_holders(&mut self, differing: &[usize]) {
