@@ -14,12 +14,26 @@ pub(crate) struct Place {
     pub(crate) fill: Option<Json<'static>>,
     /// The version requires it of the object that holds it.
     pub(crate) required: bool,
+    /// Somewhere inside there is a default.
+    pub(super) fills_inside: bool,
 }
 
 impl Place {
     /// A field that its schema's default is filled in for, and that is not required.
     pub(super) fn new(path: Path, schema: Schema) -> Self {
-        Self { id: path.to_string(), path, fill: schema.default_value(), schema, required: false }
+        let (fill, fills_inside) = (schema.default_value(), schema.fills_inside());
+        Self { id: path.to_string(), path, fill, schema, required: false, fills_inside }
+    }
+
+    /// What the API server makes of a value: with what it fills in, here and inside. `None` where that is nothing more.
+    pub(crate) fn filled(&self, value: Option<&Json<'_>>) -> Option<Json<'static>> {
+        match value {
+            None => self.schema.default_value(),
+            Some(value) => {
+                let value = serde_json::from_str(&value.text()).ok().filter(|_| self.fills_inside)?;
+                Some(self.schema.filled(value))
+            }
+        }
     }
 
     /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.

@@ -123,6 +123,12 @@ impl Schema {
         Self::written(&value)
     }
 
+    /// Whether something is filled in inside of a value.
+    pub(super) fn fills_inside(&self) -> bool {
+        let inner = self.properties.values().chain(self.each.as_deref());
+        inner.into_iter().any(|inner| inner.default.is_some() || inner.fills_inside())
+    }
+
     /// The same of the default, if that is an object.
     pub(super) fn default_object(&self) -> Option<Value> {
         let mut default = self.default.clone().filter(Value::is_object)?;

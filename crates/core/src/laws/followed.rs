@@ -121,8 +121,9 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             // Whoever changes what tells an item from others makes another one of it. What was kept is that of the one
             // that is gone, and must not come back into a new one.
             let keys = operation.items().map(|items| items.keys.of(to.other()));
-            let is_key =
-                |inside: &[Segment]| keys.is_some_and(|keys| keys.iter().any(|key| segments(key).starts_with(inside)));
+            let is_key = |inside: &[Segment]| {
+                keys.is_some_and(|keys| keys.iter().any(|key| segments(&key.path).starts_with(inside)))
+            };
             if let Some([item, rest @ ..]) = inside
                 && is_key(rest)
             {

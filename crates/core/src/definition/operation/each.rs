@@ -8,7 +8,6 @@ use super::compiler::{Compile, Compiler};
 use super::implied::filled;
 use super::mapping::{Fragment, Items, Level, Mapping, Operation, Unexplained};
 use crate::definition::frontier::Root;
-use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
@@ -84,8 +83,8 @@ fn keys(
     inside: &mut Compiler<'_>,
     list: &Schema,
     operations: &[Operation],
-) -> Option<Sides<Vec<Path>>> {
-    let mut keys = Sides::<Vec<Path>>::default();
+) -> Option<Sides<Vec<Place>>> {
+    let mut keys = Sides::<Vec<Place>>::default();
     if !list.is("array") {
         return Some(keys);
     }
@@ -98,14 +97,14 @@ fn keys(
         None => Vec::new(),
     };
     for name in names {
-        let older = inside.place(Side::Older, &name)?.path;
-        let touching = operations.iter().find(|operation| operation.touches(Side::Older, &older));
+        let older = inside.place(Side::Older, &name)?;
+        let touching = operations.iter().find(|operation| operation.touches(Side::Older, &older.path));
         let newer = match touching {
-            None => older.clone(),
+            None => older.path.clone(),
             Some(Operation { places, .. })
-                if touching.is_some_and(Operation::is_same) && older.starts_with(&places.older.first()?.path) =>
+                if touching.is_some_and(Operation::is_same) && older.path.starts_with(&places.older.first()?.path) =>
             {
-                older.moved(&places.older.first()?.path, &places.newer.first()?.path)
+                older.path.moved(&places.older.first()?.path, &places.newer.first()?.path)
             }
             Some(Operation { name: operation, .. }) => {
                 inside.problem(format!("each: {name} tells the items apart, so {operation} cannot change it"));
@@ -113,7 +112,8 @@ fn keys(
             }
         };
         keys.older.push(older);
-        keys.newer.push(newer);
+        let schema = inside.newer.at(&newer).cloned().unwrap_or_default();
+        keys.newer.push(Place::new(newer, schema));
     }
     Some(keys)
 }
@@ -131,7 +131,7 @@ impl Mapping for Each {
     /// are the same keys.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let Sides { older: one, newer: two } = &self.0.keys;
-        let names = |paths: &[Path]| paths.iter().map(Path::to_string).collect::<Vec<_>>();
+        let names = |keys: &[Place]| keys.iter().map(|key| key.id.clone()).collect::<Vec<_>>();
         let alike = older.schema.list_keys == names(one) && newer.schema.list_keys == names(two);
         let outside = |place: &Place| {
             let schema = place.schema.clone();

@@ -242,5 +242,5 @@ impl Level {
 pub(crate) struct Items {
     pub(crate) level: Level,
     /// What tells the items of a list apart. Nothing for a map, whose keys do.
-    pub(crate) keys: Sides<Vec<Path>>,
+    pub(crate) keys: Sides<Vec<Place>>,
 }

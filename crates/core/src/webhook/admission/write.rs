@@ -36,7 +36,7 @@ impl<'j> SentObject<'j> {
 
     /// The object, taken apart.
     pub(crate) fn object(&self) -> Result<Object<'j>, ConvertError> {
-        Object::open(self.json.clone())
+        Object::open(self.json.clone()).map(Object::written)
     }
 
     /// All of it, for those who must know even objects that cannot be taken apart.

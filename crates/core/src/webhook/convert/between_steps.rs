@@ -9,7 +9,7 @@ pub(super) struct BetweenSteps {
     /// The objects that something needs, on the way home, which waits for versions behind the one that the next step
     /// writes, where that is another thing than what waits there now.
     pub(super) needed_at_home: Option<Vec<Path>>,
-    /// The object has a uid.
+    /// The object has a uid, or is about to get one.
     pub(super) is_named: bool,
     /// An object was expected to stay on the way home for what waits in it now, and for nothing else.
     pub(super) stays_for_waiting: bool,

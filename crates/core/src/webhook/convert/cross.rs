@@ -102,7 +102,7 @@ impl Crossing<'_> {
         let frontier = &self.level.frontier;
         let places = operation.places.of(self.to);
         let read = from.of(frontier, self.to.other(), index);
-        let values = kept.value(&places.first()?.id, places.len(), read)?;
+        let values = kept.value(&places.first()?.id, places.len(), (read, operation.places.of(self.to.other())))?;
         let unread = read.iter().all(Option::is_none);
         let first = frontier.slots.of(self.to).get(index).copied().unwrap_or_default();
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
@@ -259,12 +259,16 @@ impl Crossing<'_> {
     /// Fills what readers of a complete object expect, in objects that are there.
     fn fill<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'a>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
+        let mut made_here: Vec<usize> = Vec::new();
         for (index, holder) in frontier.holders.iter().enumerate() {
             if pieces.holder(index) != Presence::Absent || !pieces.is_held(holder.within) {
                 continue;
             }
             match holder.fills.of(self.to) {
-                Some(made) => self.fill_holder(index, made, pieces),
+                Some(made) => {
+                    self.fill_holder(index, made, pieces);
+                    made_here.extend(made.objects.iter().chain([&index]));
+                }
                 // It was made for what has left it, and more is around it now: that has to have it.
                 None if *holder.required.of(self.to) && from.holder(index) == Presence::Object => {
                     self.fill_holder(index, &FilledObject::default(), pieces);
@@ -290,7 +294,10 @@ impl Crossing<'_> {
             for ((at, place), slot) in operation.places.of(self.to).iter().enumerate().zip(firsts(self.to)..) {
                 // What the API server fills in, or requires, in an object that is there is filled in, even if it is
                 // kept that it was missing.
-                let wanted = !given_back || place.required || place.fills_default();
+                let holder = || frontier.cut(self.to, slot).and_then(|cut| cut.holder);
+                // In an object that it makes itself there is what it puts there.
+                let is_anew = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
+                let wanted = !given_back && !is_anew || place.required || place.fills_default();
                 let is_held = || frontier.cut(self.to, slot).is_some_and(|cut| pieces.is_held(cut.holder));
                 let needed = frontier.needed.of(self.to).get(slot) == Some(&true) && is_held();
                 let filled = wanted && held_there.get(slot) == Some(&true);

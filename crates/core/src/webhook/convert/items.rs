@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use super::error::ConvertError;
 use super::kept::{KeptFields, KeptItem, KeptItems};
 use super::tree;
-use crate::definition::{Path, Side, Sides};
+use crate::definition::{Place, Side, Sides};
 use crate::json::{Json, Members, normal};
 use crate::webhook::rollout::digest;
 
@@ -31,7 +31,7 @@ pub(super) struct WrittenItems<'t> {
     /// The side that is written.
     pub(super) to: Side,
     /// What tells the items of a side apart.
-    pub(super) keys: &'t Sides<Vec<Path>>,
+    pub(super) keys: &'t Sides<Vec<Place>>,
     /// Whether a value has the types of an item.
     pub(super) is_item: &'t dyn Fn(&Json<'_>) -> bool,
 }
@@ -149,16 +149,17 @@ fn entries<'k>(known: Option<&Json<'k>>) -> KeptFields<'k> {
     known.and_then(|entries| KeptFields::read(entries.clone())).unwrap_or_default()
 }
 
-/// What tells an item apart by its keys, if the list has any.
-fn key(item: &Json<'_>, keys: &[Path]) -> Option<String> {
+/// What tells an item apart by its keys, if the list has any. A key that is missing is what the API server fills in.
+fn key(item: &Json<'_>, keys: &[Place]) -> Option<String> {
     if keys.is_empty() || !item.is_object() {
         return None;
     }
     let mut item = item.clone();
     let mut values: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
-        let value = tree::get(&mut item, "", key).ok().flatten();
-        values.push(value.map_or_else(|| "null".to_owned(), |value| normal(&value.to_text())));
+        let value = tree::get(&mut item, "", &key.path).ok().flatten().map(|value| value.to_text());
+        let value = value.or_else(|| Some(key.filled(None)?.to_text()));
+        values.push(value.map_or_else(|| "null".to_owned(), |value| normal(&value)));
     }
     Some(format!("[{}]", values.join(",")))
 }

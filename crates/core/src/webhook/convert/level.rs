@@ -182,7 +182,7 @@ impl<'a> Conversion<'_, 'a> {
         let Crossed { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
-        let unsaid = LazyCell::new(|| Unsaid::new(frontier, side, &self.from, back));
+        let unsaid = LazyCell::new(|| Unsaid::new(self.crossing.back(true), &self.from, back));
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let places = operation.places.of(side);
             let Some(place) = places.first() else { continue };
@@ -192,8 +192,7 @@ impl<'a> Conversion<'_, 'a> {
                 Some(_) => kinds(was).eq(kinds(now)),
                 None => identical(now, was),
             };
-            let first = frontier.slots.of(side).get(index).copied().unwrap_or_default();
-            if is_same || context.complete && unsaid.explains(first, (was, now), places) {
+            if is_same || context.complete && unsaid.explains(index, (was, now), places) {
                 continue;
             }
             alike = false;
@@ -215,7 +214,7 @@ impl<'a> Conversion<'_, 'a> {
             let is_same = match (was, now) {
                 (None, None) => true,
                 (Some(was), Some(now)) => same_one(&Some(was.view()), &Some(now.view())),
-                (None, Some(_)) => context.complete && unsaid.is_named(index),
+                (None, Some(_)) => context.complete && unsaid.is_made(cut.holder),
                 _ => false,
             };
             if is_same {

@@ -32,6 +32,8 @@ pub(crate) struct Object<'a> {
     pub(crate) root: Json<'a>,
     /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
     hash: Option<String>,
+    /// It is no part of an object that the API server sends by itself, even if it has no uid yet.
+    is_written: bool,
 }
 
 impl<'a> Object<'a> {
@@ -44,7 +46,21 @@ impl<'a> Object<'a> {
             mut value => opened(&mut value, "metadata")?,
         };
         let annotations = Annotations::take(&mut metadata)?;
-        Ok(Self { api_version, kind, metadata, annotations, root: Json::Object(members), hash: None })
+        Ok(Self {
+            api_version,
+            kind,
+            metadata,
+            annotations,
+            root: Json::Object(members),
+            hash: None,
+            is_written: false,
+        })
+    }
+
+    /// The object as somebody writes it: admission sees no parts of objects, and new ones before they get a uid.
+    pub(crate) fn written(mut self) -> Self {
+        self.is_written = true;
+        self
     }
 
     /// Writes the object where there is room for so many bytes. Returns whether something was too large to be in it.
@@ -131,7 +147,7 @@ impl<'a> Object<'a> {
         needed_at_home: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps, ConvertError> {
-        let is_named = self.metadata.get("uid").is_some();
+        let is_named = self.is_written || self.metadata.get("uid").is_some();
         let mut between = BetweenSteps { is_named, ..BetweenSteps::default() };
         let mut needed_at_home = needed_at_home.into_iter();
         for (side, step) in kind.steps_between(from, to) {

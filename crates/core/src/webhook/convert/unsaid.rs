@@ -2,91 +2,59 @@
 //!
 //! What comes home has it, and that is no other object: nothing has to be kept of it.
 
+use super::cross::Crossing;
 use super::kept::identical;
 use super::pieces::{Pieces, Presence};
-use crate::definition::frontier::{Frontier, Part};
-use crate::definition::{Place, Side};
+use crate::definition::{Level, Place};
 use crate::json::Json;
 
 /// What the API server would fill in at one level of a complete object.
-#[derive(Default)]
-pub(super) struct Unsaid {
-    /// Which objects it would make, by their defaults or within one.
-    holders: Vec<bool>,
-    /// Which cuts the defaults of those name.
-    cuts: Vec<bool>,
-    /// The slots at these cuts.
-    named: Vec<bool>,
-    /// Which slots are in an object that is there, or that it would make.
+pub(super) struct Unsaid<'u> {
+    home: Crossing<'u>,
+    /// Which objects it would make, just as they come home.
+    made: Vec<bool>,
+    /// Which slots are in an object that is there.
     held: Vec<bool>,
 }
 
-impl Unsaid {
-    /// `back` is what comes home to the side that was read.
-    pub(super) fn new(frontier: &Frontier, side: Side, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
-        let mut unsaid = Self { held: from.held(frontier, side), ..Self::default() };
+impl<'u> Unsaid<'u> {
+    /// `back` is what comes home of an object.
+    pub(super) fn new(home: Crossing<'u>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
+        let frontier = &home.level.frontier;
+        let mut unsaid = Self { home, made: Vec::new(), held: from.held(frontier, home.to) };
         let is_new = |index| from.holder(index) == Presence::Absent && back.holder(index) != Presence::Absent;
-        if (0..frontier.holders.len()).any(is_new) {
-            unsaid.make(frontier, side, from, &is_new);
+        if !(0..frontier.holders.len()).any(is_new) {
+            return unsaid;
+        }
+        for (index, holder) in frontier.holders.iter().enumerate() {
+            let default = holder.fills.of(home.to).as_ref().filter(|_| is_new(index) && from.is_held(holder.within));
+            let is_default = default.is_some_and(|made| home.is_as_made(index, made, back));
+            let is_made = is_default || is_new(index) && unsaid.is_made(holder.within);
+            unsaid.made.push(is_made);
         }
         unsaid
     }
 
-    fn make(&mut self, frontier: &Frontier, side: Side, from: &Pieces<'_>, is_new: &dyn Fn(usize) -> bool) {
-        self.cuts.resize(frontier.cuts.len(), false);
-        self.named.resize(self.held.len(), false);
-        for (index, holder) in frontier.holders.iter().enumerate() {
-            let default = holder.fills.of(side).as_ref().filter(|_| is_new(index) && from.is_held(holder.within));
-            for (cut, _) in default.iter().flat_map(|default| &default.cuts) {
-                set(&mut self.cuts, *cut);
-            }
-            let is_made = default.is_some() || is_new(index) && self.is_made(holder.within);
-            self.holders.push(is_made);
-        }
-        for (index, cut) in frontier.cuts.iter().enumerate() {
-            let is_named = self.is_named(index);
-            let is_held = matches!(cut.parts.of(side), Part::Slot(_)) && self.is_made(cut.holder);
-            cut.parts.of(side).any(&mut |slot| {
-                if is_named {
-                    set(&mut self.named, slot);
-                }
-                if is_held {
-                    set(&mut self.held, slot);
-                }
-                false
-            });
-        }
-    }
-
-    /// Whether the API server would make an object.
+    /// Whether the API server would make an object, and all that comes home in it.
     pub(super) fn is_made(&self, holder: Option<usize>) -> bool {
-        holder.is_some_and(|holder| self.holders.get(holder) == Some(&true))
+        holder.is_some_and(|holder| self.made.get(holder) == Some(&true))
     }
 
-    /// Whether it would make one with something at a cut.
-    pub(super) fn is_named(&self, cut: usize) -> bool {
-        self.cuts.get(cut) == Some(&true)
-    }
-
-    /// Whether values that came home are other ones only for what it would fill in. `first` is the slot of the first.
+    /// Whether values of an operation that came home are other ones only for what it would fill in.
     pub(super) fn explains(
         &self,
-        first: usize,
+        operation: usize,
         (was, back): (&[Option<Json<'_>>], &[Option<Json<'_>>]),
         places: &[Place],
     ) -> bool {
+        let Crossing { level: Level { frontier, .. }, to, .. } = self.home;
+        let first = frontier.slots.of(to).get(operation).copied().unwrap_or_default();
         let mut values = was.iter().zip(back).zip(places).zip(first..);
         values.all(|(((was, now), place), slot)| {
             let fills = (place.required || place.fills_default()) && self.held.get(slot) == Some(&true);
-            let is_new = was.is_none() && now.is_some();
-            is_new && (fills || self.named.get(slot) == Some(&true))
+            let is_made = || self.is_made(frontier.cut(to, slot).and_then(|cut| cut.holder));
+            was.is_none() && now.is_some() && (fills || is_made())
                 || identical(std::slice::from_ref(was), std::slice::from_ref(now))
         })
-    }
-}
-
-fn set(marks: &mut [bool], at: usize) {
-    if let Some(mark) = marks.get_mut(at) {
-        *mark = true;
     }
 }

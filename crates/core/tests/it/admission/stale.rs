@@ -172,6 +172,28 @@ fn a_mark_that_a_whole_object_was_sparse_elsewhere_is_forgotten() {
     }
 }
 
+/// The API server gives a new object its uid behind admission.
+#[test]
+fn a_new_object_is_whole_before_it_has_a_uid() {
+    let webhook = case("an-addition-without-a-spec");
+    let stored = json!({"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "t", "uid": "u"},
+        "data": {"x": "a"}});
+    let exported = with(&at(&webhook, &stored, "v1"), "/metadata/uid", Value::Null);
+    let kept = "/metadata/annotations/pointsman.dev~1kept-v2";
+    assert!(exported.pointer(kept).is_some(), "{exported}");
+    let created = create(&webhook, &exported).patched;
+    assert_eq!(created.pointer(kept), exported.pointer(kept), "{created}");
+
+    let webhook = case("a-rollout-without-a-spec");
+    let new = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "data": {"x": "a"}});
+    let created = create(&webhook, &new).patched;
+    let hash = created.pointer("/metadata/annotations/example.com~1rollout-hash");
+    assert!(hash.is_some(), "{created}");
+    let labelled = with(&with(&created, "/metadata/uid", json!("u")), "/metadata/labels", json!({"app": "x"}));
+    let updated = update(&webhook, &with(&created, "/metadata/uid", json!("u")), &labelled).patched;
+    assert_eq!(updated.pointer("/metadata/annotations/example.com~1rollout-hash"), hash);
+}
+
 /// What is written to the object says nothing of the status, where that is written apart: the API server drops it.
 #[test]
 fn a_status_that_is_sent_along_breaks_no_guard() {

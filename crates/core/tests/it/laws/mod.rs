@@ -8,6 +8,7 @@ mod edits;
 mod every_kind;
 mod hashes;
 mod hostile;
+mod manifests;
 mod numbers;
 mod objects;
 mod previews;

@@ -88,7 +88,7 @@ fn cases() -> Vec<String> {
     names
 }
 
-fn load(case: &str) -> Result<Kind, BadDefinition> {
+pub(super) fn load(case: &str) -> Result<Kind, BadDefinition> {
     let text = data(&format!("random-kinds/{case}.yaml"));
     let mut read = |name: &str| Ok(data(&format!("random-kinds/{name}")));
     Kind::load(&format!("{case}.yaml"), &text, &mut read)

@@ -7,8 +7,8 @@ use super::entry::Entry;
 use super::kept_items::KeptItems;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
-use super::values::{read, same, write};
-use crate::definition::Fragment;
+use super::values::{is_filled_in, read, same, write};
+use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
 
@@ -84,10 +84,20 @@ impl<'a> KeptFields<'a> {
         self.insert(id, entry);
     }
 
-    /// The values at so many places of an operation, if what they became is untouched.
-    pub(crate) fn value<'b>(&self, id: &str, places: usize, now: &[Option<Json<'_>>]) -> Option<Fragment<'b>> {
+    /// The values at so many places of an operation, if what they became is untouched. What the API server has filled
+    /// in since is no touch: a manifest from a file lacks it, and so does what was stored before there was a default.
+    /// `at` are the places where that stands now; none where nothing is filled in.
+    pub(crate) fn value<'b>(
+        &self,
+        id: &str,
+        places: usize,
+        (now, at): (&[Option<Json<'_>>], &[Place]),
+    ) -> Option<Fragment<'b>> {
         let (value, is_untouched) = match self.0.get(id)? {
-            Entry::Value { value, became } => (value, same(&read(became.as_ref(), now.len())?, now)),
+            Entry::Value { value, became } => {
+                let became = read(became.as_ref(), now.len())?;
+                (value, same(&became, now) || is_filled_in(&became, now, at))
+            }
             Entry::LongValue { value, digest } => (value, digest_of(now).is_some_and(|now| now.same(digest))),
             _ => return None,
         };

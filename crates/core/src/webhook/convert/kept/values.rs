@@ -1,6 +1,6 @@
 //! The values of a field's places, written and compared.
 
-use crate::definition::Fragment;
+use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal_keeping_numbers};
 
 /// Whether two fragments are the same values, absence included.
@@ -11,6 +11,17 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
             (Some(one), Some(two)) => one.same(two),
             _ => false,
         })
+}
+
+/// Whether values at these places are what others became when the API server had filled them in.
+pub(super) fn is_filled_in(before: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
+    let is_one = |(before, now): (&Option<Json<'_>>, &Option<Json<'_>>), place: &Place| match (before, now) {
+        (None, None) => true,
+        (Some(before), Some(now)) if before.same(now) => true,
+        (before, Some(now)) => place.filled(before.as_ref()).is_some_and(|filled| filled.same(now)),
+        (Some(_), None) => false,
+    };
+    at.len() == now.len() && before.iter().zip(now).zip(at).all(|(values, place)| is_one(values, place))
 }
 
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.

@@ -82,7 +82,7 @@ fn kept_request<'a>(
     now: &[Option<Json<'_>>],
     kept: &Kept<'_>,
 ) -> Option<Json<'a>> {
-    let given = kept.fields.value(&place.id, 1, now)?;
+    let given = kept.fields.value(&place.id, 1, (now, &[]))?;
     given.into_iter().next().flatten().filter(|value| {
         place.schema.has_types_of(value)
             && tree::has_top(root, &place.path)
@@ -116,7 +116,7 @@ fn give_null_back<'a>(
     to_keep: &mut Kept<'a>,
 ) -> Result<(), ConvertError> {
     let now = [get(root, place)?];
-    if let Some(given) = kept.fields.value(&place.id, 1, &now) {
+    if let Some(given) = kept.fields.value(&place.id, 1, (&now, &[])) {
         to_keep.fields.keep(&place.id, &now, &given);
         set(root, place, given.into_iter().next().flatten())?;
     }

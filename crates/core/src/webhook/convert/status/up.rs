@@ -95,7 +95,7 @@ fn write_hash<'a>(
     let mut new = calculated;
     match (carried, &now) {
         (Carried::Untouched, _) => {
-            let given = kept.fields.value(&place.id, 1, std::slice::from_ref(&now));
+            let given = kept.fields.value(&place.id, 1, (std::slice::from_ref(&now), &[]));
             match (given, &now) {
                 (Some(given), _) => {
                     new = given.into_iter().next().flatten();
