@@ -93,7 +93,6 @@ impl Routes {
 
         // A client that expects a 100 first has not begun to send.
         let sends = !head.headers.contains_key(EXPECT);
-        let mut close = false;
         let mut response = match self.review(endpoint, &mut head, &mut body, &mut call).await {
             Ok(reply) => {
                 self.metrics.decisions.decided(webhook, &reply);
@@ -106,8 +105,7 @@ impl Routes {
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.claim.record(REQUEST);
-                close = refusal.closes();
-                if close {
+                if refusal.closes() {
                     call.under_way.requests().leave();
                 }
                 if !refusal.gives_up_on_body() && sends {
@@ -117,7 +115,7 @@ impl Routes {
             }
         };
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
-        if (close || self.lifecycle.phase() >= Phase::LameDuck) && head.version <= Version::HTTP_11 {
+        if self.lifecycle.phase() >= Phase::LameDuck && head.version <= Version::HTTP_11 {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let seconds = call.started.elapsed().as_secs_f64();

@@ -3,10 +3,12 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
@@ -65,14 +67,14 @@ async fn speak<I>(
     // Given back at the end, whatever happens on the way.
     let ConnectionSlot { requests, .. } = &slot;
     let seen = requests.subscribe();
-    let service = CountingService { handler, requests: requests.clone() };
+    let service = CountingService { handler, protocol, requests: requests.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
             http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
-            drive(http.serve_connection(io, service), seen, leave, idle).await
+            drive(http.serve_connection(io, service), protocol, seen, leave, idle).await
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -81,7 +83,7 @@ async fn speak<I>(
                 .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            drive(http.serve_connection(io, service), seen, leave, idle).await
+            drive(http.serve_connection(io, service), protocol, seen, leave, idle).await
         }
     };
     if let Err(error) = result {
@@ -93,16 +95,41 @@ async fn speak<I>(
 /// What hyper calls: counts the request, and has it answered.
 struct CountingService {
     handler: Handler,
+    protocol: Protocol,
     requests: Requests,
 }
 
 impl Service<Request<Incoming>> for CountingService {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
-    type Future = AnswerFuture;
+    type Future = LastAnswer;
 
-    fn call(&self, request: Request<Incoming>) -> AnswerFuture {
-        (self.handler)(request, self.requests.begin())
+    fn call(&self, request: Request<Incoming>) -> LastAnswer {
+        let answer = (self.handler)(request, self.requests.begin());
+        LastAnswer { answer, protocol: self.protocol, requests: self.requests.clone() }
+    }
+}
+
+/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To close
+/// an idle connection would lose what its client is about to send.
+struct LastAnswer {
+    answer: AnswerFuture,
+    protocol: Protocol,
+    requests: Requests,
+}
+
+impl Future for LastAnswer {
+    type Output = Result<Response<Full<Bytes>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut answer = ready!(self.answer.as_mut().poll(context));
+        if let Ok(response) = &mut answer
+            && self.protocol == Protocol::Http1
+            && self.requests.state().leave
+        {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Poll::Ready(answer)
     }
 }
 
@@ -113,6 +140,7 @@ impl Service<Request<Incoming>> for CountingService {
 /// drips in byte by byte, and an answer that the client does not fetch.
 async fn drive<C>(
     connection: C,
+    protocol: Protocol,
     mut requests: watch::Receiver<ConnectionState>,
     leave: impl Future<Output = ()>,
     idle: IdleTimeouts,
@@ -133,7 +161,7 @@ where
         }
         // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
         // API server connects in order to send. It is given a moment, and an answer.
-        if (leaving.is_some() || asked) && any && !told {
+        if (leaving.is_some() && any || asked && protocol == Protocol::Http2) && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }

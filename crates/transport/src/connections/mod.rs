@@ -5,6 +5,7 @@ mod connection;
 mod connection_slots;
 mod handshake_failure;
 mod lifecycle;
+mod open_connections;
 mod requests;
 mod stream;
 

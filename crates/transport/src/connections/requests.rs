@@ -50,7 +50,8 @@ impl Requests {
         UnderWay { requests: self.clone(), arrived: false }
     }
 
-    /// Ends the connection after the answers that are under way.
+    /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
+    /// answer.
     pub fn leave(&self) {
         self.0.send_modify(|state| state.leave = true);
     }

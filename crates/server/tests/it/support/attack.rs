@@ -1,7 +1,7 @@
 //! What somebody does who can reach the port and means no good. All on the loopback address, bounded in number.
 
 use std::iter;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::client::Dial;
+use super::client::{Dial, get};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attack {
@@ -24,12 +24,22 @@ pub(crate) enum Attack {
     IdleTls,
     /// TLS, and half a head.
     HalfHeads,
+    /// TLS, and a head that drips in byte by byte.
+    DrippingHeads,
     /// Most of a large body, and then nothing more.
     HalfBodies,
+    /// A body that drips in byte by byte.
+    DrippingBodies,
+    /// One request on each of many connections, from several addresses, and then nothing more.
+    Asked,
+    /// One request after the other on each of many connections, from several addresses.
+    Busy,
     /// HTTP/2 streams whose body never begins.
     Announced,
-    /// Answers that are never read.
+    /// Answers that are never read, in HTTP/2.
     Unread,
+    /// Answers that are never read, in HTTP/1.1, where the next request is sent all the same.
+    UnreadHttp1,
     /// Handshakes, one after the other.
     Handshakes,
     /// HTTP/2 streams that are reset as soon as they are opened (CVE-2023-44487).
@@ -44,19 +54,34 @@ pub(crate) enum Attack {
     Malformed,
     /// Reviews of nothing but empty objects.
     EmptyObjects,
+    /// Reviews of millions of numbers in place of objects.
+    Zeros,
+    /// Reviews that fail with a message that would repeat a long version for each object.
+    LongVersions,
+    /// Reviews of as many objects as fit.
+    Lists,
+    /// Reviews that fail and are written down, while nobody reads the log.
+    Failing,
     /// Reviews that are none, and are refused one by one.
     Refused,
+    /// Metrics, over and over.
+    Scrapes,
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::Silent,
         Self::SilentAdmin,
         Self::IdleTls,
         Self::HalfHeads,
+        Self::DrippingHeads,
         Self::HalfBodies,
+        Self::DrippingBodies,
+        Self::Asked,
+        Self::Busy,
         Self::Announced,
         Self::Unread,
+        Self::UnreadHttp1,
         Self::Handshakes,
         Self::RapidReset,
         Self::Continuation,
@@ -64,7 +89,12 @@ impl Attack {
         Self::Settings,
         Self::Malformed,
         Self::EmptyObjects,
+        Self::Zeros,
+        Self::LongVersions,
+        Self::Lists,
+        Self::Failing,
         Self::Refused,
+        Self::Scrapes,
     ];
 
     /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
@@ -75,8 +105,12 @@ impl Attack {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let mut attackers = JoinSet::new();
-                for _ in 0..self.times() {
-                    attackers.spawn(self.attack(addr, admin, dial.clone()));
+                for number in 0..self.times() {
+                    let dial = match self {
+                        Self::Asked | Self::Busy => dial.clone().from(neighbour(number)),
+                        _ => dial.clone(),
+                    };
+                    attackers.spawn(self.attack(addr, admin, dial));
                 }
                 // It is dropped, and so are they.
                 let _ = end.await;
@@ -88,10 +122,20 @@ impl Attack {
     fn times(self) -> usize {
         match self {
             Self::Silent | Self::SilentAdmin => 500,
-            Self::HalfHeads | Self::IdleTls => 400,
-            Self::HalfBodies => 100,
+            Self::Asked | Self::Busy | Self::DrippingHeads | Self::HalfHeads | Self::IdleTls => 400,
+            Self::DrippingBodies | Self::HalfBodies => 100,
+            Self::UnreadHttp1 => 50,
             Self::Announced => 9,
-            Self::EmptyObjects | Self::Handshakes | Self::Refused | Self::Malformed | Self::Unread => 4,
+            Self::EmptyObjects
+            | Self::Failing
+            | Self::Handshakes
+            | Self::Lists
+            | Self::LongVersions
+            | Self::Malformed
+            | Self::Refused
+            | Self::Scrapes
+            | Self::Unread
+            | Self::Zeros => 4,
             Self::Continuation | Self::Pings | Self::RapidReset | Self::Settings => 2,
         }
     }
@@ -103,9 +147,14 @@ impl Attack {
             Self::SilentAdmin => hold(TcpStream::connect(admin).await).await,
             Self::IdleTls => hold(dial.handshake().await).await,
             Self::HalfHeads => write(&dial, HALF_A_HEAD, 0).await,
+            Self::DrippingHeads => drip(&dial, HALF_A_HEAD).await,
             Self::HalfBodies => write(&dial, HEAD, 1_000_000).await,
+            Self::DrippingBodies => drip(&dial, HEAD).await,
+            Self::Asked => ask(&dial, Duration::MAX).await,
+            Self::Busy => again(|| ask(&dial, Duration::from_millis(100))).await,
             Self::Announced => streams(&dial.http2(), false).await,
             Self::Unread => streams(&dial.http2().window(0), true).await,
+            Self::UnreadHttp1 => again(|| pipeline(&dial)).await,
             Self::Handshakes => again(|| dial.handshake()).await,
             Self::RapidReset => again(|| flood(&dial, iter::successors(Some(1), |id| Some(id + 2)).map(reset))).await,
             Self::Continuation => {
@@ -115,8 +164,13 @@ impl Attack {
             Self::Pings => again(|| flood(&dial, iter::repeat_with(|| frame(6, 0, 0, &[0; 8])))).await,
             Self::Settings => again(|| flood(&dial, iter::repeat_with(|| frame(4, 0, 0, &[])))).await,
             Self::Malformed => again(|| malformed(&dial)).await,
-            Self::EmptyObjects => again(|| post(&dial, "/convert", empty_objects())).await,
-            Self::Refused => again(|| post(&dial, "/convert", b"{}".to_vec())).await,
+            Self::EmptyObjects => again(|| post(&dial, review(V1ALPHA2, "{}", 700_000))).await,
+            Self::Zeros => again(|| post(&dial, review(V1ALPHA2, "0", 2_000_000))).await,
+            Self::LongVersions => again(|| post(&dial, review(&"\\u0000".repeat(10_000), OBJECT, 500))).await,
+            Self::Lists => again(|| post(&dial, review(V1ALPHA2, OBJECT, 50_000))).await,
+            Self::Failing => again(|| post(&dial, review(V1ALPHA2, "{}", 1))).await,
+            Self::Refused => again(|| post(&dial, b"{}".to_vec())).await,
+            Self::Scrapes => again(|| get(admin, "/metrics")).await,
         };
     }
 }
@@ -164,22 +218,67 @@ async fn streams(dial: &Dial, whole: bool) -> Option<()> {
 }
 
 /// Posts the same on one connection, a thousand times.
-async fn post(dial: &Dial, path: &str, body: Vec<u8>) -> Option<()> {
+async fn post(dial: &Dial, body: Vec<u8>) -> Option<()> {
     let mut client = dial.connect().await.ok()?;
     for _ in 0..1000 {
-        client.post(path, body.clone()).await.ok()?;
+        client.post("/convert", body.clone()).await.ok()?;
     }
     Some(())
 }
 
-fn empty_objects() -> Vec<u8> {
-    let objects = vec!["{}"; 700_000].join(",");
+/// Posts a small review now and then.
+async fn ask(dial: &Dial, pause: Duration) -> Option<()> {
+    let mut client = dial.connect().await.ok()?;
+    loop {
+        client.post("/convert", review(V1ALPHA2, OBJECT, 1)).await.ok()?;
+        sleep(pause).await;
+    }
+}
+
+/// One of eight addresses that nobody else has.
+fn neighbour(number: usize) -> Ipv4Addr {
+    let [.., last] = number.to_be_bytes();
+    Ipv4Addr::new(127, 0, 0, 2 + last % 8)
+}
+
+/// Writes on, byte by byte.
+async fn drip(dial: &Dial, head: &str) -> Option<()> {
+    let mut tls = dial.handshake().await.ok()?;
+    tls.write_all(head.as_bytes()).await.ok()?;
+    loop {
+        tls.write_all(b" ").await.ok()?;
+        tls.flush().await.ok()?;
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Asks and asks, and never reads.
+async fn pipeline(dial: &Dial) -> Option<()> {
+    let mut tls = dial.handshake().await.ok()?;
+    let body = " ".repeat(50_000);
+    let length = body.len();
+    let request = format!(
+        "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    loop {
+        tls.write_all(request.as_bytes()).await.ok()?;
+    }
+}
+
+/// A review of so many objects, all the same.
+fn review(desired: &str, object: &str, times: usize) -> Vec<u8> {
+    let objects = vec![object; times].join(",");
     format!(
         "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
-         {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[{objects}]}}}}"
+         {{\"uid\":\"u\",\"desiredAPIVersion\":\"{desired}\",\"objects\":[{objects}]}}}}"
     )
     .into_bytes()
 }
+
+const V1ALPHA2: &str = "materialize.cloud/v1alpha2";
+
+const OBJECT: &str =
+    r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize","metadata":{"name":"a"},"spec":{}}"#;
 
 async fn malformed(dial: &Dial) -> Option<()> {
     for shape in MALFORMED {

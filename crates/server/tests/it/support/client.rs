@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,7 +19,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -34,12 +34,14 @@ pub(crate) struct Dial {
     pair: Option<Pair>,
     versions: Vec<&'static SupportedProtocolVersion>,
     window: Option<u32>,
+    from: Option<Ipv4Addr>,
 }
 
 impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
-        Self { addr, trust: vec![authority.der.clone()], alpn: vec!["http/1.1"], pair: None, versions, window: None }
+        let (trust, alpn) = (vec![authority.der.clone()], vec!["http/1.1"]);
+        Self { addr, trust, alpn, pair: None, versions, window: None, from: None }
     }
 
     pub(crate) fn http2(mut self) -> Self {
@@ -50,6 +52,12 @@ impl Dial {
     /// With so many bytes of an answer that the server may send before it is asked for more, in HTTP/2.
     pub(crate) fn window(mut self, bytes: u32) -> Self {
         self.window = Some(bytes);
+        self
+    }
+
+    /// From this address, of which the loopback interface has many.
+    pub(crate) fn from(mut self, address: Ipv4Addr) -> Self {
+        self.from = Some(address);
         self
     }
 
@@ -94,7 +102,11 @@ impl Dial {
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let stream = TcpStream::connect(self.addr).await?;
+        let socket = TcpSocket::new_v4()?;
+        if let Some(from) = self.from {
+            socket.bind(SocketAddr::from((from, 0)))?;
+        }
+        let stream = socket.connect(self.addr).await?;
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").unwrap();
         TlsConnector::from(Arc::new(config)).connect(name, stream).await

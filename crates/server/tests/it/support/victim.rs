@@ -1,13 +1,15 @@
 //! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours.
 
 use std::fs;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};
-use pointsman_server::{CertPaths, Decide, Memory, Options, Server, Shutdown};
+use pointsman_server::{CertPaths, Decide, LogQueue, Memory, Options, Server, Shutdown};
 use tempfile::TempDir;
 
 use super::certs::Authority;
@@ -71,14 +73,33 @@ pub(crate) fn is_this_process() -> bool {
     std::env::var_os(DIR).is_some()
 }
 
-/// Serves until it is killed.
+/// Whoever reads the log, and has stopped.
+struct Stuck;
+
+impl Write for Stuck {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        loop {
+            thread::park();
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Serves until it is killed. Nobody reads its log.
 pub(crate) async fn serve() {
+    let queue = LogQueue::start(Stuck).unwrap();
+    let lines = queue.clone();
+    tracing_subscriber::fmt().with_writer(move || lines.clone()).init();
     let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
     let memory = Memory::within(LIMIT_MIB << 20);
     let mut options = Options::new(any, any, paths);
     (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
+    options.log_queue = Some(queue);
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
     let bound =
         Server::bind(options, Decide::new(move |endpoint, body| webhook.handle(endpoint, &body))).await.unwrap();

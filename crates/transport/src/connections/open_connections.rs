@@ -1,0 +1,280 @@
+//! The open connections of a listener, and which of them makes room where all slots are taken.
+//!
+//! A kube-apiserver sends a whole request within milliseconds of connecting, and keeps few connections that it does not
+//! use. So these can be missed, in this order, and nobody else:
+//!
+//! 1. a connection that has not sent a whole request within [`NEWCOMER`], or has been sending one for longer than
+//!    [`PATIENCE`]: the oldest one of the address that has most of them. Where an address has more than [`NEWCOMERS`] at
+//!    a time, they are not waited for;
+//! 2. a connection of the address that has most, where that is more than its share, all slots divided by the addresses
+//!    that have or want one, or where so many of them are idle as no API server keeps: the one that has been idle for
+//!    longest. Where all of them are in use, as many as are beyond the share are told to end with their next answer,
+//!    which no client minds.
+//!
+//! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
+//! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle one
+//! of either, if it came from a third address, as each had more than a third of four.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::requests::Requests;
+
+/// The open connections of one listener.
+#[derive(Debug, Default)]
+pub(super) struct OpenConnections {
+    next: u64,
+    /// By age, the oldest first.
+    connections: BTreeMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    peer: IpAddr,
+    since: Instant,
+    requests: Requests,
+}
+
+/// Who can be missed.
+#[derive(Clone, Debug)]
+pub(super) enum Parting {
+    /// It does nothing that anybody waits for.
+    Now(Requests),
+    /// They are in use, each until its next answer.
+    AfterAnswers(Vec<Requests>),
+}
+
+impl Parting {
+    /// Tells them to go, and returns how many that were.
+    pub(super) fn tell(self) -> usize {
+        match self {
+            Self::Now(requests) => {
+                requests.evict();
+                1
+            }
+            Self::AfterAnswers(all) => {
+                all.iter().for_each(Requests::leave);
+                all.len()
+            }
+        }
+    }
+}
+
+/// What one address has.
+#[derive(Debug, Default)]
+struct PeerConnections<'a> {
+    all: usize,
+    /// How many have nothing whole to show, and the oldest of them.
+    unproven: usize,
+    oldest: Option<&'a Connection>,
+    /// How many have no request, and the one that has had none for longest.
+    idle: usize,
+    longest_idle: Option<(Instant, &'a Connection)>,
+    /// Those that were told to leave already.
+    leaving: usize,
+    in_use: Vec<&'a Connection>,
+}
+
+impl OpenConnections {
+    pub(super) fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Another one, as whoever it is from then on.
+    pub(super) fn add(&mut self, peer: IpAddr, requests: Requests) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.connections.insert(id, Connection { peer: network(peer), since: Instant::now(), requests });
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: u64) {
+        self.connections.remove(&id);
+    }
+
+    /// Whether a slot will be free as soon as a task has ended.
+    pub(super) fn somebody_is_leaving(&self) -> bool {
+        self.connections.values().any(|connection| connection.requests.is_evicted())
+    }
+
+    /// Who makes room for a connection of `newcomer`, where there are `slots`, and any address may keep
+    /// `idle_of_a_peer` that it does not use.
+    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, idle_of_a_peer: usize) -> Option<Parting> {
+        let now = Instant::now();
+        let mut peers: HashMap<IpAddr, PeerConnections<'_>> = HashMap::new();
+        peers.entry(network(newcomer)).or_default();
+        for connection in self.connections.values() {
+            peers.entry(connection.peer).or_default().count(connection, now);
+        }
+        let share = slots / peers.len();
+        let unproven = peers.values().filter(|peer| peer.unproven > NEWCOMERS || peer.is_overdue(now));
+        // Of two addresses with as many, the one whose connection is older.
+        let oldest = unproven.filter_map(|peer| Some((peer.unproven, peer.oldest?)));
+        if let Some((_, connection)) = oldest.max_by_key(|(count, oldest)| (*count, now - oldest.since)) {
+            return Some(Parting::Now(connection.requests.clone()));
+        }
+        let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, idle_of_a_peer)?)));
+        let (peer, surplus) = greedy.max_by_key(|(peer, _)| peer.all)?;
+        peer.parting(surplus, now)
+    }
+}
+
+impl<'a> PeerConnections<'a> {
+    fn count(&mut self, connection: &'a Connection, now: Instant) {
+        let state = connection.requests.state();
+        if state.evicted {
+            return;
+        }
+        self.all += 1;
+        if state.can_be_missed(now, PATIENCE) {
+            self.unproven += 1;
+            self.oldest.get_or_insert(connection);
+            return;
+        }
+        if let Some(since) = state.idle_since() {
+            self.idle += 1;
+            if self.longest_idle.is_none_or(|(longest, _)| since < longest) {
+                self.longest_idle = Some((since, connection));
+            }
+        }
+        if state.leave {
+            self.leaving += 1;
+        } else {
+            self.in_use.push(connection);
+        }
+    }
+
+    /// How many it has beyond what it may.
+    fn surplus(&self, share: usize, idle_of_a_peer: usize) -> Option<usize> {
+        let surplus = self.all.saturating_sub(share).max(self.idle.saturating_sub(idle_of_a_peer));
+        (surplus > 0).then_some(surplus)
+    }
+
+    /// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.oldest.is_some_and(|oldest| now - oldest.since > NEWCOMER)
+    }
+
+    /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
+    fn parting(&self, surplus: usize, now: Instant) -> Option<Parting> {
+        if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > SETTLED) {
+            return Some(Parting::Now(idle.requests.clone()));
+        }
+        let more = self.in_use.iter().take(surplus.saturating_sub(self.leaving));
+        let more: Vec<_> = more.map(|connection| connection.requests.clone()).collect();
+        (!more.is_empty()).then_some(Parting::AfterAnswers(more))
+    }
+}
+
+/// What one peer is: an IPv4 address, or a network of IPv6 (whoever has one address of a /64 has all of them).
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
+
+/// How long a request may take to arrive before its connection can be missed. A body of 64 MiB takes half a second at
+/// 1 Gbit/s.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a connection may take for a handshake and a request before it can be missed. API servers take milliseconds,
+/// and do not repeat a call whose handshake fails.
+const NEWCOMER: Duration = Duration::from_millis(500);
+
+/// How many connections an address may be opening at a time. An API server opens one for each call that finds none.
+const NEWCOMERS: usize = 8;
+
+/// How long a connection has to be idle before nobody is about to use it. API servers take the one that they used last.
+const SETTLED: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::super::requests::UnderWay;
+    use super::*;
+
+    const GOOD: &str = "10.0.0.1";
+    const BAD: &str = "10.0.0.9";
+    const WORSE: &str = "10.0.0.8";
+
+    fn add(open: &mut OpenConnections, peer: &str) -> Requests {
+        let requests = Requests::default();
+        open.add(peer.parse().unwrap(), requests.clone());
+        requests
+    }
+
+    fn ask(requests: &Requests) -> UnderWay {
+        let mut request = requests.begin();
+        request.arrived();
+        request
+    }
+
+    /// Who makes room for `peer`, of these: at once, or after an answer.
+    fn who(open: &OpenConnections, all: &[Requests], peer: &str) -> (Vec<usize>, Vec<usize>) {
+        if let Some(parting) = open.who_can_be_missed(peer.parse().unwrap(), open.len(), 200) {
+            parting.tell();
+        }
+        let those = |is: fn(&Requests) -> bool| (0..all.len()).filter(|at| is(&all[*at])).collect();
+        (those(Requests::is_evicted), those(|requests| requests.state().leave))
+    }
+
+    fn pass(milliseconds: u64) -> impl Future<Output = ()> {
+        tokio::time::advance(Duration::from_millis(milliseconds))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn addresses_that_share_all_slots_make_room_for_another() {
+        let mut open = OpenConnections::default();
+        let all = [GOOD, BAD, WORSE, BAD, WORSE, WORSE].map(|peer| add(&mut open, peer));
+        for requests in &all {
+            drop(ask(requests));
+            pass(1).await;
+        }
+        pass(101).await;
+        assert_eq!(who(&open, &all, GOOD), (vec![2], vec![]), "the longest idle of who has most");
+        assert_eq!(who(&open, &all, GOOD), (vec![2], vec![]), "each has no more than two of six");
+        let (evicted, _) = who(&open, &all, "10.0.0.7");
+        assert_eq!(evicted.len(), 2, "a fourth may have one: {evicted:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_is_always_busy_ends_with_an_answer() {
+        let mut open = OpenConnections::default();
+        let all = [BAD, BAD, BAD, BAD].map(|peer| add(&mut open, peer));
+        let _busy = ask(&all[0]);
+        for requests in &all[1..] {
+            drop(ask(requests));
+        }
+        assert_eq!(who(&open, &all, BAD), (vec![], vec![]), "these are its own");
+        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
+        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "they will");
+        pass(101).await;
+        assert_eq!(who(&open, &all, GOOD), (vec![1], vec![0, 1]), "or need not");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_just_came_is_given_time_to_ask() {
+        let mut open = OpenConnections::default();
+        let good = [add(&mut open, GOOD)];
+        assert_eq!(who(&open, &good, GOOD).0, vec![]);
+        pass(501).await;
+        assert_eq!(who(&open, &good, GOOD).0, vec![0]);
+
+        let mut open = OpenConnections::default();
+        let flood: Vec<_> = (0..=NEWCOMERS).map(|_| add(&mut open, BAD)).collect();
+        assert_eq!(who(&open, &flood, GOOD).0, vec![0], "too many of them at a time");
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_peer() {
+        let [one, same, other, four, mapped] =
+            ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "10.0.0.1", "::ffff:10.0.0.1"]
+                .map(|text| network(text.parse().unwrap()));
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+        assert_eq!(four, mapped);
+    }
+}
