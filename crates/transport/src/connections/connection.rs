@@ -1,26 +1,20 @@
 //! One connection: HTTP on a stream, closed when it has been idle for too long and let go when the server drains.
 
-use std::convert::Infallible;
-use std::future::Future;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, HeaderValue};
 use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
-use hyper::service::Service;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::answering::{CountingService, Handler, Turn};
 use super::connection_slots::ConnectionSlot;
 use super::lifecycle::Lifecycle;
-use super::requests::{ConnectionState, Requests, UnderWay};
+use super::requests::ConnectionState;
 use super::stream::{Io, Protocol, Stream};
 
 /// How long a connection may stay without a request.
@@ -31,12 +25,6 @@ pub struct IdleTimeouts {
     /// One that has.
     pub kept: Duration,
 }
-
-/// An answer under way. There always is one.
-pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
-
-/// What answers requests. A request is under way until the second argument is dropped.
-pub type Handler = Box<dyn Fn(Request<Incoming>, UnderWay) -> AnswerFuture + Send + Sync>;
 
 /// Serves one connection to its end, which gives back its slot. Dropping the future cuts it off.
 #[must_use]
@@ -67,14 +55,15 @@ async fn speak<I>(
     // Given back at the end, whatever happens on the way.
     let ConnectionSlot { requests, .. } = &slot;
     let seen = requests.subscribe();
-    let service = CountingService { handler, protocol, requests: requests.clone() };
+    let turn = Turn::default();
+    let service = CountingService { handler, protocol, requests: requests.clone(), turn: turn.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
             // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
             http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
-            drive(http.serve_connection(io, service), protocol, seen, leave, idle).await
+            drive(http.serve_connection(io, service), protocol, turn, seen, leave, idle).await
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -83,53 +72,12 @@ async fn speak<I>(
                 .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            drive(http.serve_connection(io, service), protocol, seen, leave, idle).await
+            drive(http.serve_connection(io, service), protocol, turn, seen, leave, idle).await
         }
     };
     if let Err(error) = result {
         // A client that went away, mostly. Its request, if it had one, is counted elsewhere.
         tracing::debug!(error = %error, "connection ended");
-    }
-}
-
-/// What hyper calls: counts the request, and has it answered.
-struct CountingService {
-    handler: Handler,
-    protocol: Protocol,
-    requests: Requests,
-}
-
-impl Service<Request<Incoming>> for CountingService {
-    type Response = Response<Full<Bytes>>;
-    type Error = Infallible;
-    type Future = LastAnswer;
-
-    fn call(&self, request: Request<Incoming>) -> LastAnswer {
-        let answer = (self.handler)(request, self.requests.begin());
-        LastAnswer { answer, protocol: self.protocol, requests: self.requests.clone() }
-    }
-}
-
-/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To close
-/// an idle connection would lose what its client is about to send.
-struct LastAnswer {
-    answer: AnswerFuture,
-    protocol: Protocol,
-    requests: Requests,
-}
-
-impl Future for LastAnswer {
-    type Output = Result<Response<Full<Bytes>>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut answer = ready!(self.answer.as_mut().poll(context));
-        if let Ok(response) = &mut answer
-            && self.protocol == Protocol::Http1
-            && self.requests.state().leave
-        {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        Poll::Ready(answer)
     }
 }
 
@@ -141,6 +89,7 @@ impl Future for LastAnswer {
 async fn drive<C>(
     connection: C,
     protocol: Protocol,
+    turn: Turn,
     mut requests: watch::Receiver<ConnectionState>,
     leave: impl Future<Output = ()>,
     idle: IdleTimeouts,
@@ -173,7 +122,7 @@ where
         };
         tokio::select! {
             biased;
-            result = connection.as_mut() => return result,
+            result = poll_fn(|context| turn.begin(|| connection.as_mut().poll(context))) => return result,
             () = &mut leave, if leaving.is_none() => leaving = Some(Instant::now()),
             // The sender is part of the slot.
             _ = requests.changed() => {}

@@ -1,6 +1,7 @@
 //! Connections: accepted, given a slot, shaken hands with, spoken HTTP on, and let go.
 
 mod accept;
+mod answering;
 mod connection;
 mod connection_slots;
 mod handshake_failure;
@@ -9,7 +10,8 @@ mod open_connections;
 mod requests;
 mod stream;
 
-pub use self::connection::{AnswerFuture, Handler, IdleTimeouts, serve};
+pub use self::answering::{AnswerFuture, Handler};
+pub use self::connection::{IdleTimeouts, serve};
 pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, Entered};
 pub use self::handshake_failure::HandshakeFailure;
 pub use self::lifecycle::{Lifecycle, Phase};

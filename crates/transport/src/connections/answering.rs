@@ -1,0 +1,95 @@
+//! Answering on a connection: counted, one at a time for each, and once for the last time.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
+use hyper::service::Service;
+use hyper::{Request, Response};
+
+use super::requests::{Requests, UnderWay};
+use super::stream::Protocol;
+
+/// An answer under way. There always is one.
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
+
+/// What answers requests. A request is under way until the second argument is dropped.
+pub type Handler = Box<dyn Fn(Request<Incoming>, UnderWay) -> AnswerFuture + Send + Sync>;
+
+/// What hyper calls: counts the request, and has it answered.
+pub(super) struct CountingService {
+    pub(super) handler: Handler,
+    pub(super) protocol: Protocol,
+    pub(super) requests: Requests,
+    pub(super) turn: Turn,
+}
+
+impl Service<Request<Incoming>> for CountingService {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = PendingAnswer;
+
+    fn call(&self, request: Request<Incoming>) -> PendingAnswer {
+        let answer = (self.handler)(request, self.requests.begin());
+        let (requests, turn) = (self.requests.clone(), self.turn.clone());
+        PendingAnswer { answer, begun: false, protocol: self.protocol, requests, turn }
+    }
+}
+
+/// One answer in HTTP/1.1 each time that a connection has its turn: whoever sends the next request without waiting for
+/// an answer would have sixteen, and others would wait for all of them.
+#[derive(Clone, Default)]
+pub(super) struct Turn(Arc<AtomicBool>);
+
+impl Turn {
+    /// Another turn.
+    pub(super) fn begin<T>(&self, poll: impl FnOnce() -> T) -> T {
+        self.0.store(false, Ordering::Relaxed);
+        poll()
+    }
+
+    fn answered(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To close
+/// an idle connection would lose what its client is about to send.
+pub(super) struct PendingAnswer {
+    answer: AnswerFuture,
+    begun: bool,
+    protocol: Protocol,
+    requests: Requests,
+    turn: Turn,
+}
+
+impl Future for PendingAnswer {
+    type Output = Result<Response<Full<Bytes>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if !self.begun && self.protocol == Protocol::Http1 && self.turn.is_over() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.begun = true;
+        let mut answer = ready!(self.answer.as_mut().poll(context));
+        self.turn.answered();
+        if let Ok(response) = &mut answer
+            && self.protocol == Protocol::Http1
+            && self.requests.state().leave
+        {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Poll::Ready(answer)
+    }
+}
