@@ -8,9 +8,9 @@ all_versions="1.36 1.34"
 
 usage() {
     cat <<'EOF'
-usage: assets.sh [1.36|1.34|helm]...  print the assets directory of each version
+usage: assets.sh [1.36|1.34|helm|promtool]...  print the assets directory of each version
                                       (default: 1.36 and 1.34), building what is
-                                      missing; that of helm has nothing but helm
+                                      missing; helm's and promtool's have nothing else
        assets.sh --verify [VERSION]...  the same, with a full checksum comparison
        assets.sh --built [VERSION]...   the same, and exit code 3 where something is
                                       missing, instead of building it
@@ -40,11 +40,12 @@ modules_of() {
         1.36) echo "etcd kubernetes-1.36 cert-manager helm" ;;
         1.34) echo "etcd kubernetes-1.34" ;;
         helm) echo "helm" ;;
+        promtool) echo "promtool" ;;
         *) return 1 ;;
     esac
 }
 
-every_module="etcd kubernetes-1.36 kubernetes-1.34 cert-manager helm"
+every_module="etcd kubernetes-1.36 kubernetes-1.34 cert-manager helm promtool"
 
 # The programs of a module, as "name=package". The first of a Kubernetes module
 # is by far the largest; the others find most of their packages in Go's cache.
@@ -65,7 +66,13 @@ programs_of() {
             echo "cert-manager-cainjector=github.com/cert-manager/cert-manager/cmd/cainjector"
             ;;
         helm) echo "helm=helm.sh/helm/v3/cmd/helm" ;;
+        promtool) echo "promtool=github.com/prometheus/prometheus/cmd/promtool" ;;
     esac
+}
+
+# Rules need no discovery of targets, which is most of what Prometheus depends on.
+tags_of() {
+    case $1 in promtool) echo " -tags=remove_all_sd" ;; esac
 }
 
 # Without these, kube-apiserver's /version says v0.0.0-master, and helm takes itself and the cluster for older ones.
@@ -119,7 +126,7 @@ case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
 key_of() {
     {
         cat "$here/$1/go.mod" "$here/$1/go.sum"
-        echo "$os $arch $build_env $build_flags $(ldflags_of "$1")"
+        echo "$os $arch $build_env $build_flags$(tags_of "$1") $(ldflags_of "$1")"
         programs_of "$1"
     } | sha256 | cut -c1-12
 }
@@ -186,7 +193,7 @@ build_part() { # module, directory
         say "[$step/$steps] building $name ($module, $go_version) ..."
         # stdin is the list of programs, fd 9 the lock: neither is for the build.
         (cd "$here/$module" && env $build_env nice -n 10 \
-            go build $build_flags -ldflags "$flags" -o "$tmp/$name" "$program") </dev/null 9>&- >&2 ||
+            go build $build_flags $(tags_of "$module") -ldflags "$flags" -o "$tmp/$name" "$program") </dev/null 9>&- >&2 ||
             fail 1 "building $name failed (see above; the sources come through GOPROXY)"
         say "[$step/$steps] built $name in $(($(date +%s) - began)) s, $(($(wc -c <"$tmp/$name") / 1048576)) MiB"
     done < <(programs_of "$module")
@@ -311,7 +318,7 @@ if [ "$action" = record ]; then
 fi
 
 own=${KUBEBUILDER_ASSETS:-}
-if [ "$versions" = " helm" ]; then own=; fi # it never holds helm
+case $versions in " helm" | " promtool" | " helm promtool") own= ;; esac # it never holds these
 if [ -n "$own" ] && [ -x "$own/etcd" ] && [ -x "$own/kube-apiserver" ] && [ -x "$own/kubectl" ]; then
     for version in $versions; do (cd "$own" && pwd); done
     exit
