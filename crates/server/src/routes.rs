@@ -167,7 +167,11 @@ impl Routes {
         under_way.arrived();
         let arrived = Instant::now();
         let decided = self.decide.decide(endpoint, body, claim, deadline).await;
-        self.metrics.requests.of(Some(endpoint)).decided(arrived.elapsed().as_secs_f64());
+        let seconds = arrived.elapsed().as_secs_f64();
+        self.metrics.requests.of(Some(endpoint)).decided(seconds);
+        if let Ok(reply) = &decided {
+            self.metrics.decisions.took(reply, seconds);
+        }
         decided.map_err(|undecided| match undecided {
             Undecided::Bad(bad) => Refusal::BadReview(bad),
             Undecided::Expired => Refusal::Expired,

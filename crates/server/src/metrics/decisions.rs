@@ -1,9 +1,9 @@
 //! Decisions: what became of the reviews.
 
 use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
-use prometheus::{Error, IntCounterVec};
+use prometheus::{Error, Histogram, HistogramOpts, IntCounter, IntCounterVec};
 
-use super::registry::Register;
+use super::registry::{BUCKETS, Register};
 use crate::labels::{outcome_name, webhook_name};
 
 /// The metrics of what was decided.
@@ -14,7 +14,9 @@ pub(crate) struct DecisionMetrics {
     failures: IntCounterVec,
     notices: IntCounterVec,
     verdicts: IntCounterVec,
+    disagreements: IntCounter,
     flips: IntCounterVec,
+    object_duration: Histogram,
 }
 
 impl DecisionMetrics {
@@ -41,11 +43,22 @@ impl DecisionMetrics {
                 "What admission rules led to: deny, warn, would_deny where they are not enforced, or overridden.",
                 &["kind", "rule", "effect"],
             )?,
+            disagreements: new.add(IntCounter::new(
+                "admission_disagreements_total",
+                "Reviews that were let pass, and would have been denied were the rules enforced here.",
+            ))?,
             flips: new.counters(
                 "controller_version_flips_total",
                 "Objects that changed their controller version: entered, enter_refused, leave_refused, or let_go by the version that is left. Dry runs do not count.",
                 &["outcome"],
             )?,
+            object_duration: new.add(Histogram::with_opts(
+                HistogramOpts::new(
+                    "conversion_object_duration_seconds",
+                    "Time of a conversion review from the last byte of its body to the decision, for each of its objects.",
+                )
+                .buckets(BUCKETS.to_vec()),
+            ))?,
         })
     }
 
@@ -57,10 +70,22 @@ impl DecisionMetrics {
             }
         }
         self.failures.with_label_values(&["unknown"; 3]).inc_by(0);
+        for event in ["answered_incomplete", "staged_taken_as_completed"] {
+            self.notices.with_label_values(&[event]).inc_by(0);
+        }
         for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
             for outcome in [Outcome::Allow, Outcome::Convert, Outcome::Deny, Outcome::Fail, Outcome::Patch] {
                 self.outcomes.with_label_values(&[webhook_name(Some(endpoint)), outcome_name(outcome)]).inc_by(0);
             }
+        }
+    }
+
+    /// How long a review took that was answered.
+    #[expect(clippy::cast_precision_loss, reason = "a body holds far less than 2^52 objects")]
+    pub(crate) fn took(&self, reply: &Reply, seconds: f64) {
+        let objects: u64 = reply.conversions.iter().chain(&reply.failures).map(|counted| counted.objects).sum();
+        if objects > 0 {
+            self.object_duration.observe(seconds / objects as f64);
         }
     }
 
@@ -75,6 +100,9 @@ impl DecisionMetrics {
         }
         for verdict in &reply.verdicts {
             self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();
+        }
+        if reply.verdicts.iter().any(|verdict| verdict.effect == "would_deny") {
+            self.disagreements.inc();
         }
         if let Some(flip) = reply.flip {
             self.flips.with_label_values(&[flip.name()]).inc();

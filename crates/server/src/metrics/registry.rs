@@ -38,4 +38,4 @@ pub(super) fn seconds(since_epoch: u64) -> f64 {
 
 /// Seconds. 4 ms is what the API server allows for the conversion of one object (the comment on its latency histogram,
 /// apiextensions-apiserver conversion/webhook_converter.go), 10 s the default timeout of admission, 30 s the largest.
-const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];
+pub(super) const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];

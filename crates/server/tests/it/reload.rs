@@ -311,6 +311,21 @@ async fn files_that_are_no_certificates_stop_nothing() {
 }
 
 #[tokio::test]
+async fn a_mount_that_hangs_is_noticed_and_holds_nobody_up() {
+    let mut server = TestServer::echo().await;
+    let errors = server.metric(ERRORS).await.unwrap();
+    let hung = server.volume.hang();
+    let looked = server.metric(LAST_LOOK).await;
+    eventually("it is noticed", || async { (server.metric(ERRORS).await > Some(errors)).then_some(()) }).await;
+    assert_eq!(server.http1().await.post("/convert", "{}").await.unwrap().status, 200);
+    assert!(server.metric(LAST_LOOK).await <= looked.map(|looked| looked + 1.0), "it was looked at");
+    drop(hung);
+    let pair = server.authority.issue();
+    server.volume.swap(&pair);
+    serves(&server, &pair).await;
+}
+
+#[tokio::test]
 async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not() {
     let authority = Authority::new();
     let bind = |pair: Pair| async move {

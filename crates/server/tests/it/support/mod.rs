@@ -4,6 +4,7 @@ pub(crate) mod attack;
 pub(crate) mod certs;
 pub(crate) mod client;
 pub(crate) mod gate;
+pub(crate) mod promtool;
 pub(crate) mod server;
 pub(crate) mod victim;
 pub(crate) mod volume;

@@ -31,11 +31,18 @@ pub(crate) struct Victim {
 impl Victim {
     /// Starts this test binary once more, with `test` as the one that calls [`serve`].
     pub(crate) async fn start(test: &str) -> Self {
+        Self::start_with(test, None).await
+    }
+
+    /// The same, with no more than so many open files, if any.
+    pub(crate) async fn start_with(test: &str, files: Option<u32>) -> Self {
         let (authority, dir) = (Authority::new(), TempDir::new().unwrap());
         let pair = authority.issue();
         fs::write(dir.path().join("tls.crt"), &pair.cert).unwrap();
         fs::write(dir.path().join("tls.key"), &pair.key).unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap());
+        let limit = files.map(|files| format!("ulimit -n {files}; ")).unwrap_or_default();
+        let mut child = Command::new("sh");
+        child.args(["-c", &format!("{limit}exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
         child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path());
         let child = child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let file = dir.path().join(ADDRESSES);
@@ -74,7 +81,7 @@ pub(crate) fn is_this_process() -> bool {
 }
 
 /// Whoever reads the log, and has stopped.
-struct Stuck;
+pub(crate) struct Stuck;
 
 impl Write for Stuck {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {

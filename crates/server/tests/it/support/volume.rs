@@ -1,8 +1,10 @@
 //! A directory as a kubelet mounts and updates it (Kubernetes pkg/volume/util/atomic_writer.go).
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use pointsman_server::CertPaths;
 use tempfile::TempDir;
@@ -35,6 +37,18 @@ impl Volume {
         CertPaths { cert: self.file("tls.crt"), key: self.file("tls.key") }
     }
 
+    /// Whoever opens the certificate from now on waits for the result to be dropped, or for the 45 seconds that Linux
+    /// gives its holder: a mount that hangs. What holds it up is a lease (fcntl(2), `F_SETLEASE`).
+    pub(crate) fn hang(&self) -> Hang {
+        let mut holder = Command::new("perl");
+        holder.args(["-e", LEASE]).arg(self.file("tls.crt")).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut holder = holder.spawn().unwrap();
+        let mut held = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
+        assert_eq!(held, "held\n");
+        Hang(holder)
+    }
+
     /// Another pair.
     pub(crate) fn swap(&mut self, pair: &Pair) {
         self.swap_files(&[("tls.crt", &pair.cert), ("tls.key", &pair.key)]);
@@ -61,3 +75,24 @@ impl Volume {
         }
     }
 }
+
+/// A file that cannot be opened while this lives.
+pub(crate) struct Hang(Child);
+
+impl Drop for Hang {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A lease is only given where nobody else has the file open, and is called for by SIGIO.
+const LEASE: &str = r#"
+    $SIG{IO} = "IGNORE";
+    open(my $file, "+<", $ARGV[0]) or die $!;
+    for (1..1000) {
+        if (fcntl($file, 1024, 1)) { $| = 1; print "held\n"; sleep 60; exit }
+        select(undef, undef, undef, 0.002);
+    }
+    die "no lease: $!";
+"#;
