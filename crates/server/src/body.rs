@@ -41,6 +41,7 @@ pub(super) async fn read(
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(BodyError::TooLarge);
     }
+    claim.announce(declared.unwrap_or(0));
     let most = declared.unwrap_or(limit);
     let mut bytes = Vec::new();
     loop {

@@ -6,7 +6,8 @@
 //!
 //! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their
 //! share. With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is,
-//! while it is decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter.
+//! while it is decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter. Whoever announces
+//! a body that will be large has nothing of it while the first bytes arrive either.
 //!
 //! Nobody waits for bytes: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
 //! the API servers, where it costs us nothing, and no two requests can wait for each other. But whoever holds memory
@@ -52,6 +53,8 @@ struct Claims {
 struct Holding {
     common: u64,
     small: u64,
+    /// It will not be small, however little of it has arrived.
+    large: bool,
     stage: Stage,
     since: Instant,
     /// It was told to give that up.
@@ -82,9 +85,14 @@ impl Budget {
 
     /// The largest body that can be decided, if it is one long string.
     pub(super) fn largest_body(bytes: u64) -> u64 {
+        let least = weight(Endpoint::Convert, b"");
+        (bytes - bytes / 4).saturating_sub(REQUEST + least) / (Self::each_byte() + 1)
+    }
+
+    /// What a byte weighs, if it is part of one long string.
+    fn each_byte() -> u64 {
         let [least, one] = [&b""[..], b" "].map(|body| weight(Endpoint::Convert, body));
-        let each = one - least + 1;
-        (bytes - bytes / 4).saturating_sub(REQUEST + least) / each
+        one - least
     }
 
     /// The claim of a request that has begun: nothing yet.
@@ -96,6 +104,7 @@ impl Budget {
         let holding = Holding {
             common: 0,
             small: 0,
+            large: false,
             stage: Stage::Arriving,
             since: Instant::now(),
             told: false,
@@ -138,6 +147,15 @@ impl Claim {
         }
         self.shared.metrics.memory.held(claims.common + claims.small);
         fits
+    }
+
+    /// A body of so many bytes will arrive: where it cannot be decided as a small request, it takes nothing of what is
+    /// for those on the way there either.
+    pub(super) fn announce(&self, body: u64) {
+        let least = REQUEST.saturating_add(body).saturating_add(Budget::each_byte().saturating_mul(body));
+        if let Some(holding) = self.shared.claims().held.get_mut(&self.id) {
+            holding.large = least > SMALL;
+        }
     }
 
     /// Whether there could ever be so many bytes.
@@ -200,7 +218,7 @@ impl Claims {
         let others = (self.common - holding.common, self.small - holding.small);
         let free = (of.common.saturating_sub(others.0), of.small.saturating_sub(others.1));
         // Its own quarter first: what is left of the rest is what large ones have.
-        let small = if bytes <= SMALL { bytes.min(free.1) } else { 0 };
+        let small = if bytes <= SMALL && !holding.large { bytes.min(free.1) } else { 0 };
         let common = bytes - small;
         // Less than before always fits, also where more is held than there is.
         if common > free.0 && common > holding.common {
@@ -282,6 +300,17 @@ mod tests {
         assert!(one.resize(UNIT) && one.resize(6 * UNIT));
         assert!(other.resize(UNIT), "the quarter is free again");
         assert!(!other.resize(3 * UNIT) && one.resize(UNIT) && other.resize(3 * UNIT));
+    }
+
+    #[tokio::test]
+    async fn what_will_be_large_takes_nothing_of_the_quarter_on_its_way() {
+        let (budget, requests) = budget(Duration::from_secs(3600));
+        let (one, large, small) = (budget.claim(&requests), budget.claim(&requests), budget.claim(&requests));
+        assert!(one.resize(6 * UNIT));
+        large.announce(UNIT);
+        assert!(!large.resize(REQUEST), "not even that");
+        small.announce(100 << 10);
+        assert!(small.resize(UNIT));
     }
 
     #[tokio::test]

@@ -30,6 +30,8 @@ pub(crate) enum Attack {
     HalfBodies,
     /// A body that drips in byte by byte.
     DrippingBodies,
+    /// Large bodies on several streams of many connections in HTTP/2, as fast as they are taken.
+    Http2Bodies,
     /// One request on each of many connections, from several addresses, and then nothing more.
     Asked,
     /// One request after the other on each of many connections, from several addresses.
@@ -69,7 +71,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 26] = [
         Self::Silent,
         Self::SilentAdmin,
         Self::IdleTls,
@@ -77,6 +79,7 @@ impl Attack {
         Self::DrippingHeads,
         Self::HalfBodies,
         Self::DrippingBodies,
+        Self::Http2Bodies,
         Self::Asked,
         Self::Busy,
         Self::Announced,
@@ -123,7 +126,7 @@ impl Attack {
         match self {
             Self::Silent | Self::SilentAdmin => 500,
             Self::Asked | Self::Busy | Self::DrippingHeads | Self::HalfHeads | Self::IdleTls => 400,
-            Self::DrippingBodies | Self::HalfBodies => 100,
+            Self::DrippingBodies | Self::HalfBodies | Self::Http2Bodies => 100,
             Self::UnreadHttp1 => 50,
             Self::Announced => 9,
             Self::EmptyObjects
@@ -150,6 +153,10 @@ impl Attack {
             Self::DrippingHeads => drip(&dial, HALF_A_HEAD).await,
             Self::HalfBodies => write(&dial, HEAD, 1_000_000).await,
             Self::DrippingBodies => drip(&dial, HEAD).await,
+            Self::Http2Bodies => {
+                let dial = dial.http2();
+                again(|| bodies(&dial)).await
+            }
             Self::Asked => ask(&dial, Duration::MAX).await,
             Self::Busy => again(|| ask(&dial, Duration::from_millis(100))).await,
             Self::Announced => streams(&dial.http2(), false).await,
@@ -212,6 +219,18 @@ async fn streams(dial: &Dial, whole: bool) -> Option<()> {
                 false => stream.announce("/convert", 1 << 20).await.map(drop),
             }
         });
+    }
+    while streams.join_next().await.is_some() {}
+    Some(())
+}
+
+/// Four large bodies at a time.
+async fn bodies(dial: &Dial) -> Option<()> {
+    let client = dial.connect().await.ok()?;
+    let mut streams = JoinSet::new();
+    for _ in 0..4 {
+        let mut stream = client.stream();
+        streams.spawn(async move { while stream.post("/convert", vec![b' '; 1 << 20]).await.is_ok() {} });
     }
     while streams.join_next().await.is_some() {}
     Some(())
