@@ -8,6 +8,7 @@
 //! behave (client-go and the API server's webhook packages, named beside each constant).
 
 mod admin;
+mod asked;
 mod body;
 mod body_limits;
 mod budget;

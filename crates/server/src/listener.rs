@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::asked::Asked;
 use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
 use super::log::Log;
@@ -89,7 +90,10 @@ impl Listener {
             let peer = Peer { addr, certified };
             let handler: Handler = Box::new(move |request, under_way| {
                 let routes = Arc::clone(&routes);
-                Box::pin(async move { Ok(routes.answer(request, peer, under_way).await) })
+                let (head, body) = request.into_parts();
+                // At once, and not only when its turn comes: the head is gone before another one is read.
+                let asked = Asked::by(&head);
+                Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way).await) })
             });
             serve(stream, lifecycle, slot, idle, handler).await;
         });

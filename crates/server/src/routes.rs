@@ -1,16 +1,16 @@
-//! From a request to an answer: method, path, headers, body, decision.
+//! From a request to an answer: what is asked, body, decision.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http_body_util::Full;
+use hyper::Response;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
-use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, Version};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
+use super::asked::Asked;
 use super::body::{self, BodyError};
 use super::body_limits::BodyLimits;
 use super::budget::{Budget, Claim, REQUEST, Stage};
@@ -22,7 +22,6 @@ use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::refusal::Refusal;
-use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Endpoint, Reply};
 use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
 
@@ -78,22 +77,19 @@ impl Routes {
     /// Answers one request, whatever it is.
     pub(super) async fn answer(
         &self,
-        request: Request<Incoming>,
+        asked: Asked,
+        mut body: Incoming,
         peer: Peer,
         under_way: UnderWay,
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
         let mut call = Call { peer, started: Instant::now(), under_way, claim };
-        let (mut head, mut body) = request.into_parts();
-        let endpoint = endpoint(head.uri.path());
-        let webhook = webhook_name(endpoint);
-        let metrics = self.metrics.requests.of(endpoint);
+        let webhook = webhook_name(asked.endpoint);
+        let metrics = self.metrics.requests.of(asked.endpoint);
         let in_flight = metrics.in_flight();
 
-        // A client that expects a 100 first has not begun to send.
-        let sends = !head.headers.contains_key(EXPECT);
-        let mut response = match self.review(endpoint, &mut head, &mut body, &mut call).await {
+        let mut response = match self.review(&asked, &mut body, &mut call).await {
             Ok(reply) => {
                 self.metrics.decisions.decided(webhook, &reply);
                 self.log.reply(webhook, peer.addr, &reply, call.started.elapsed());
@@ -108,14 +104,14 @@ impl Routes {
                 if refusal.closes() {
                     call.under_way.requests().leave();
                 }
-                if !refusal.gives_up_on_body() && sends {
+                if !refusal.gives_up_on_body() && asked.is_sent {
                     body::discard(&mut body).await;
                 }
                 refusal.response()
             }
         };
         // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
-        if self.lifecycle.phase() >= Phase::LameDuck && head.version <= Version::HTTP_11 {
+        if self.lifecycle.phase() >= Phase::LameDuck && asked.by_http1 {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let seconds = call.started.elapsed().as_secs_f64();
@@ -124,19 +120,13 @@ impl Routes {
         response.map(|body| AnswerBody::begin(body, call.claim))
     }
 
-    async fn review(
-        &self,
-        endpoint: Option<Endpoint>,
-        head: &mut Parts,
-        body: &mut Incoming,
-        call: &mut Call,
-    ) -> Result<Reply, Refusal> {
+    async fn review(&self, asked: &Asked, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
         let Call { peer, started, under_way, claim } = call;
         if !claim.resize(REQUEST) {
             return Err(Refusal::Overload);
         }
-        let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
-        if head.method != Method::POST {
+        let endpoint = asked.endpoint.ok_or(Refusal::NoSuchPath)?;
+        if !asked.is_post {
             return Err(Refusal::Method);
         }
         if self.lifecycle.phase() == Phase::Starting {
@@ -145,13 +135,11 @@ impl Routes {
         if endpoint != Endpoint::Convert {
             self.authorize(*peer)?;
         }
-        if !is_json(&head.headers) {
+        if !asked.is_json {
             return Err(Refusal::MediaType);
         }
-        // Up to 64 KiB that nobody looks at again.
-        head.headers = HeaderMap::new();
-
-        let deadline = *started + self.allowed(head.uri.query());
+        let allowed = asked.timeout.map_or(self.request_deadline, |timeout| timeout.min(self.request_deadline));
+        let deadline = *started + allowed;
         let limit = self.limits.of(endpoint);
         let body = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
             Ok(Ok(body)) => body,
@@ -191,38 +179,6 @@ impl Routes {
         }
         if certified.allowed { Ok(()) } else { Err(Refusal::Forbidden) }
     }
-
-    /// How long a request may take: an API server says how long it will wait, in Go's spelling (`?timeout=30s`). What
-    /// cannot be parsed is no reason to refuse anything.
-    fn allowed(&self, query: Option<&str>) -> Duration {
-        let asked = query
-            .unwrap_or_default()
-            .split('&')
-            .filter_map(|pair| pair.strip_prefix("timeout="))
-            .find_map(|value| parse_duration(value).ok());
-        match asked {
-            Some(asked) if !asked.is_zero() => asked.min(self.request_deadline),
-            _ => self.request_deadline,
-        }
-    }
-}
-
-/// Paths are matched whole: a redirect or a guess would turn a wrong configuration into a riddle.
-fn endpoint(path: &str) -> Option<Endpoint> {
-    match path {
-        "/convert" => Some(Endpoint::Convert),
-        "/mutate" => Some(Endpoint::Mutate),
-        "/validate" => Some(Endpoint::Validate),
-        _ => None,
-    }
-}
-
-/// API servers send exactly `application/json` and never an encoding.
-fn is_json(headers: &HeaderMap) -> bool {
-    let plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    plain && essence.eq_ignore_ascii_case("application/json")
 }
 
 /// A review.

@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use http_body_util::Full;
@@ -15,6 +13,7 @@ use hyper::{Request, Response};
 
 use super::requests::{Requests, UnderWay};
 use super::stream::Protocol;
+use super::turn::Turn;
 
 /// An answer under way. There always is one.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
@@ -42,27 +41,6 @@ impl Service<Request<Incoming>> for CountingService {
     }
 }
 
-/// One answer in HTTP/1.1 each time that a connection has its turn: whoever sends the next request without waiting for
-/// an answer would have sixteen, and others would wait for all of them.
-#[derive(Clone, Default)]
-pub(super) struct Turn(Arc<AtomicBool>);
-
-impl Turn {
-    /// Another turn.
-    pub(super) fn begin<T>(&self, poll: impl FnOnce() -> T) -> T {
-        self.0.store(false, Ordering::Relaxed);
-        poll()
-    }
-
-    fn answered(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To close
 /// an idle connection would lose what its client is about to send.
 pub(super) struct PendingAnswer {
@@ -77,7 +55,7 @@ impl Future for PendingAnswer {
     type Output = Result<Response<Full<Bytes>>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if !self.begun && self.protocol == Protocol::Http1 && self.turn.is_over() {
+        if !self.begun && self.protocol == Protocol::Http1 && self.turn.has_answered() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }

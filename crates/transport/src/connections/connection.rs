@@ -11,11 +11,12 @@ use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::answering::{CountingService, Handler, Turn};
+use super::answering::{CountingService, Handler};
 use super::connection_slots::ConnectionSlot;
 use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
 use super::stream::{Io, Protocol, Stream};
+use super::turn::{OneReadATurn, Turn};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,7 @@ async fn speak<I>(
                 .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
+            let io = OneReadATurn { io, turn: turn.clone() };
             drive(http.serve_connection(io, service), protocol, turn, seen, leave, idle).await
         }
     };

