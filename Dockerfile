@@ -34,9 +34,10 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,id=ta
     cpu=$(cat /cpu) && triple="$cpu-unknown-linux-gnu" && compiler="$cpu-linux-gnu-gcc" \
     && export "CC_${cpu}_unknown_linux_gnu=$compiler" \
     && export "CARGO_TARGET_$(echo "$triple" | tr a-z- A-Z_)_LINKER=$compiler" \
-    && RUSTFLAGS="-C target-feature=+crt-static" \
+    && RUSTFLAGS="-C target-feature=+crt-static $(.ci/release --flags)" CFLAGS="$(.ci/release --cflags)" \
       cargo build --release --locked --bin pointsman --target "$triple" \
-    && cp "target/$triple/release/pointsman" /pointsman.static
+    && cp "target/$triple/release/pointsman" /pointsman.static \
+    && .ci/sbom "$triple" >/pointsman.cdx.json
 
 FROM scratch
 ARG VERSION
@@ -47,6 +48,8 @@ LABEL org.opencontainers.image.title="pointsman" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 COPY --from=build /pointsman.static /pointsman
+# What it is made of, crate by crate.
+COPY --from=build /pointsman.cdx.json /pointsman.cdx.json
 COPY LICENSE /LICENSE
 # By number, as runAsNonRoot asks for.
 USER 65532:65532
