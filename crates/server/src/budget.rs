@@ -6,8 +6,8 @@
 //!
 //! A quarter is for small requests only, which a kube-apiserver's are: large ones, however many, leave them their
 //! share. With a budget of 48 MiB, 36 MiB are for everybody: one conversion of 3 MiB, the largest object there is,
-//! while it is decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter. Whoever announces
-//! a body that will be large has nothing of it while the first bytes arrive either.
+//! while it is decided, or fifty of 60 KiB; beside either, sixteen of 60 KiB find room in the quarter. Whoever
+//! announces a body that will be large has nothing of it while the first bytes arrive either.
 //!
 //! Nobody waits for bytes: a caller that is refused comes back after a second (`Retry-After`), so the queue stands in
 //! the API servers, where it costs us nothing, and no two requests can wait for each other. But whoever holds memory

@@ -1,4 +1,4 @@
-//! How endpoints and outcomes are spelled in metrics and logs.
+//! How endpoints, outcomes and what the core tells of are spelled in metrics and logs.
 
 use pointsman_core::webhook::{Endpoint, Outcome};
 
@@ -22,3 +22,9 @@ pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::Patch => "patch",
     }
 }
+
+/// The `event` labels that notices have.
+pub(super) const EVENTS: [&str; 2] = ["answered_incomplete", "staged_taken_as_completed"];
+
+/// The `effect` of a verdict that would be a denial, were it enforced.
+pub(super) const NOT_ENFORCED: &str = "would_deny";

@@ -8,7 +8,6 @@
 //! behave (client-go and the API server's webhook packages, named beside each constant).
 
 mod admin;
-mod asked;
 mod body;
 mod body_limits;
 mod budget;
@@ -28,6 +27,7 @@ mod memory;
 mod metrics;
 mod options;
 mod process;
+mod question;
 mod refusal;
 mod reload;
 mod routes;

@@ -11,11 +11,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::asked::Asked;
 use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
+use super::question::Question;
 use super::routes::Routes;
 use pointsman_transport::certificates::is_allowed;
 use pointsman_transport::connections::{
@@ -92,7 +92,7 @@ impl Listener {
                 let routes = Arc::clone(&routes);
                 let (head, body) = request.into_parts();
                 // At once, and not only when its turn comes: the head is gone before another one is read.
-                let asked = Asked::by(&head);
+                let asked = Question::by(&head);
                 Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way).await) })
             });
             serve(stream, lifecycle, slot, idle, handler).await;

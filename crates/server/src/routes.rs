@@ -10,7 +10,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::asked::Asked;
 use super::body::{self, BodyError};
 use super::body_limits::BodyLimits;
 use super::budget::{Budget, Claim, REQUEST, Stage};
@@ -21,6 +20,7 @@ use super::labels::webhook_name;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::options::Options;
+use super::question::Question;
 use super::refusal::Refusal;
 use pointsman_core::webhook::{Endpoint, Reply};
 use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
@@ -77,7 +77,7 @@ impl Routes {
     /// Answers one request, whatever it is.
     pub(super) async fn answer(
         &self,
-        asked: Asked,
+        asked: Question,
         mut body: Incoming,
         peer: Peer,
         under_way: UnderWay,
@@ -120,7 +120,7 @@ impl Routes {
         response.map(|body| AnswerBody::begin(body, call.claim))
     }
 
-    async fn review(&self, asked: &Asked, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
+    async fn review(&self, asked: &Question, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
         let Call { peer, started, under_way, claim } = call;
         if !claim.resize(REQUEST) {
             return Err(Refusal::Overload);

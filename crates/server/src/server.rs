@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -45,8 +45,8 @@ impl Server {
         metrics.connections.limit(options.max_connections);
         let reloader = Reloader::load(&options, Arc::clone(&metrics))?;
         let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
-        let listener = listen(options.listen).await?;
-        let admin = listen(options.admin_listen).await?;
+        let listener = listen(options.listen)?;
+        let admin = listen(options.admin_listen)?;
         Ok(BoundServer { options, decide, metrics, reloader, descriptors, listener, admin })
     }
 }
@@ -167,8 +167,8 @@ async fn drain(options: &Options, lifecycle: &Lifecycle, mut serving: JoinSet<()
     }
 }
 
-async fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
-    let error = match TcpListener::bind(addr).await {
+fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
+    let error = match bind(addr) {
         Ok(listener) => return Ok(listener),
         Err(error) => error,
     };
@@ -176,12 +176,24 @@ async fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
     let taken = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
     if addr.is_ipv6() && addr.ip().is_unspecified() && !taken {
         let every_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, addr.port()));
-        if let Ok(listener) = TcpListener::bind(every_ipv4).await {
+        if let Ok(listener) = bind(every_ipv4) {
             return Ok(listener);
         }
     }
     Err(ServeError::Bind { addr, source: error })
 }
+
+fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv6() { TcpSocket::new_v6() } else { TcpSocket::new_v4() }?;
+    // As `TcpListener::bind` does: the port of a server that has just ended can be had.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(QUEUE)
+}
+
+/// Connections that the kernel keeps until they are accepted. It drops what comes beyond that, and the client tries again
+/// after a second; with the usual 128, a few hundred that come at once would hold off a probe for that long.
+const QUEUE: u32 = 1024;
 
 /// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.
 const QUIET: Duration = Duration::from_secs(1);

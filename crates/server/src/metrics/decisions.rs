@@ -4,7 +4,7 @@ use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
 use prometheus::{Error, Histogram, HistogramOpts, IntCounter, IntCounterVec};
 
 use super::registry::{BUCKETS, Register};
-use crate::labels::{outcome_name, webhook_name};
+use crate::labels::{EVENTS, NOT_ENFORCED, outcome_name, webhook_name};
 
 /// The metrics of what was decided.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl DecisionMetrics {
             }
         }
         self.failures.with_label_values(&["unknown"; 3]).inc_by(0);
-        for event in ["answered_incomplete", "staged_taken_as_completed"] {
+        for event in EVENTS {
             self.notices.with_label_values(&[event]).inc_by(0);
         }
         for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
@@ -101,7 +101,7 @@ impl DecisionMetrics {
         for verdict in &reply.verdicts {
             self.verdicts.with_label_values(&[&*verdict.kind, &verdict.rule, verdict.effect]).inc();
         }
-        if reply.verdicts.iter().any(|verdict| verdict.effect == "would_deny") {
+        if reply.verdicts.iter().any(|verdict| verdict.effect == NOT_ENFORCED) {
             self.disagreements.inc();
         }
         if let Some(flip) = reply.flip {

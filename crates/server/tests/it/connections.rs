@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use pointsman_server::{Options, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::support::certs::Authority;
 use crate::support::eventually;
 use crate::support::server::{TestServer, echo};
+use crate::support::volume::Volume;
 
 #[tokio::test]
 async fn slow_bodies_are_answered_within_the_timeout() {
@@ -107,4 +110,19 @@ async fn idle_connections_still_answer_after_100_seconds() {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
     assert_eq!(server.metric("webhook_connections").await, Some(3.0));
+}
+
+/// A queue that overflows drops what comes, and a client tries again after a second.
+#[tokio::test]
+async fn hundreds_may_knock_at_once() {
+    let volume = Volume::new(&Authority::new().issue());
+    let any = "127.0.0.1:0".parse().unwrap();
+    let bound = Server::bind(Options::new(any, any, volume.cert_paths()), echo()).await.unwrap();
+    for addr in [bound.local_addr().unwrap(), bound.admin_addr().unwrap()] {
+        let mut waiting = Vec::new();
+        for _ in 0..500 {
+            let connected = tokio::time::timeout(Duration::from_millis(900), TcpStream::connect(addr)).await;
+            waiting.push(connected.expect("it waits to try again").unwrap());
+        }
+    }
 }

@@ -41,8 +41,8 @@ impl Service<Request<Incoming>> for CountingService {
     }
 }
 
-/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To close
-/// an idle connection would lose what its client is about to send.
+/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To
+/// close an idle connection would lose what its client is about to send.
 pub(super) struct PendingAnswer {
     answer: AnswerFuture,
     begun: bool,

@@ -4,16 +4,16 @@
 //! use. So these can be missed, in this order, and nobody else:
 //!
 //! 1. a connection that has not sent a whole request within [`NEWCOMER`], or has been sending one for longer than
-//!    [`PATIENCE`]: the oldest one of the address that has most of them. Where an address has more than [`NEWCOMERS`] at
-//!    a time, they are not waited for;
+//!    [`PATIENCE`]: the oldest one of the address that has most of them. Where an address has more than [`NEWCOMERS`]
+//!    at a time, they are not waited for;
 //! 2. a connection of the address that has most, where that is more than its share, all slots divided by the addresses
 //!    that have or want one, or where so many of them are idle as no API server keeps: the one that has been idle for
 //!    longest. Where all of them are in use, as many as are beyond the share are told to end with their next answer,
 //!    which no client minds.
 //!
 //! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
-//! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle one
-//! of either, if it came from a third address, as each had more than a third of four.
+//! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle
+//! one of either, if it came from a third address, as each had more than a third of four.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};

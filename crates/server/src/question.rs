@@ -1,5 +1,5 @@
-//! What a request asks, taken from its head at once: the head itself may have 64 KiB, of which a connection in HTTP/2 can
-//! have 250, and nobody looks at it again.
+//! What a request asks, taken from its head at once: a head may have 64 KiB, of which a connection in HTTP/2 can have
+//! 250, and nobody looks at it again.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use pointsman_core::webhook::Endpoint;
 
 /// What matters of the head of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct Question {
     pub(super) endpoint: Option<Endpoint>,
     pub(super) is_post: bool,
     pub(super) is_json: bool,
@@ -23,7 +23,7 @@ pub(super) struct Asked {
     pub(super) timeout: Option<Duration>,
 }
 
-impl Asked {
+impl Question {
     pub(super) fn by(head: &Parts) -> Self {
         Self {
             endpoint: endpoint(head.uri.path()),
