@@ -191,8 +191,8 @@ fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(QUEUE)
 }
 
-/// Connections that the kernel keeps until they are accepted. It drops what comes beyond that, and the client tries again
-/// after a second; with the usual 128, a few hundred that come at once would hold off a probe for that long.
+/// Connections that the kernel keeps until they are accepted. It drops what comes beyond that, and the client tries
+/// again after a second; with the usual 128, a few hundred that come at once would hold off a probe for that long.
 const QUEUE: u32 = 1024;
 
 /// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.

@@ -1,8 +1,8 @@
 //! What one connection may do before others have their turn.
 //!
 //! In HTTP/1.1 that is one answer: whoever sends the next request without waiting for an answer would have sixteen, and
-//! others would wait for all of them. In HTTP/2 it is one read: a byte on the wire can be a field of a head that takes a
-//! hundred bytes here, so that what is read has to be dealt with before more is.
+//! others would wait for all of them. In HTTP/2 it is one read: a byte on the wire can be a field of a head that takes
+//! a hundred bytes here, so that what is read has to be dealt with before more is.
 
 use std::io;
 use std::pin::Pin;
