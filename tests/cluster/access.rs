@@ -17,17 +17,27 @@ use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
-use crate::support::sample::{Sample, WIDGET};
+use crate::support::sample::{ENGINE, Sample, WIDGET};
 use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("the_documented_rights_are_enough_and_needed", rights).of(&WIDGETS).newest(),
+    Scenario::new("the_documented_rights_to_look_and_to_leave_are_enough_and_needed", looking)
+        .of(&WIDGETS)
+        .newest()
+        .failing(),
+    Scenario::new("the_documented_rights_to_register_are_enough_and_needed", registering)
+        .of(&ENGINES)
+        .newest()
+        .failing(),
     Scenario::new("who_does_not_reach_a_cluster_is_told_why", unreached).of(&WIDGETS).newest(),
     Scenario::new("dry_runs_write_nothing", dry).of(&WIDGETS).newest(),
     Scenario::new("who_stops_reading_changes_nothing", unread).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
+static ENGINES: [&Sample; 1] = [&ENGINE];
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -74,11 +84,11 @@ fn rights(scene: &Scene<'_>) {
         assert_eq!(code, 0, "{errors}");
         scene.migrate_at(who, &["--to", new, "--settle=0s"])
     };
-    each_right(scene, "pointsman-arm", &|resource| resource != "endpointslices", &arms);
-    each_right(scene, "pointsman-arm", &|resource| resource == "endpointslices", &asks);
+    each_right(scene, &["pointsman-arm"], &|resource| resource != "endpointslices", &arms);
+    each_right(scene, &["pointsman-arm"], &|resource| resource == "endpointslices", &asks);
     let (code, _, errors) = scene.arms(&["--force-conflicts", "--repoint"]);
     assert_eq!(code, 0, "{errors}");
-    each_right(scene, "pointsman-migrate", &|_| true, &migrates);
+    each_right(scene, &["pointsman-migrate"], &|_| true, &migrates);
     rotating(scene);
 }
 
@@ -92,7 +102,7 @@ fn rotating(scene: &Scene<'_>) {
         run(&["rotate", server, &file, "--settle=0s", &format!("--kubeconfig={}", who.display())].map(str::to_owned))
     };
     let server = scene.server();
-    each_right(scene, "pointsman-rotate", &|resource| resource != "endpointslices", &|who| rotates(who, &server));
+    each_right(scene, &["pointsman-rotate"], &|resource| resource != "endpointslices", &|who| rotates(who, &server));
     // Nobody is behind this Service, so that it is asked for; nothing is left to convert.
     scene.call(Method::DELETE, &scene.all(scene.sample.new), None).ok();
     scene.change_crd(|crd| {
@@ -105,13 +115,113 @@ fn rotating(scene: &Scene<'_>) {
         let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
         (code, text, errors)
     };
-    each_right(scene, "pointsman-rotate", &|resource| resource == "endpointslices", &asks);
+    each_right(scene, &["pointsman-rotate"], &|resource| resource == "endpointslices", &asks);
     unregister(scene);
 }
 
-/// Does it with all rights of a role, and without each of those that are meant.
-fn each_right(scene: &Scene<'_>, role: &str, meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
-    let documented = documented(scene, role);
+/// The same for those who look, and for those who leave.
+fn looking(scene: &Scene<'_>) {
+    let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    let as_ = |who: &Path| format!("--kubeconfig={}", who.display());
+    let plans = |who: &Path| scene.command(&["plan", &name, &as_(who)]);
+    each_right(scene, &["pointsman-plan"], &|_| true, &plans);
+    let shows = |who: &Path| scene.command(&["status", &name, &as_(who)]);
+    each_right(scene, &["pointsman-status"], &|resource| resource != "endpointslices", &shows);
+    // Others in this cluster have registered something, which is not well at every moment.
+    let examines = |who: &Path| {
+        let (code, text, errors) = scene.command(&["doctor", &name, &as_(who)]);
+        let forbidden = format!("{text}{errors}").contains("is forbidden");
+        assert!(code == 1 || !forbidden, "{text}{errors}");
+        (i32::from(forbidden), text, errors)
+    };
+    each_right(scene, &["pointsman-doctor", "pointsman-status"], &|resource| resource != "pods", &examines);
+    // Nobody is behind this Service, so that it is asked for.
+    let spec = json!({"ports": [{"port": 443}]});
+    let services = format!("/api/v1/namespaces/{}/services", scene.ns);
+    scene.post(&services, &json!({"metadata": {"name": "empty"}, "spec": spec})).ok();
+    let armed = scene.crd_now()["spec"].clone();
+    scene.change_crd(|crd| {
+        let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+        (client["name"], client["port"]) = (json!("empty"), json!(443));
+    });
+    let shows = |who: &Path| {
+        let (code, text, errors) = scene.command(&["status", &name, &as_(who)]);
+        (if text.contains("has no endpoint that is ready") { 0 } else { code }, text, errors)
+    };
+    each_right(scene, &["pointsman-status"], &|resource| resource == "endpointslices", &shows);
+    let leaves = |who: &Path| {
+        scene.change_crd(|crd| crd["spec"] = armed.clone());
+        scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+        own_documents(scene);
+        scene.command(&["disarm", &name, &scene.server(), "--served", new, "--admission", "--settle=0s", &as_(who)])
+    };
+    each_right(scene, &["pointsman-disarm"], &|_| true, &leaves);
+    scene.change_crd(|crd| {
+        crd["spec"] = armed.clone();
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["served"] = json!(version["name"] == new);
+        }
+    });
+    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+    let forgets = |who: &Path| {
+        let kept = json!({"metadata": {"annotations": {format!("pointsman.dev/kept-{old}"): "{\"sparse\":true}"}}});
+        scene.eventually(|| scene.patch(new, "a", &kept).is_ok().then_some(()));
+        scene.command(&["migrate", &name, "--forget", old, &as_(who)])
+    };
+    each_right(scene, &["pointsman-forget"], &|_| true, &forgets);
+    scene.change_crd(|crd| crd["spec"] = armed.clone());
+}
+
+/// One of each kind that is ours, and about this kind alone. None of them stands in anybody's way.
+fn own_documents(scene: &Scene<'_>) {
+    let labels = json!({"app.kubernetes.io/managed-by": "pointsman"});
+    let metadata = json!({"name": format!("{}-own", scene.ns), "labels": labels});
+    let rule = |operations: &str| json!({"apiGroups": [scene.group], "apiVersions": ["*"], "operations": [operations], "resources": [scene.sample.plural]});
+    let webhook = json!({
+        "name": format!("own.{}", scene.group), "clientConfig": {"url": "https://127.0.0.1:1/"}, "rules": [rule("CREATE")],
+        "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+    });
+    let policy = json!({
+        "matchConstraints": {"resourceRules": [rule("CONNECT")]}, "validations": [{"expression": "true"}],
+    });
+    let binding = json!({"policyName": metadata["name"], "validationActions": ["Deny"]});
+    for (plural, what, value) in [
+        ("mutatingwebhookconfigurations", "webhooks", json!([webhook])),
+        ("validatingwebhookconfigurations", "webhooks", json!([webhook])),
+        ("validatingadmissionpolicies", "spec", policy),
+        ("validatingadmissionpolicybindings", "spec", binding),
+    ] {
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
+        let answer = scene.post(&path, &json!({"metadata": metadata, what: value}));
+        assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
+    }
+}
+
+/// The same for `arm --webhooks`.
+fn registering(scene: &Scene<'_>) {
+    scene.arm(scene.sample.old);
+    let _servers = SideBySide::start(scene, &[A], &[]);
+    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+    let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
+    let printed = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+    let file = scene.dir.join("webhooks.json");
+    fs::write(&file, &printed).unwrap();
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    let file = format!("--webhooks={}", file.display());
+    let arms = |who: &Path| {
+        scene.try_kubectl(&["delete"], &printed);
+        scene.arms_at(who, &["--force-conflicts", &file])
+    };
+    each_right(scene, &["pointsman-arm-webhooks", "pointsman-arm"], &|_| true, &arms);
+}
+
+/// Does it with all rights of some roles, and without each of those of the first one that are meant.
+fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
+    let (role, documented) = (roles[0], documented(scene, roles[0]));
+    let others: Vec<Value> =
+        roles[1..].iter().flat_map(|role| self::documented(scene, role).as_array().unwrap().clone()).collect();
     let user = format!("{}-{role}", scene.ns);
     let server = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
     let server: Value = serde_saphyr::from_str(&server).unwrap();
@@ -121,6 +231,7 @@ fn each_right(scene: &Scene<'_>, role: &str, meant: &dyn Fn(&str) -> bool, act: 
     let binding = json!({"metadata": {"name": user}, "subjects": [subject], "roleRef": reference});
     scene.post(&format!("{RBAC}/clusterrolebindings"), &binding);
     let grant = |rules: &Value| {
+        let rules = [rules.as_array().unwrap().as_slice(), &others].concat();
         let role = json!({"metadata": {"name": user}, "rules": rules});
         if !scene.post(&format!("{RBAC}/clusterroles"), &role).is_ok() {
             let body = Some(("application/json", role.to_string()));

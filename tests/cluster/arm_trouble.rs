@@ -46,7 +46,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// The CRD as it was before there was anything to convert, and one object of it.
-fn unarmed(scene: &Scene<'_>) {
+pub(crate) fn unarmed(scene: &Scene<'_>) {
     let old = scene.sample.old;
     let mut crd = scene.armed(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
@@ -55,7 +55,7 @@ fn unarmed(scene: &Scene<'_>) {
     scene.create(old, &scene.object(old, "a")).ok();
 }
 
-fn unarm(scene: &Scene<'_>) {
+pub(crate) fn unarm(scene: &Scene<'_>) {
     let old = scene.sample.old;
     scene.change_crd(|crd| {
         drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
@@ -74,29 +74,18 @@ fn killed(scene: &Scene<'_>) {
     unarmed(scene);
     let mut armed = Value::Null;
     for last in 0.. {
-        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
-            at if at == last => Fate::HeldAfter,
-            _ => Fate::Pass,
-        });
-        let mut process = start(scene, proxy.port, &["--force-conflicts"]);
-        let mut ended = None;
-        scene.eventually(|| {
-            ended = process.end(Duration::from_millis(50));
-            (ended.is_some() || proxy.calls().len() > last).then_some(())
-        });
-        thread::sleep(Duration::from_millis(100));
-        process.kill();
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
         // Handlers of the CRD as it was may be on their way out.
         scene.eventually(|| scene.list(scene.sample.old).is_ok().then_some(()));
         let (code, _, errors) = scene.arms(&["--force-conflicts"]);
-        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", proxy.calls().last());
+        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
         let spec = scene.crd_now()["spec"].clone();
         assert!(armed.is_null() || armed == spec, "the same end");
         armed = spec;
         scene.get(scene.sample.new, "a").ok();
         if ended.is_some() {
             println!("     killed after each of {last} calls");
-            assert!(last > 8, "{:?}", proxy.calls());
+            assert!(last > 8, "{calls:?}");
             return;
         }
         unarm(scene);

@@ -27,6 +27,7 @@ mod admission_registered;
 mod admission_rules;
 mod arm;
 mod arm_trouble;
+mod away;
 mod certificates;
 mod chart;
 mod controllers;
@@ -53,6 +54,7 @@ mod plan;
 mod reviews;
 mod rolls;
 mod rotate;
+mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
@@ -95,6 +97,8 @@ fn main() -> ExitCode {
         outage::SCENARIOS,
         plan::SCENARIOS,
         rotate::SCENARIOS,
+        rotate_trouble::SCENARIOS,
+        away::SCENARIOS,
         admission_matrix::SCENARIOS,
         admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,

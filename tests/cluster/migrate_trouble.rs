@@ -78,26 +78,16 @@ fn killed(scene: &Scene<'_>) {
     for last in 0.. {
         let (to, from) = if last % 2 == 0 { (new, old) } else { (old, new) };
         let before = writes(scene, &names);
-        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
-            at if at == last => Fate::HeldAfter,
-            _ => Fate::Pass,
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+            scene.migrate_args(kubeconfig, &["--to", to, "--settle=0s", "--at-once=1"])
         });
-        let mut process = start(scene, &scene.through(proxy.port), &["--to", to, "--settle=0s", "--at-once=1"]);
-        let mut ended = None;
-        scene.eventually(|| {
-            ended = process.end(Duration::from_millis(50));
-            (ended.is_some() || proxy.calls().len() > last).then_some(())
-        });
-        // The API server does it whether anybody waits or not.
-        thread::sleep(Duration::from_millis(100));
-        process.kill();
         let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
-        assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", proxy.calls().last());
+        assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
         assert_migrated(scene, to, &names, &before);
         if ended.is_some() {
             assert_eq!(ended, Some(0), "it was not killed");
             println!("     killed after each of {last} calls, {from} to {to} at last");
-            assert!(last > 10, "{:?}", proxy.calls());
+            assert!(last > 10, "{calls:?}");
             return;
         }
     }

@@ -16,8 +16,7 @@ use crate::support::acting::{Told, run};
 use crate::support::balancer::Balancer;
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, Setup, write_pair};
-use crate::support::process::{Process, free_port};
-use crate::support::proxy::{Fate, Proxy};
+use crate::support::process::free_port;
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
@@ -33,17 +32,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
+pub(crate) const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 
 /// One of several servers behind one address, with certificate files of its own.
-struct Replica {
+pub(crate) struct Replica {
     dir: PathBuf,
     setup: Setup,
-    running: Pointsman,
+    pub(crate) running: Pointsman,
 }
 
 impl Replica {
-    fn start(scene: &Scene<'_>, name: &str, authority: &Authority) -> Self {
+    pub(crate) fn start(scene: &Scene<'_>, name: &str, authority: &Authority) -> Self {
         let dir = scene.dir.join(name);
         fs::create_dir_all(&dir).unwrap();
         let (cert, key) = write_pair(&dir, &authority.issue(&names(scene)));
@@ -54,11 +53,11 @@ impl Replica {
     }
 
     /// Files that are taken over within seconds.
-    fn give(&self, scene: &Scene<'_>, authority: &Authority) {
+    pub(crate) fn give(&self, scene: &Scene<'_>, authority: &Authority) {
         write_pair(&self.dir, &authority.issue(&names(scene)));
     }
 
-    fn endpoint(&self) -> String {
+    pub(crate) fn endpoint(&self) -> String {
         format!("--endpoint={}:{}", self.setup.host, self.setup.port)
     }
 }
@@ -68,18 +67,18 @@ fn names(scene: &Scene<'_>) -> [String; 3] {
 }
 
 /// A file with an authority in it.
-fn ca_file(scene: &Scene<'_>, name: &str, authority: &Authority) -> String {
+pub(crate) fn ca_file(scene: &Scene<'_>, name: &str, authority: &Authority) -> String {
     let file = scene.dir.join(name);
     fs::write(&file, &authority.pem).unwrap();
     format!("--ca-file={}", file.display())
 }
 
-fn args(scene: &Scene<'_>, more: &[&str]) -> Vec<String> {
+pub(crate) fn args(scene: &Scene<'_>, more: &[&str]) -> Vec<String> {
     let own = ["rotate".to_owned(), scene.server(), format!("--kubeconfig={}", scene.bed.api.kubeconfig.display())];
     own.into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect()
 }
 
-fn rotate(scene: &Scene<'_>, more: &[&str]) -> Told {
+pub(crate) fn rotate(scene: &Scene<'_>, more: &[&str]) -> Told {
     run(&args(scene, more))
 }
 
@@ -111,7 +110,7 @@ pub(crate) fn unregister(scene: &Scene<'_>) {
 }
 
 /// What is trusted: of the CRD, and of the webhook configurations where there are some.
-fn bundles(scene: &Scene<'_>) -> Vec<String> {
+pub(crate) fn bundles(scene: &Scene<'_>) -> Vec<String> {
     let mut found = vec![scene.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone()];
     for plural in ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"] {
         let answer = scene.call(Method::GET, &format!("{HOOKS}/{plural}/{}", scene.ns), None);
@@ -123,7 +122,7 @@ fn bundles(scene: &Scene<'_>) -> Vec<String> {
 
 /// Whether each of these is trusted everywhere, and nothing else anywhere.
 #[track_caller]
-fn assert_trusted(scene: &Scene<'_>, authorities: &[&Authority]) {
+pub(crate) fn assert_trusted(scene: &Scene<'_>, authorities: &[&Authority]) {
     let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
     for bundle in bundles(scene) {
         assert_eq!(bundle.matches("BEGIN CERTIFICATE").count(), authorities.len(), "{bundle}");
@@ -213,7 +212,7 @@ fn change(scene: &Scene<'_>, replicas: &[Replica; 2], endpoints: &[String; 2], o
     assert_eq!(generation(), before + 2);
 }
 
-fn thorough() -> bool {
+pub(crate) fn thorough() -> bool {
     std::env::var_os("POINTSMAN_THOROUGH").is_some()
 }
 
@@ -230,30 +229,20 @@ fn killed(scene: &Scene<'_>) {
     for last in 0.. {
         // Nobody asks meanwhile, so that nobody minds that the other one is trusted alone.
         trust(scene, &[&other]);
-        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
-            at if at == last => Fate::HeldAfter,
-            _ => Fate::Pass,
-        });
         let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
         let flags = [file.as_str(), &endpoint, "--settle=0s"];
-        let mut through = args(scene, &flags);
-        through[2] = format!("--kubeconfig={}", scene.through(proxy.port).display());
-        let log = scene.dir.join("rotate.log");
-        let mut process = Process::start("rotate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &through, &log);
-        let mut ended = None;
-        scene.eventually(|| {
-            ended = process.end(Duration::from_millis(50));
-            (ended.is_some() || proxy.calls().len() > last).then_some(())
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+            let mut through = args(scene, &flags);
+            through[2] = format!("--kubeconfig={}", kubeconfig.display());
+            through
         });
-        thread::sleep(Duration::from_millis(100));
-        process.kill();
         // Whatever is there, the one that is served is trusted or was not yet added, and the same command goes on.
         let (code, _, errors) = rotate(scene, &flags);
-        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", proxy.calls().last());
+        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
         assert_trusted(scene, &[served]);
         if ended.is_some() {
             println!("     killed after each of {last} calls");
-            assert!(last > 12, "{:?}", proxy.calls());
+            assert!(last > 12, "{calls:?}");
             break;
         }
     }

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::commands::Usage;
+use crate::commands::{INTERRUPTED, Stopped, Usage};
 use crate::hint::Hint;
 use crate::terminal::{error_mark, escaped_lines, hint_mark};
 
-/// Says on `stderr` why nothing came of it, and what to do next where that is known: exit code 1, or 2 where the flags
-/// are wrong.
+/// Says on `stderr` why nothing came of it, and what to do next where that is known: exit code 1, 2 where the flags are
+/// wrong, or 130 where somebody pressed Ctrl-C.
 pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCode {
     let error = match result {
         Ok(code) => return code,
@@ -30,7 +30,11 @@ pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCo
     }
     // Nobody is left to tell where stderr is closed.
     let _ = stderr.write_all(message.as_bytes());
-    if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+    match &error {
+        error if error.is::<Usage>() => ExitCode::from(2),
+        error if error.is::<Stopped>() => ExitCode::from(INTERRUPTED),
+        _ => ExitCode::FAILURE,
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

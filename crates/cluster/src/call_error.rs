@@ -98,10 +98,7 @@ impl CallError {
     /// Whether somebody may not do this. An admission webhook says 403 as well, of objects that it does not want.
     pub(crate) fn is_of_missing_rights(&self) -> bool {
         match self {
-            // `k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`
-            Self::Refused { code: 403, message, .. } => {
-                message.contains("is forbidden: User \"") && message.contains(" cannot ")
-            }
+            Self::Refused { code: 403, message, .. } => is_about_rights(message),
             _ => false,
         }
     }
@@ -142,11 +139,20 @@ impl CallError {
             }
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
-            error if error.is_of_missing_rights() => Some("docs/running.md has the ClusterRole that it needs"),
+            error if error.is_of_missing_rights() => Some(RIGHTS),
             _ => None,
         }
     }
 }
+
+/// Whether an API server says so that somebody may not do this
+/// (`k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`).
+pub(crate) fn is_about_rights(message: &str) -> bool {
+    message.contains("is forbidden: User \"") && message.contains(" cannot ")
+}
+
+/// What whoever may not do something does next.
+pub(crate) const RIGHTS: &str = "docs/running.md has the ClusterRole that it needs";
 
 #[cfg(test)]
 mod tests {

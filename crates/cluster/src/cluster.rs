@@ -1,7 +1,8 @@
 //! Calls of the API server.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request};
@@ -9,15 +10,18 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::call_error::CallError;
+use super::waiting::Waiting;
 
 /// A cluster: its API server, and as whom it is asked.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
     address: String,
+    /// Nothing where whoever asks is told at once that nobody is there.
+    waiting: Option<Arc<Waiting>>,
 }
 
 /// How much of an object is answered.
@@ -60,7 +64,20 @@ pub(crate) const MANAGER: &str = "pointsman";
 
 impl Cluster {
     pub(crate) fn new(client: Client, address: String) -> Self {
-        Self { client, address }
+        Self { client, address, waiting: None }
+    }
+
+    /// The same cluster, whose API server may restart: once it has answered, a call that it does not answer, or is too
+    /// busy for, is made again, for two minutes at most. `tell` hears what is in the way, and how long is waited. Every
+    /// call can be made twice: what is written says what it has seen, or is the same again.
+    #[must_use]
+    pub fn waiting(self, tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
+        Self { waiting: Some(Arc::new(Waiting::new(tell))), ..self }
+    }
+
+    /// What waits, where something does.
+    pub(crate) fn waits(&self) -> Option<&Waiting> {
+        self.waiting.as_deref()
     }
 
     /// Where its API server is.
@@ -155,6 +172,29 @@ impl Cluster {
     async fn call(
         &self,
         method: Method,
+        path: &str,
+        extent: Extent,
+        body: Option<(&str, &Value)>,
+    ) -> Result<Value, CallError> {
+        let Some(waiting) = self.waits() else { return self.call_once(&method, path, extent, body).await };
+        let began = Instant::now();
+        let mut tried = false;
+        loop {
+            let answer = self.call_once(&method, path, extent, body).await;
+            let Some(pause) = waiting.pause(&answer) else {
+                if tried {
+                    waiting.note(began.elapsed());
+                }
+                return answer;
+            };
+            tried = true;
+            sleep(pause).await;
+        }
+    }
+
+    async fn call_once(
+        &self,
+        method: &Method,
         path: &str,
         extent: Extent,
         body: Option<(&str, &Value)>,

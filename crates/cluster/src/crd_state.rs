@@ -94,6 +94,12 @@ impl CrdState {
         served.filter_map(|version| text(version, "/name")).collect()
     }
 
+    /// The version in which all objects are best read: the one that is stored, where that is served.
+    pub(crate) fn readable(&self) -> Option<&str> {
+        let served = self.served();
+        served.iter().find(|name| **name == self.storage).or_else(|| served.first()).copied()
+    }
+
     /// Whether a webhook converts.
     #[must_use]
     pub fn is_converted(&self) -> bool {

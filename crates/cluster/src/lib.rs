@@ -24,6 +24,7 @@ mod roll;
 mod rotate;
 mod status;
 mod until_stopped;
+mod waiting;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted, arm};
 pub use call_error::CallError;

@@ -14,10 +14,8 @@ use crate::pages::Pages;
 /// There is no such CRD, or not everything could be read. Nothing was written: it can be tried again.
 pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)) -> Result<CrdState, CallError> {
     let crd = CrdState::fetch(cluster, crd).await?;
-    let served = crd.served();
-    let version = served.iter().find(|name| **name == crd.storage()).or_else(|| served.first());
     // Of a CRD that serves nothing, nothing can be read.
-    if let Some(version) = version {
+    if let Some(version) = crd.readable() {
         live_at(cluster, &crd, version, take).await?;
     }
     Ok(crd)

@@ -56,7 +56,8 @@ impl<'p> Pages<'p> {
                 token = Some(next.clone());
                 continue;
             }
-            let is_answer = error.is_of_a_webhook() && !self.waits_for_webhooks;
+            // A cluster that waits has waited already.
+            let is_answer = self.cluster.waits().is_some() || (error.is_of_a_webhook() && !self.waits_for_webhooks);
             let pause = if is_answer { None } else { self.patience.pause(&error) };
             let Some(pause) = pause else { return Err(error.into()) };
             tried = true;

@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::bed::Route;
+use super::process::Process;
+use super::proxy::{Fate, Proxy};
 use super::scene::{CRDS, Scene};
 
 /// Exit code, stdout and stderr.
@@ -128,6 +132,35 @@ impl Scene<'_> {
     pub(crate) fn through(&self, port: u16) -> PathBuf {
         let server = json!({"server": format!("http://127.0.0.1:{port}")});
         self.kubeconfig(&format!("through-{port}"), &server, &json!({"token": "secret-token"}))
+    }
+
+    /// Starts a command that is given the arguments for a kubeconfig, and kills it once this call is done, counted from 0,
+    /// before it hears so. Returns the exit code, where it ended before, and the calls.
+    pub(crate) fn killed_after(&self, last: usize, args: impl Fn(&Path) -> Vec<String>) -> (Option<i32>, Vec<String>) {
+        let proxy = Proxy::start(&self.bed.api.client, move |at, _, _| match at {
+            at if at == last => Fate::HeldAfter,
+            _ => Fate::Pass,
+        });
+        let mut process = self.started("killed", &args(&self.through(proxy.port)));
+        let mut ended = None;
+        self.eventually(|| {
+            ended = process.end(Duration::from_millis(50));
+            (ended.is_some() || proxy.calls().len() > last).then_some(())
+        });
+        // The API server does it whether anybody waits or not.
+        thread::sleep(Duration::from_millis(100));
+        process.kill();
+        (ended, proxy.calls())
+    }
+
+    /// Starts a command whose words go to a file of this name.
+    pub(crate) fn started(&self, name: &str, args: &[String]) -> Process {
+        Process::start(name, env!("CARGO_BIN_EXE_pointsman").as_ref(), args, &self.log_of(name))
+    }
+
+    /// Where the words of such a command go.
+    pub(crate) fn log_of(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{name}.log"))
     }
 
     /// The CRD as it is.

@@ -1,7 +1,8 @@
 //! Certificates that a test makes itself.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, PKCS_ECDSA_P256_SHA256,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
 
 /// A certificate authority.
@@ -12,10 +13,16 @@ pub(crate) struct Authority {
 
 impl Authority {
     pub(crate) fn new() -> Self {
+        Self::lasting(1975, 4096)
+    }
+
+    /// One that is good from the beginning of one year to that of another.
+    pub(crate) fn lasting(from: i32, to: i32) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         let name = "cluster test authority";
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
         Self { issuer: Issuer::new(params, key), pem }

@@ -1,12 +1,16 @@
 //! Which cluster a command acts on.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::path::PathBuf;
+use std::pin::pin;
+use std::task::Poll;
 
 use anyhow::Context;
 use clap::Args;
 use pointsman_cluster::{CallError, Cluster, ConnectOptions, connect};
 
+use super::output::talk;
+use super::stop::Stopped;
 use crate::hint::hinted;
 
 /// A cluster, named as kubectl names it.
@@ -39,6 +43,27 @@ impl ClusterArgs {
             work(connected?).await
         })
     }
+
+    /// Connects, and does something there that can be stopped at any point: an API server that is away for a moment is
+    /// waited for, and whoever presses Ctrl-C is told what comes of it.
+    pub(crate) fn act<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
+    where
+        F: Future<Output = anyhow::Result<T>>,
+    {
+        self.with(async |cluster| {
+            let (mut work, mut stopped) = (pin!(work(patient(cluster))), pin!(tokio::signal::ctrl_c()));
+            let both = poll_fn(|context| match work.as_mut().poll(context) {
+                Poll::Pending => stopped.as_mut().poll(context).map(|_| Err(Stopped.into())),
+                done => done,
+            });
+            both.await
+        })
+    }
+}
+
+/// The same cluster, whose API server may be away for a moment. That is said.
+pub(crate) fn patient(cluster: Cluster) -> Cluster {
+    cluster.waiting(|error, pause| talk(&format!("{error}; trying again in {} s", pause.as_secs())))
 }
 
 /// An error of what was done there, with what somebody can do about it where it is a call that failed.

@@ -41,4 +41,5 @@ mod yaml;
 
 pub use ca_file::AuthorityRemarks;
 pub use serve::{LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
+pub(crate) use stop::{INTERRUPTED, Stopped};
 pub use usage::Usage;

@@ -40,3 +40,8 @@ impl Stop {
 
 /// How shells call a program that SIGINT ended: 128 + 2.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Somebody pressed Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped: what was done stays, and the same command goes on")]
+pub(crate) struct Stopped;

@@ -1,6 +1,6 @@
 //! Arming from the first look to the first read.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::sleep;
@@ -9,12 +9,13 @@ use super::creatable::{collection, creatable};
 use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
 use super::refusals::{refusal, says};
 use super::registering::Registering;
-use super::undone::undone;
+use super::undone::undo;
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent, MANAGER, PatchForm, title};
+use crate::cluster::{Cluster, Extent, MANAGER, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
+use crate::waiting::Stopwatch;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
@@ -26,7 +27,7 @@ use crate::dry_run::DryRun;
 /// # Errors
 /// [`ArmError`]: what was in the way, and whether anything was changed.
 pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(ArmEvent)) -> Result<Armed, ArmError> {
-    let mut said = Vec::new();
+    let (mut said, mut before) = (Vec::new(), None);
     for _ in 0..TRIES {
         let found = CrdState::find(cluster, &options.name).await?;
         let wanted = chosen(options, found.as_ref())?;
@@ -50,7 +51,12 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         if options.dry_run.is_some() {
             return Ok(armed);
         }
-        let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else { continue };
+        let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else {
+            before = Some(found);
+            continue;
+        };
+        // Where an apply of ours was done and not heard, the CRD is as wanted now: put back is what was there before.
+        let found = before.filter(|_| unchanged).unwrap_or(found);
         if found.as_ref().is_some_and(|found| found.generation() != applied.generation()) {
             sleep(REPLACED_WITHIN).await;
         }
@@ -148,6 +154,7 @@ async fn try_out(
         }
         cluster.try_apply(document, true).await?;
     }
+    Registering::may(cluster, &options.registered).await?;
     // Whatever else is wrong is there already; it may be what arming mends.
     if let Some(version) = target.served().first() {
         let path = format!("{}?limit=1", target.collection(version));
@@ -225,7 +232,7 @@ async fn test(
 /// Waits until a version is served, and a list of it succeeds; with objects in another version, that converts them.
 async fn readable(cluster: &Cluster, target: &CrdState, version: &str) -> Result<(), String> {
     let path = format!("{}?limit=10", target.collection(version));
-    let began = Instant::now();
+    let began = Stopwatch::start(cluster);
     loop {
         let Err(error) = cluster.read(&path, Extent::MetadataOfAll).await else { return Ok(()) };
         // 404: not served yet. 500 is what a conversion that fails is called, also by a handler that is on its way out.
@@ -263,17 +270,14 @@ async fn put_back(
     if found.generation() == applied.generation() {
         return "the CRD said so before, and stays as it is".to_owned();
     }
-    let patch = undone(found.document(), applied.document(), &wanted.crd);
-    match cluster.patch(&found.path(), PatchForm::Json, &patch, Extent::Metadata).await {
-        Ok(_) => {
+    match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd).await {
+        Ok(true) => {
             say(ArmEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();
             let also = if policies.is_empty() { String::new() } else { format!("; {} stay", policies.join(" and ")) };
             format!("the CRD is again what it was{also}")
         }
-        Err(error) if error.code() == Some(422) => {
-            "somebody else has changed the CRD since, so that it was not put back".to_owned()
-        }
+        Ok(false) => "somebody else has changed the CRD since, so that it was not put back".to_owned(),
         Err(error) => format!("and it could not be put back: {error}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Whether objects can be written at every version, as the API server sees it: a create that is not stored is converted
 //! to the version that is and home again, and everything that is registered is asked about it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::sleep;
@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::options::ArmEvent;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
+use crate::waiting::Stopwatch;
 
 /// Creates each of these objects as a dry run. What the API server, or whoever it asks, says no to was asked, too.
 pub(super) async fn creatable(
@@ -22,7 +23,7 @@ pub(super) async fn creatable(
         if !crd.served().contains(&version) {
             continue;
         }
-        let (path, began) = (collection(crd, object), Instant::now());
+        let (path, began) = (collection(crd, object), Stopwatch::start(cluster));
         let refused = loop {
             let Err(error) = cluster.try_create(&path, object).await else { break None };
             // 404: its handler is not there yet.

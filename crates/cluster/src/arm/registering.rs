@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::options::ArmEvent;
-use super::undone::undone;
+use super::undone::undo;
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent, PatchForm, title};
+use crate::cluster::{Cluster, DRY, title};
 
 /// What was applied.
 #[derive(Default)]
@@ -21,6 +21,18 @@ struct AppliedDocument {
 }
 
 impl Registering {
+    /// Whether what is applied may be looked at, and taken away again.
+    pub(super) async fn may(cluster: &Cluster, documents: &[Value]) -> Result<(), CallError> {
+        for ours in documents {
+            let path = cluster.document_path(ours).await?;
+            match cluster.get(&path).await {
+                Err(error) if error.code() == Some(404) => cluster.delete(&format!("{path}{DRY}")).await?,
+                looked => drop(looked?),
+            }
+        }
+        Ok(())
+    }
+
     /// Applies these, in this order. What conflicts was taken over by word, or was refused before.
     pub(super) async fn apply(
         &mut self,
@@ -46,15 +58,14 @@ impl Registering {
     pub(super) async fn undo(&self, cluster: &Cluster) -> String {
         for one in self.0.iter().rev() {
             let undone = match &one.found {
-                None => cluster.delete(&one.path).await,
+                None => cluster.delete(&one.path).await.map(|()| true),
                 Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
-                Some(found) => {
-                    let patch = undone(found, &one.applied, &one.ours);
-                    cluster.patch(&one.path, PatchForm::Json, &patch, Extent::Metadata).await.map(drop)
-                }
+                Some(found) => undo(cluster, &one.path, found, &one.applied, &one.ours).await,
             };
-            if let Err(error) = undone {
-                return format!("; {} could not be put back: {error}", title(&one.ours));
+            match undone {
+                Ok(true) => {}
+                Ok(false) => return format!("; {} was changed by somebody else since, and stays", title(&one.ours)),
+                Err(error) => return format!("; {} could not be put back: {error}", title(&one.ours)),
             }
         }
         match self.0.is_empty() {

@@ -2,11 +2,37 @@
 
 use serde_json::{Value, json};
 
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm};
+
+/// Makes a document what was found, where nobody has changed it since. Returns whether it is.
+pub(super) async fn undo(
+    cluster: &Cluster,
+    path: &str,
+    found: &Value,
+    applied: &Value,
+    ours: &Value,
+) -> Result<bool, CallError> {
+    match cluster.patch(path, PatchForm::Json, &undone(found, applied, ours), Extent::Metadata).await {
+        // What was tested is not so any more: somebody else has changed it, or it was undone, and not heard.
+        Err(error) if error.code() == Some(422) => {
+            let (now, said) = (cluster.get(path).await?, said_in(ours));
+            Ok(now.get(said) == found.get(said))
+        }
+        answer => answer.map(|_| true),
+    }
+}
+
+/// Where a document says what it does.
+fn said_in(document: &Value) -> &'static str {
+    if document.get("webhooks").is_some() { "webhooks" } else { "spec" }
+}
+
 /// The patch that makes a document what was found, where nobody has changed it since. What says what it does is
 /// replaced whole: a merge would leave members of the webhook beside the old strategy.
-pub(super) fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
+fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
     let generation = applied.pointer("/metadata/generation");
-    let said = if ours.get("webhooks").is_some() { "webhooks" } else { "spec" };
+    let said = said_in(ours);
     let mut patch = vec![
         json!({"op": "test", "path": "/metadata/generation", "value": generation}),
         json!({"op": "replace", "path": format!("/{said}"), "value": found.get(said)}),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -12,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 use super::client_stanza::ClientStanza;
 
@@ -19,6 +21,8 @@ use super::client_stanza::ClientStanza;
 pub(crate) struct TlsClient {
     tls: TlsConnector,
     name: ServerName<'static>,
+    /// Why some authority is left out.
+    left_out: Option<String>,
 }
 
 impl TlsClient {
@@ -27,10 +31,13 @@ impl TlsClient {
         let Some(pem) = &stanza.authorities else {
             return Err("there is no authority yet to judge its certificate by: give --ca-file".to_owned());
         };
-        let mut roots = RootCertStore::empty();
+        let (mut roots, mut left_out) = (RootCertStore::empty(), None);
         for certificate in CertificateDer::pem_slice_iter(pem) {
             let certificate = certificate.map_err(|error| format!("caBundle: {error}"))?;
-            roots.add(certificate).map_err(|error| format!("caBundle: {error}"))?;
+            match out_of_date(&certificate) {
+                Some(reason) => left_out = Some(reason),
+                None => roots.add(certificate).map_err(|error| format!("caBundle: {error}"))?,
+            }
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -40,7 +47,7 @@ impl TlsClient {
             .with_no_client_auth();
         let name = stanza.server_name();
         let name = ServerName::try_from(name.clone()).map_err(|_| format!("{name:?} is no name of a server"))?;
-        Ok(Self { tls: TlsConnector::from(Arc::new(config)), name })
+        Ok(Self { tls: TlsConnector::from(Arc::new(config)), name, left_out })
     }
 
     /// The name that whoever answers has to have.
@@ -60,9 +67,22 @@ impl TlsClient {
         let stream = timeout(PATIENCE, self.tls.connect(self.name.clone(), stream)).await.map_err(|_| late())?;
         stream.map_err(|error| Unconnected::Untrusted {
             name: self.server_name().into_owned(),
-            problem: error.to_string(),
+            problem: self.left_out.iter().fold(error.to_string(), |problem, reason| format!("{problem}; {reason}")),
         })
     }
+}
+
+/// Why an API server does not trust an authority today. It asks of an authority what it asks of every certificate; here
+/// an authority is a name and a key.
+fn out_of_date(certificate: &CertificateDer<'_>) -> Option<String> {
+    let read = Certificate::from_der(certificate).ok()?;
+    let validity = read.tbs_certificate().validity();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    if now > validity.not_after.to_unix_duration() {
+        return Some(format!("an authority of the bundle has expired, at {}", validity.not_after));
+    }
+    (now < validity.not_before.to_unix_duration())
+        .then(|| format!("an authority of the bundle is not valid before {}", validity.not_before))
 }
 
 /// Why there is no connection to an endpoint.

@@ -1,7 +1,7 @@
 //! Disarming from the first look to the last.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -16,6 +16,7 @@ use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 use crate::dry_run::DryRun;
 use crate::pages::{Pages, items};
+use crate::waiting::Stopwatch;
 
 /// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
 /// refused: objects in several versions, versions that are still served. Whether that is so is not only read in
@@ -60,7 +61,8 @@ pub async fn disarm(
     match options.dry_run {
         Some(DryRun::Client) => return Ok(disarmed),
         Some(DryRun::Server) => return run.try_all(say).await.map(|()| disarmed),
-        None => {}
+        // Nobody wants to hear in the middle that something is forbidden.
+        None => run.may_all(&crd).await?,
     }
     for step in &planned.steps {
         run.take(step, say).await?;
@@ -146,6 +148,19 @@ impl DisarmRun<'_> {
         }
     }
 
+    /// Whether all of it may be done.
+    async fn may_all(&self, crd: &CrdState) -> Result<(), DisarmError> {
+        let listed = match crd.readable() {
+            Some(version) => {
+                let path = format!("{}?limit=1", crd.collection(version));
+                self.cluster.read(&path, Extent::MetadataOfAll).await.map(drop)
+            }
+            None => Ok(()),
+        };
+        listed.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)?;
+        self.try_all(&mut |_| {}).await
+    }
+
     /// What the API server would say of the steps, as things stand: it judges a step by what is stored, so that the
     /// conversion cannot be tried while other versions are served.
     async fn try_all(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
@@ -183,8 +198,13 @@ impl DisarmRun<'_> {
             let path = format!("{}{query}", crd.path());
             match self.cluster.patch(&path, PatchForm::Json, &Value::Array(patch), Extent::Objects).await {
                 Ok(document) => return Ok(CrdState::new(document)?),
-                // Somebody was quicker.
-                Err(CallError::Refused { code: 409, .. }) => {}
+                // Somebody was quicker: by another resourceVersion, or by having taken away what is to go.
+                Err(error) if matches!(error.code(), Some(409 | 422)) => {
+                    let now = CrdState::fetch(self.cluster, &self.options.name).await?;
+                    if now.resource_version() == crd.resource_version() {
+                        return Err(error.into());
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -197,6 +217,10 @@ impl DisarmRun<'_> {
     }
 
     fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisarmError> {
+        // Done, and not heard.
+        if !crd.is_converted() {
+            return Ok(Vec::new());
+        }
         self.is_as_planned(crd)?;
         match leads_nowhere(crd) {
             true => Ok(away(crd)),
@@ -226,7 +250,7 @@ impl DisarmRun<'_> {
 
     /// Waits until a version is neither answered nor told of.
     async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisarmError> {
-        let (began, collection) = (Instant::now(), format!("{}?limit=1", crd.collection(version)));
+        let (began, collection) = (Stopwatch::start(self.cluster), format!("{}?limit=1", crd.collection(version)));
         loop {
             let is_answered = match self.cluster.read(&collection, Extent::MetadataOfAll).await {
                 Err(error) if error.code() == Some(404) => false,
@@ -268,7 +292,13 @@ impl DisarmRun<'_> {
             ),
             _ => error.to_string(),
         };
-        let put = self.change("", &|crd| back(crd).ok_or_else(|| self.changed())).await;
+        let back = |crd: &CrdState| match leads_nowhere(crd) {
+            true => back(crd).ok_or_else(|| self.changed()),
+            // Done, and not heard.
+            false if crd.is_converted() => Ok(Vec::new()),
+            false => Err(self.changed()),
+        };
+        let put = self.change("", &back).await;
         let after = match put {
             Ok(_) => "the conversion is again what it was".to_owned(),
             Err(error) => format!("and the conversion could not be put back ({error}): pointsman arm sets it"),
@@ -278,7 +308,7 @@ impl DisarmRun<'_> {
 
     /// Everything can be read, and nobody is asked.
     async fn verify(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<Looked, DisarmError> {
-        let (began, version) = (Instant::now(), &self.planned.version);
+        let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         loop {
             match look(self.cluster, &crd, version, self.options.page, say).await {

@@ -20,6 +20,20 @@ impl Authorities {
         (!certificates.is_empty()).then(|| Self { pem: pem.to_vec(), certificates })
     }
 
+    /// What an API server takes out of a bundle: every certificate that can be read. There may be none.
+    pub(super) fn in_bundle(pem: &[u8]) -> Self {
+        if let Some(all) = Self::of(pem) {
+            return all;
+        }
+        let text = String::from_utf8_lossy(pem);
+        let sections = text.split(BEGIN).skip(1).map(|section| format!("{BEGIN}{section}"));
+        let read = sections.filter_map(|section| CertificateDer::from_pem_slice(section.as_bytes()).ok());
+        let certificates: Vec<CertificateDer<'static>> = read.collect();
+        let again =
+            |one: &CertificateDer<'_>| format!("{BEGIN}\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(one));
+        Self { pem: certificates.iter().map(again).collect::<String>().into_bytes(), certificates }
+    }
+
     /// Whether all of those are among these.
     pub(super) fn hold(&self, those: &Self) -> bool {
         those.certificates.iter().all(|certificate| self.certificates.contains(certificate))
@@ -41,6 +55,9 @@ impl Authorities {
     }
 }
 
+/// What a certificate begins with.
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +67,17 @@ mod tests {
             format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(content))
         };
         Authorities::of(contents.iter().map(section).collect::<String>().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn of_a_damaged_bundle_stays_what_can_be_read() {
+        let (old, new) = (of(&["old"]), of(&["new"]));
+        let damaged = [&b"a note\n-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n"[..], &old.pem].concat();
+        assert!(Authorities::of(&damaged).is_none());
+        let read = Authorities::in_bundle(&damaged);
+        assert!(read.hold(&old) && old.hold(&read));
+        let none = Authorities::in_bundle(b"garbage");
+        assert!(!none.hold(&new) && none.and(&new).hold(&new) && old.hold(&none));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::{ClientStanza, TlsClient, WebhookPlace};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
+use crate::waiting::Stopwatch;
 
 /// Has the API server trust another authority for a server: beside the one that it trusts until then, and alone once
 /// every endpoint that is ready has shown a certificate of it. Where one has not, both stay trusted, and nothing fails.
@@ -46,7 +47,8 @@ pub async fn rotate(
     match options.dry_run {
         Some(DryRun::Client) => return Ok(rotated),
         Some(DryRun::Server) => return run.try_all(say).await.map(|()| rotated),
-        None => {}
+        // Nobody wants to hear in the middle that something is forbidden.
+        None => run.try_all(&mut |_| {}).await?,
     }
     match run.steps(say).await {
         Err(RotateError::Call { error, .. }) => Err(RotateError::Call { error, done: run.done }),
@@ -109,24 +111,24 @@ struct RotateRun<'r> {
 impl RotateRun<'_> {
     /// What the API server would say of each change, as things stand.
     async fn try_all(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
-        let due = |one: &&TrustingDocument| one.injected.is_some() || !one.trusts(&self.wanted);
-        for one in self.found.iter().filter(due) {
-            let patch = one.with(&self.wanted);
-            self.cluster.patch(&format!("{}{DRY}", one.path), PatchForm::Json, &patch, Extent::Metadata).await?;
-            say(RotateEvent::Done(RotateStep::Publish(one.named.clone())));
+        for one in &self.found {
+            if self.change(one, DRY, &|now| self.published(now)).await? {
+                say(RotateEvent::Done(RotateStep::Publish(one.named.clone())));
+            }
         }
         Ok(())
     }
 
+    /// The patch by which a document trusts the new authority beside what it trusts, where it does not yet.
+    fn published(&self, now: &TrustingDocument) -> Option<Value> {
+        (now.injected.is_some() || !now.trusts(&self.wanted)).then(|| now.with(&self.wanted))
+    }
+
     /// All of them. Returns who was asked.
     async fn steps(&mut self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
-        let wanted = self.wanted.clone();
-        let becomes = |now: &TrustingDocument| {
-            let due = now.injected.is_some() || !now.trusts(&wanted);
-            due.then(|| now.with(&wanted))
-        };
         for one in self.found.clone() {
-            self.change(&one, &becomes, RotateStep::Publish(one.named.clone()), say).await?;
+            let changed = self.change(&one, "", &|now| self.published(now)).await?;
+            self.note(changed, &one, RotateStep::Publish(one.named.clone()), say);
         }
         if !self.done.is_empty() {
             say(RotateEvent::Settling(self.options.settle));
@@ -134,9 +136,11 @@ impl RotateRun<'_> {
         }
         let endpoints = self.prove(say).await?;
         let before = self.done.len();
-        let becomes = |now: &TrustingDocument| now.trusts_others(&wanted).then(|| now.only(&wanted));
+        let wanted = self.wanted.clone();
+        let alone = |now: &TrustingDocument| now.trusts_others(&wanted).then(|| now.only(&wanted));
         for one in self.found.clone() {
-            self.change(&one, &becomes, RotateStep::Drop(one.named.clone()), say).await?;
+            let changed = self.change(&one, "", &alone).await?;
+            self.note(changed, &one, RotateStep::Drop(one.named.clone()), say);
         }
         if self.done.len() == before {
             return Ok(endpoints);
@@ -148,13 +152,13 @@ impl RotateRun<'_> {
     }
 
     /// Changes a document as it is now, whatever else of it others have changed; not where there is nothing to change.
+    /// Returns whether it was changed meanwhile: by this, or by whoever was quicker, who may be ourselves, unheard.
     async fn change(
-        &mut self,
+        &self,
         one: &TrustingDocument,
+        query: &str,
         becomes: &dyn Fn(&TrustingDocument) -> Option<Value>,
-        step: RotateStep,
-        say: &mut dyn FnMut(RotateEvent),
-    ) -> Result<(), RotateError> {
+    ) -> Result<bool, RotateError> {
         let mut tries = 0;
         loop {
             let now = match one.again(self.cluster, &self.to).await {
@@ -162,18 +166,21 @@ impl RotateRun<'_> {
                 Err(error) if error.code() == Some(404) => None,
                 Err(error) => return Err(error.into()),
             };
-            let Some(patch) = now.as_ref().and_then(becomes) else { return Ok(()) };
-            match self.cluster.patch(&one.path, PatchForm::Json, &patch, Extent::Metadata).await {
-                Ok(_) => {
-                    self.crd_changes += u32::from(one.named.is_crd);
-                    self.done.push(step.clone());
-                    say(RotateEvent::Done(step));
-                    return Ok(());
-                }
-                // Somebody was quicker.
+            let Some(patch) = now.as_ref().and_then(becomes) else { return Ok(tries > 0) };
+            let path = format!("{}{query}", one.path);
+            match self.cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
+                Ok(_) => return Ok(true),
                 Err(error) if error.code() == Some(409) && tries < TRIES => tries += 1,
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    fn note(&mut self, changed: bool, one: &TrustingDocument, step: RotateStep, say: &mut dyn FnMut(RotateEvent)) {
+        if changed {
+            self.crd_changes += u32::from(one.named.is_crd);
+            self.done.push(step.clone());
+            say(RotateEvent::Done(step));
         }
     }
 
@@ -224,9 +231,9 @@ impl RotateRun<'_> {
         for one in self.found.clone() {
             let Some(old) = one.all() else { continue };
             let becomes = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
-            let step = RotateStep::Restore(one.named.clone());
-            if let Err(error) = self.change(&one, &becomes, step, say).await {
-                return format!("and {} could not be put back: {error}", one.named.document);
+            match self.change(&one, "", &becomes).await {
+                Ok(changed) => self.note(changed, &one, RotateStep::Restore(one.named.clone()), say),
+                Err(error) => return format!("and {} could not be put back: {error}", one.named.document),
             }
         }
         "both authorities are trusted again".to_owned()
@@ -235,7 +242,7 @@ impl RotateRun<'_> {
 
 /// Whether a version can be read, as far as that is up to the webhook.
 async fn converts(cluster: &Cluster, crd: &CrdState, version: &str) -> Result<(), String> {
-    let (began, path) = (Instant::now(), format!("{}?limit=10", crd.collection(version)));
+    let (began, path) = (Stopwatch::start(cluster), format!("{}?limit=10", crd.collection(version)));
     loop {
         match cluster.read(&path, Extent::MetadataOfAll).await {
             Err(error) if error.is_of_a_webhook() && began.elapsed() > REPLACED_WITHIN => {

@@ -77,15 +77,12 @@ impl TrustingDocument {
 
     /// Why its bundles cannot be changed.
     pub(super) fn problem(&self) -> Option<String> {
-        self.stanzas().find_map(|stanza| match &stanza.authorities {
-            None => Some(format!(
+        self.stanzas().any(|stanza| stanza.authorities.is_none()).then(|| {
+            format!(
                 "{} has no caBundle, so that public authorities are trusted, which one would end: set it first, with the \
                  authority that signs what is served now",
                 self.named.document
-            )),
-            Some(pem) => Authorities::of(pem)
-                .is_none()
-                .then(|| format!("the caBundle of {} holds no certificate that can be read", self.named.document)),
+            )
         })
     }
 
@@ -105,7 +102,7 @@ impl TrustingDocument {
     }
 
     fn bundles(&self) -> impl Iterator<Item = Authorities> {
-        self.stanzas().filter_map(|stanza| Authorities::of(stanza.authorities.as_deref()?))
+        self.stanzas().filter_map(|stanza| stanza.authorities.as_deref().map(Authorities::in_bundle))
     }
 
     /// A JSON patch that trusts these beside what is trusted already. Nothing is written over what was not seen.
@@ -124,7 +121,7 @@ impl TrustingDocument {
         let own = self.injected.map(|name| format!("/metadata/annotations/{}", name.replace('/', "~1")));
         patch.extend(own.map(|path| json!({"op": "remove", "path": path})));
         for (at, stanza) in &self.stanzas {
-            let Some(now) = stanza.authorities.as_deref().and_then(Authorities::of) else { continue };
+            let Some(now) = stanza.authorities.as_deref().map(Authorities::in_bundle) else { continue };
             patch.push(json!({"op": "replace", "path": format!("{at}/caBundle"), "value": becomes(now).bundle()}));
         }
         Value::Array(patch)
@@ -198,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_that_is_missing_or_damaged_is_left_alone() {
+    fn a_bundle_that_is_missing_is_left_alone_and_one_that_is_damaged_is_mended() {
         let crd = |config: Value| {
             let conversion = json!({"strategy": "Webhook", "webhook": {"clientConfig": config}});
             let document = json!({"metadata": {"name": "ws.e.com"}, "spec": {"conversion": conversion}});
@@ -207,7 +204,11 @@ mod tests {
         let service = json!({"namespace": "n", "name": "us"});
         let problem = |config: Value| crd(config).unwrap().problem().unwrap_or_default();
         assert!(problem(json!({"service": service})).contains("has no caBundle"));
-        assert!(problem(json!({"service": service, "caBundle": "AAAA"})).contains("no certificate that can be read"));
+        // Nobody is trusted by it: it can only become better.
+        let garbage = crd(json!({"service": service, "caBundle": "AAAA"})).unwrap();
+        let new = Authorities::of(authority("new").as_bytes()).unwrap();
+        assert_eq!((garbage.problem(), garbage.trusts(&new)), (None, false));
+        assert_eq!(garbage.with(&new)[1]["value"], new.bundle());
         assert!(crd(json!({"service": {"namespace": "n", "name": "them"}})).is_none());
         assert!(crd(json!({"url": "https://us.n.svc/convert"})).is_none());
     }

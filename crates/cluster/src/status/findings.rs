@@ -2,6 +2,7 @@
 
 use super::kind_status::{KindStatus, StatusFinding};
 use crate::annotations::LET_GO;
+use crate::call_error::{RIGHTS, is_about_rights};
 
 /// `kind` is what commands call it, `now` seconds since 1970.
 pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
@@ -9,7 +10,7 @@ pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
     found.extend(stored(seen, kind));
     found.extend(seen.unread.iter().map(|(version, message)| StatusFinding {
         problem: format!("{version} cannot be read: {message}"),
-        mend: "docs/running.md, What the API server says".to_owned(),
+        mend: rights_or(message, "docs/running.md, What the API server says"),
     }));
     found.extend(trust(seen, kind, now));
     found.extend(answers(seen, kind, now));
@@ -82,7 +83,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::new();
     let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First look";
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !seen.authorities.is_empty()) {
-        found.push(StatusFinding { problem: reason.clone(), mend: look.to_owned() });
+        found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
     }
     let certificates = format!("docs/running.md, Certificates; pointsman arm {kind} --dry-run … tests every endpoint");
     for one in seen.endpoints.iter().filter(|one| one.reached) {
@@ -98,6 +99,11 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
         found.push(StatusFinding { problem, mend: certificates.clone() });
     }
     found
+}
+
+/// What mends it that something could not be asked.
+fn rights_or(message: &str, otherwise: &str) -> String {
+    if is_about_rights(message) { RIGHTS.to_owned() } else { otherwise.to_owned() }
 }
 
 /// Days: an authority that ends sooner has to be changed now, in three steps.
@@ -176,6 +182,10 @@ mod tests {
         one(["still be stored as v1", "pointsman migrate w"], |seen| seen.stored.push("v1".to_owned()));
         one(["v1 cannot be read: x509", "What the API server says"], |seen| {
             seen.unread = [("v1".to_owned(), "x509".to_owned())].into();
+        });
+        one(["v1 cannot be read: ws is forbidden: User", "has the ClusterRole"], |seen| {
+            let said = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
+            seen.unread = [("v1".to_owned(), said.to_owned())].into();
         });
         one(["expires in 29 days", "pointsman rotate --ca-file"], |seen| seen.authorities = vec![end(29)]);
         one(["has expired at day -1: nobody is trusted", "--ca-file"], |seen| seen.authorities = vec![end(-1)]);

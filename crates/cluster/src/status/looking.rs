@@ -34,8 +34,10 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
         drift: (options.drift)(crd.document()),
         ..KindStatus::default()
     };
+    let counted = crd.readable();
     for version in crd.served() {
-        if let Err(error) = read(cluster, &crd, version, options, &mut seen.objects).await {
+        let objects = (Some(version) == counted).then_some(&mut seen.objects);
+        if let Err(error) = read(cluster, &crd, version, options, objects).await {
             seen.unread.insert(version.to_owned(), error.message());
         }
     }
@@ -47,19 +49,18 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
     Ok(seen)
 }
 
-/// Lists a version: all objects are counted at the one that is stored, and of the others it is enough that some can be
-/// read.
+/// Lists a version: all objects are counted at one of them, and of the others it is enough that some can be read.
 async fn read(
     cluster: &Cluster,
     crd: &CrdState,
     version: &str,
     options: &StatusOptions<'_>,
-    counts: &mut ObjectCounts,
+    counts: Option<&mut ObjectCounts>,
 ) -> Result<(), CallError> {
     let collection = crd.collection(version);
-    if version != crd.storage() {
+    let Some(counts) = counts else {
         return cluster.read(&format!("{collection}?limit={SAMPLE}"), Extent::MetadataOfAll).await.map(drop);
-    }
+    };
     let mark = Mark::of(crd);
     counts.written_since = mark.as_ref().map(|_| 0);
     let mut count = |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
         repoint: args.repoint,
         dry_run: args.dry_run.mode(),
     };
-    let armed = args.cluster.with(async |cluster| {
+    let armed = args.cluster.act(async |cluster| {
         arm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, ArmError::call))
     })?;
     match args.output {
@@ -169,6 +169,7 @@ Examples:
     pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --force-conflicts
 
 Exit codes:
-  0  armed, or, in a dry run, it could be
-  1  something stood in the way: the message says what, and whether anything was changed
-  2  the flags are wrong";
+  0    armed, or, in a dry run, it could be
+  1    something stood in the way: the message says what, and whether anything was changed
+  2    the flags are wrong
+  130  stopped by Ctrl-C";

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
         settle: args.settle,
         page: args.page,
     };
-    let done = args.cluster.with(async |cluster| {
+    let done = args.cluster.act(async |cluster| {
         disarm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, DisarmError::call))
     })?;
     match args.output {
@@ -93,6 +93,7 @@ Examples:
       --served v1alpha2 --admission
 
 Exit codes:
-  0  disarmed, or, in a dry run, it could be
-  1  something stood in the way: the message says what, and what was changed
-  2  the flags are wrong";
+  0    disarmed, or, in a dry run, it could be
+  1    something stood in the way: the message says what, and what was changed
+  2    the flags are wrong
+  130  stopped by Ctrl-C";

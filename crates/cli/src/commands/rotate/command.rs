@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RotateArgs, remarks: AuthorityRemarks) -> anyhow::Resul
         dry_run: args.dry_run.mode(),
     };
     let mut told = RotateTold::default();
-    let rotated = args.cluster.with(async |cluster| {
+    let rotated = args.cluster.act(async |cluster| {
         let result = rotate(&cluster, &options, &mut |event| told.hear(event)).await;
         result.map_err(|error| advised(error, RotateError::call))
     })?;
@@ -91,6 +91,7 @@ Examples:
     pointsman rotate --service pointsman-system/pointsman --ca-file new-ca.crt --dry-run=server
 
 Exit codes:
-  0  the new authority alone is trusted, or, in a dry run, that could be begun
-  1  something stood in the way: the message says what, and what is trusted now
-  2  the flags are wrong";
+  0    the new authority alone is trusted, or, in a dry run, that could be begun
+  1    something stood in the way: the message says what, and what is trusted now
+  2    the flags are wrong
+  130  stopped by Ctrl-C";

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::looking::{Looking, now};
 use super::told::{document, screen};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::connected::{ClusterArgs, patient};
 use crate::commands::format::{Format, TextFormat};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if args.watch {
         return watch(args, &looking);
     }
-    let seen = args.cluster.with(async |cluster| looking.look(&cluster).await)?;
+    let seen = args.cluster.with(async |cluster| looking.look(&patient(cluster)).await)?;
     if seen.is_empty() {
         talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
     }

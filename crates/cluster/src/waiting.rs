@@ -1,0 +1,100 @@
+//! Calls that are made again while the API server is away.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::patience::Patience;
+
+/// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
+/// answered is not waited for: the address may be wrong. A webhook that is not reached is an answer.
+pub(crate) struct Waiting {
+    patience: Patience,
+    has_answered: AtomicBool,
+    waited: Mutex<Duration>,
+    tell: Box<Tell>,
+}
+
+/// Hears what is in the way, and after how long the same is asked again.
+type Tell = dyn Fn(&CallError, Duration) + Send + Sync;
+
+impl Waiting {
+    pub(crate) fn new(tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
+        let (patience, has_answered, waited) = (Patience::default(), AtomicBool::new(false), Mutex::default());
+        Self { patience, has_answered, waited, tell: Box::new(tell) }
+    }
+
+    /// How long to wait before the same call is made again; nothing where this is the answer.
+    pub(crate) fn pause<T>(&self, answer: &Result<T, CallError>) -> Option<Duration> {
+        let away = answer.as_ref().err().filter(|error| error.passes() && !error.is_of_a_webhook());
+        let Some(error) = away else {
+            self.has_answered.store(true, Ordering::Relaxed);
+            self.patience.is_over();
+            return None;
+        };
+        let pause = self.patience.pause(error).filter(|_| self.has_answered.load(Ordering::Relaxed))?;
+        (self.tell)(error, pause);
+        Some(pause)
+    }
+
+    /// A call took so long, since it had to be made again.
+    pub(crate) fn note(&self, took: Duration) {
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += took;
+    }
+
+    /// How long all calls have waited so far.
+    fn waited(&self) -> Duration {
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
+/// seconds means seconds in which somebody was there to answer.
+pub(crate) struct Stopwatch<'c> {
+    cluster: &'c Cluster,
+    began: Instant,
+    waited: Duration,
+}
+
+impl<'c> Stopwatch<'c> {
+    pub(crate) fn start(cluster: &'c Cluster) -> Self {
+        Self { cluster, began: Instant::now(), waited: waited(cluster) }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed().saturating_sub(waited(self.cluster).saturating_sub(self.waited))
+    }
+}
+
+fn waited(cluster: &Cluster) -> Duration {
+    cluster.waits().map_or(Duration::ZERO, Waiting::waited)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u16, message: &str) -> Result<(), CallError> {
+        Err(CallError::Refused {
+            asked: "GET /".to_owned(),
+            code,
+            message: message.to_owned(),
+            retry_after: None,
+            next: None,
+            conflicts: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn who_has_answered_once_is_waited_for() {
+        let waiting = Waiting::new(|_, _| {});
+        assert_eq!(waiting.pause(&refused(503, "")), None, "nobody knows that this is an API server");
+        assert_eq!(waiting.pause(&refused(404, "")), None);
+        assert!(waiting.pause(&refused(503, "")).is_some());
+        let unreached = "conversion webhook for w failed: Post \"https://us.n.svc/convert\": EOF";
+        assert_eq!(waiting.pause(&refused(500, unreached)), None, "that is an answer");
+        assert_eq!(waiting.pause(&Ok(())), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! `arm`, `rotate` and `disarm` while the API server is away for a moment, and while somebody presses Ctrl-C.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::arm_trouble::{unarm, unarmed};
+use crate::rotate::{self, assert_trusted, ca_file, register, thorough, trust, unregister};
+use crate::scenario::Scenario;
+use crate::support::acting::{Told, run};
+use crate::support::pki::Authority;
+use crate::support::process::free_port;
+use crate::support::proxy::{Fate, Proxy, status};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("arming_waits_out_an_api_server_that_is_away", arms).of(&WIDGETS).newest().failing(),
+    Scenario::new("a_change_of_authority_waits_out_an_api_server_that_is_away", rotates)
+        .of(&WIDGETS)
+        .newest()
+        .failing(),
+    Scenario::new("disarming_waits_out_an_api_server_that_is_away", disarms).of(&WIDGETS).newest().failing(),
+    Scenario::new("what_was_done_unheard_is_put_back_as_well", unheard).of(&WIDGETS).newest().failing(),
+    Scenario::new("ctrl_c_ends_what_can_be_run_again", interrupted).of(&WIDGETS).newest().failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// Breaks the connection after the second call is done, after the third, and so on (after every other one, where it has
+/// to be quick), and now and then a later one in other ways. What comes of a command through such a proxy is `judge`d
+/// each time, until nothing is left to break.
+fn broken_after_each_call(scene: &Scene<'_>, act: &dyn Fn(&Path) -> Told, judge: &dyn Fn(usize, &str)) {
+    for last in (1..).step_by(if thorough() { 1 } else { 2 }) {
+        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
+            (Some(0), _) => Fate::CutAfter,
+            (Some(2), 0) => Fate::Answer(429, Some(1), status(429, "too many requests")),
+            (Some(2), 1) => Fate::Answer(503, None, status(503, "apiserver is shutting down")),
+            (Some(2), 2) => Fate::CutBefore,
+            (Some(2), 3) => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
+            _ => Fate::Pass,
+        });
+        let (code, text, errors) = act(&scene.through(proxy.port));
+        let calls = proxy.calls();
+        assert_eq!(code, 0, "broken after call {last}, {:?}: {text}{errors}", calls.get(last));
+        let was_broken = calls.len() > last;
+        assert!(!was_broken || errors.contains("trying again in 1 s"), "{errors}");
+        judge(last, &errors);
+        if !was_broken {
+            println!("     broken up to call {last}");
+            assert!(last > 8, "{calls:?}");
+            return;
+        }
+    }
+}
+
+fn arms(scene: &Scene<'_>) {
+    unarmed(scene);
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let armed = scene.crd_now()["spec"].clone();
+    unarm(scene);
+    broken_after_each_call(scene, &|kubeconfig| scene.arms_at(kubeconfig, &["--force-conflicts"]), &|last, _| {
+        assert_eq!(scene.crd_now()["spec"], armed, "after call {last}");
+        scene.get(scene.sample.new, "a").ok();
+        unarm(scene);
+    });
+}
+
+fn rotates(scene: &Scene<'_>) {
+    scene.arm(scene.sample.new);
+    register(scene);
+    let (served, other) = (&scene.bed.authority, Authority::new());
+    let file = ca_file(scene, "served.crt", served);
+    let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
+    let act = |kubeconfig: &Path| {
+        // Nobody asks meanwhile, so that nobody minds that the other one is trusted alone.
+        trust(scene, &[&other]);
+        let mut through = rotate::args(scene, &[&file, &endpoint, "--settle=0s"]);
+        through[2] = format!("--kubeconfig={}", kubeconfig.display());
+        run(&through)
+    };
+    broken_after_each_call(scene, &act, &|last, errors| {
+        assert_trusted(scene, &[served]);
+        assert_eq!(errors.matches("done: trust").count(), 6, "after call {last}: {errors}");
+        assert!(errors.contains("change 2 of a CRD"), "after call {last}: {errors}");
+    });
+    unregister(scene);
+}
+
+fn disarms(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    let armed = scene.crd_now()["spec"].clone();
+    let act = |kubeconfig: &Path| {
+        let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+        let name = scene.crd_name();
+        scene.command(&["disarm", &name, &scene.server(), "--served", new, "--settle=0s", &kubeconfig])
+    };
+    broken_after_each_call(scene, &act, &|last, _| {
+        let crd = scene.crd_now();
+        assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}), "after call {last}");
+        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null, "after call {last}");
+        scene.change_crd(|crd| {
+            crd["spec"]["conversion"] = armed["conversion"].clone();
+            crd["spec"]["versions"] = armed["versions"].clone();
+        });
+        scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
+    });
+}
+
+/// The connection breaks after the CRD was applied, and the CRD does not work.
+fn unheard(scene: &Scene<'_>) {
+    unarmed(scene);
+    let before = scene.crd_now()["spec"].clone();
+    let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
+    let own = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
+    let path = format!("/customresourcedefinitions/{}?", scene.crd_name());
+    let broken = std::sync::atomic::AtomicBool::new(false);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+        let is_it = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
+        let first = is_it && !broken.swap(true, std::sync::atomic::Ordering::Relaxed);
+        if first { Fate::CutAfter } else { Fate::Pass }
+    });
+    let (code, _, errors) = scene.arms_at(&scene.through(proxy.port), &[&nobody, &own, "--force-conflicts"]);
+    assert!(code == 1 && errors.contains("the CRD is again what it was"), "{errors}");
+    assert_eq!(scene.crd_now()["spec"], before);
+    scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
+    // Somebody who is not there from the beginning is not waited for.
+    let began = Instant::now();
+    let nowhere = scene.kubeconfig("nowhere", &json!({"server": "http://127.0.0.1:1"}), &json!({"token": "t"}));
+    for command in ["arm", "disarm", "status", "doctor", "plan"] {
+        let name = scene.crd_name();
+        let kubeconfig = format!("--kubeconfig={}", nowhere.display());
+        let mut args = vec![command, name.as_str(), kubeconfig.as_str()];
+        let (server, authority) = (scene.server(), format!("--ca-file={}", scene.authority().display()));
+        args.extend(matches!(command, "arm" | "disarm").then_some(server.as_str()));
+        args.extend((command == "arm").then_some(authority.as_str()));
+        let errors = scene.refused(&args);
+        assert!(errors.contains("no answer from") && errors.contains("is the cluster there?"), "{command}: {errors}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+/// In the middle of a call that is not answered: soon, with 130, and the same command ends it.
+fn interrupted(scene: &Scene<'_>) {
+    unarmed(scene);
+    let stops = |name: &str, at: usize, args: &dyn Fn(&Path) -> Vec<String>| {
+        let log = scene.log_of(name);
+        let _ = fs::remove_file(&log);
+        let proxy = Proxy::start(&scene.bed.api.client, move |call, _, _| match call {
+            call if call >= at => Fate::HeldBefore,
+            _ => Fate::Pass,
+        });
+        let mut process = scene.started(name, &args(&scene.through(proxy.port)));
+        scene.eventually(|| (proxy.calls().len() > at).then_some(()));
+        process.interrupt();
+        assert_eq!(process.end(Duration::from_secs(5)), Some(130), "{name}, call {at}: {:?}", proxy.calls().last());
+        let said = fs::read_to_string(&log).unwrap();
+        assert!(said.contains("what was done stays, and the same command goes on"), "{name}: {said}");
+    };
+    for at in [0, 3, 6, 8] {
+        stops("arm", at, &|kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
+    }
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let file = ca_file(scene, "other.crt", &Authority::new());
+    for at in [0, 3, 6] {
+        stops("rotate", at, &|kubeconfig| {
+            let mut args = rotate::args(scene, &[&file, "--settle=0s"]);
+            args[2] = format!("--kubeconfig={}", kubeconfig.display());
+            args
+        });
+    }
+    let name = scene.crd_name();
+    for at in [1, 6, 9] {
+        stops("disarm", at, &|kubeconfig| {
+            let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+            let served = format!("--served={}", scene.sample.old);
+            scene.on_the_cluster(&["disarm", &name, &scene.server(), &served, "--settle=0s", &kubeconfig])
+        });
+    }
+    let served = ["--served", scene.sample.old, "--settle=1s"];
+    scene.commanded(&[&["disarm", &name, &scene.server()], &served[..]].concat());
+    assert_eq!(scene.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
+}

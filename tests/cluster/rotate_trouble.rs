@@ -1,0 +1,238 @@
+//! `pointsman rotate`, and who asks endpoints, while everything goes wrong that can.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::rotate::{HOOKS, Replica, assert_trusted, ca_file, register, rotate, trust, unregister};
+use crate::scenario::Scenario;
+use crate::support::acting::run;
+use crate::support::pki::Authority;
+use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::process::free_port;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("an_authority_that_is_not_valid_today_is_not_trusted_alone", out_of_date)
+        .of(&WIDGETS)
+        .newest()
+        .failing(),
+    Scenario::new("what_others_have_behind_the_same_service_follows_and_keeps_its_own", shared)
+        .of(&WIDGETS)
+        .newest()
+        .failing(),
+    Scenario::new("a_change_of_authority_keeps_what_others_write_meanwhile", meanwhile).of(&WIDGETS).newest().failing(),
+    Scenario::new("the_endpoints_that_are_ready_are_asked_and_no_others", endpoints).of(&WIDGETS).newest().failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// An API server judges the dates of an authority as well. Whoever was asked shows a certificate of it that is good.
+fn out_of_date(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    register(scene);
+    for (name, authority, said) in [
+        ("past", Authority::lasting(1990, 2000), "has expired, at 2000-01-01"),
+        ("future", Authority::lasting(2090, 2100), "is not valid before 2090-01-01"),
+    ] {
+        let replica = Replica::start(scene, name, &authority);
+        let file = ca_file(scene, &format!("{name}.crt"), &authority);
+        let (code, _, errors) = rotate(scene, &[&file, &replica.endpoint(), "--settle=0s"]);
+        assert_eq!(code, 1, "{name}: {errors}");
+        assert!(errors.contains(said) && errors.contains("Both authorities are trusted"), "{name}: {errors}");
+        scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+        scene.patch(new, "a", &json!({"metadata": {"labels": {"still": name}}})).ok();
+        // Nor is anything armed with it.
+        let (code, _, errors) = scene.arms(&[&file, &replica.endpoint(), "--force-conflicts"]);
+        assert!(code == 1 && errors.contains(said) && errors.contains("nothing was changed"), "{name}: {errors}");
+        trust(scene, &[&scene.bed.authority]);
+    }
+    unregister(scene);
+}
+
+/// Two CRDs of other groups, a webhook configuration that another team shares with us, an authority that is neither the
+/// old one nor the new one, and a bundle that holds nothing.
+fn shared(scene: &Scene<'_>) {
+    let new = scene.sample.new;
+    scene.arm(new);
+    register(scene);
+    // A kind that the server behind the Service does not know.
+    let group = format!("more.{}", scene.group);
+    let mut second = scene.sample.install(&group, &scene.dir.join("more"));
+    second["spec"]["conversion"] = scene.conversion();
+    scene.post(CRDS, &second).ok();
+    let second = format!("{CRDS}/{}.{group}", scene.sample.plural);
+    // Somebody else's webhook in the same document, before ours, and one with an authority of its own beside ours.
+    let validating = format!("{HOOKS}/validatingwebhookconfigurations");
+    let mine = scene.call_get(&format!("{validating}/{}", scene.ns))["webhooks"][0].clone();
+    let other = Authority::new();
+    let mut theirs = mine.clone();
+    theirs["name"] = json!(format!("theirs.{}", scene.group));
+    theirs["failurePolicy"] = json!("Ignore");
+    theirs["clientConfig"] = json!({
+        "service": {"namespace": scene.ns, "name": "theirs", "path": "/"}, "caBundle": STANDARD.encode(&other.pem),
+    });
+    let (mut beside, mut garbage) = (mine.clone(), mine.clone());
+    beside["name"] = json!(format!("beside.{}", scene.group));
+    beside["clientConfig"]["caBundle"] = json!(STANDARD.encode(format!("{}{}", scene.bed.authority.pem, other.pem)));
+    garbage["name"] = json!(format!("garbage.{}", scene.group));
+    garbage["failurePolicy"] = json!("Ignore");
+    garbage["clientConfig"]["caBundle"] = json!(STANDARD.encode("-----BEGIN CERTIFICATE-----\n*\n"));
+    let webhooks = [theirs.clone(), beside, garbage];
+    let name = format!("{}-shared", scene.ns);
+    let document = json!({"metadata": {"name": name}, "webhooks": webhooks});
+    scene.post(&validating, &document).ok();
+    let said = scene.command(&["doctor", &scene.crd_name()]).1;
+    println!("     {said}");
+    let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", scene.setup.host, scene.setup.port));
+    let file = ca_file(scene, "next.crt", &next);
+    // Published everywhere, and dropped nowhere, since nobody shows it.
+    let (code, _, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    assert!(code == 1 && errors.contains("still shows a certificate of the old authority"), "{errors}");
+    assert_trusted(scene, &[&scene.bed.authority, &next]);
+    let authorities = |config: &Value| {
+        let bundle = STANDARD.decode(config["caBundle"].as_str().unwrap()).unwrap();
+        String::from_utf8(bundle).unwrap().matches("BEGIN CERTIFICATE").count()
+    };
+    let of_second = || authorities(&scene.call_get(&second)["spec"]["conversion"]["webhook"]["clientConfig"]);
+    let of_shared = || {
+        let webhooks = scene.call_get(&format!("{validating}/{name}"))["webhooks"].clone();
+        assert_eq!(webhooks[0]["clientConfig"]["caBundle"], theirs["clientConfig"]["caBundle"], "theirs");
+        [1, 2].map(|at| authorities(&webhooks[at]["clientConfig"]))
+    };
+    assert_eq!((of_second(), of_shared()), (2, [3, 1]));
+    // Back: the one that is served is trusted alone, by all of ours.
+    let file = ca_file(scene, "served.crt", &scene.bed.authority);
+    let (code, text, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(text.contains("trusted in 5 documents"), "{text}");
+    assert_eq!((of_second(), of_shared()), (1, [1, 1]));
+    assert_trusted(scene, &[&scene.bed.authority]);
+    scene.call(Method::DELETE, &format!("{validating}/{name}"), None).ok();
+    scene.call(Method::DELETE, &second, None).ok();
+    unregister(scene);
+}
+
+/// Somebody labels all documents all the time, and somebody else changes the authority at the same time to another one.
+fn meanwhile(scene: &Scene<'_>) {
+    scene.arm(scene.sample.new);
+    register(scene);
+    let (served, other) = (&scene.bed.authority, Authority::new());
+    let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
+    let (file, away) = (ca_file(scene, "served.crt", served), ca_file(scene, "away.crt", &other));
+    let paths = [
+        format!("{CRDS}/{}", scene.crd_name()),
+        format!("{HOOKS}/validatingwebhookconfigurations/{}", scene.ns),
+        format!("{HOOKS}/mutatingwebhookconfigurations/{}", scene.ns),
+    ];
+    let done = AtomicBool::new(false);
+    let last = thread::scope(|scope| {
+        let writes = scope.spawn(|| {
+            let mut turn = 0;
+            while !done.load(Ordering::Relaxed) {
+                turn += 1;
+                let patch = json!({"metadata": {"labels": {"turn": turn.to_string()}}}).to_string();
+                for path in &paths {
+                    scene.bed.api.client.call(Method::PATCH, path, Some((MERGE, patch.clone()))).ok();
+                }
+                thread::sleep(Duration::from_millis(30));
+            }
+            turn.to_string()
+        });
+        for _ in 0..3 {
+            trust(scene, &[&other]);
+            let (one, two) = thread::scope(|scope| {
+                let args = crate::rotate::args(scene, &[&file, &endpoint, "--settle=0s"]);
+                let one = scope.spawn(move || run(&args));
+                let two = rotate(scene, &[&away, &endpoint, "--settle=0s"]);
+                (one.join().unwrap(), two)
+            });
+            assert_eq!(two.0, 1, "nobody shows it: {}", two.2);
+            println!("     the one that is served: {} {}", one.0, one.2.lines().last().unwrap());
+            // Whoever came last, the one that is shown is trusted everywhere.
+            for bundle in crate::rotate::bundles(scene) {
+                let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
+                assert!(base64(&bundle).contains(&base64(&served.pem)), "{}{}", one.2, two.2);
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        writes.join().unwrap()
+    });
+    let (code, _, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    assert_eq!(code, 0, "{errors}");
+    assert_trusted(scene, &[served]);
+    for path in &paths {
+        assert_eq!(scene.call_get(path)["metadata"]["labels"]["turn"], last, "{path}");
+    }
+    unregister(scene);
+}
+
+/// A Service with several ports, and slices of both families, one of which somebody else has left behind.
+fn endpoints(scene: &Scene<'_>) {
+    let Some(host) = own_address() else {
+        println!("     LEFT OUT: this machine has no address but its own");
+        return;
+    };
+    scene.arm(scene.sample.new);
+    let setup = Setup { host: host.clone(), port: free_port(), ..scene.setup.clone() };
+    let running = Pointsman::start(&setup);
+    let namespace = format!("/api/v1/namespaces/{}/services", scene.ns);
+    let ports = json!([{"name": "metrics", "port": 8080}, {"name": "https", "port": 443, "targetPort": "webhooks"}]);
+    scene.post(&namespace, &json!({"metadata": {"name": "several"}, "spec": {"ports": ports}})).ok();
+    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", scene.ns);
+    let slice = |name: &str, family: &str, port: u16, endpoints: Value| {
+        let labels = json!({"kubernetes.io/service-name": "several"});
+        let ports = json!([{"name": "metrics", "port": 1}, {"name": "https", "port": port}]);
+        let metadata = json!({"name": name, "labels": labels});
+        let slice = json!({"metadata": metadata, "addressType": family, "ports": ports, "endpoints": endpoints});
+        scene.post(&slices, &slice).ok();
+    };
+    let dead = json!({"addresses": ["198.51.100.7"], "conditions": {"ready": false}});
+    let going =
+        json!({"addresses": ["198.51.100.8"], "conditions": {"ready": false, "serving": true, "terminating": true}});
+    slice("one", "IPv4", setup.port, json!([{"addresses": [host], "conditions": {"ready": true}}, dead, going]));
+    slice("same", "IPv4", setup.port, json!([{"addresses": [host]}]));
+    slice("none", "IPv6", setup.port, json!([]));
+    // The certificate is for the name of the other Service.
+    let server = format!("--service={}/several", scene.ns);
+    let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+    assert!(code == 1 && errors.contains(&format!("{host}:{}: TLS as several.", setup.port)), "{errors}");
+    assert!(!errors.contains("198.51.100"), "{errors}");
+    // Asked by the right name it is; the API server has no way to a Service here, so that it stays a dry run.
+    let (cert, key) = scene.bed.authority.issue(&[format!("several.{}.svc", scene.ns)]);
+    fs::write(&scene.setup.cert, cert).unwrap();
+    fs::write(&scene.setup.key, key).unwrap();
+    scene.eventually(|| {
+        let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+        println!("{code} {errors}");
+        let asked = errors.lines().filter(|line| line.contains(&host)).count();
+        assert!(code == 1 || asked == 1, "once, by both slices: {errors}");
+        (code == 0).then_some(())
+    });
+    // A second address of the same Pods that cannot be reached is said by its name.
+    slice("six", "IPv6", setup.port, json!([{"addresses": ["2001:db8::7"]}]));
+    let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+    assert!(
+        code == 1 && errors.contains("[2001:db8::7]:") && errors.contains("cannot be reached from here"),
+        "{errors}"
+    );
+    drop(running);
+}
+
+/// An address of this machine that is not loopback, which slices must not have.
+fn own_address() -> Option<String> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("198.51.100.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then(|| address.to_string())
+}
