@@ -31,6 +31,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&ENGINES)
         .newest()
         .failing(),
+    Scenario::new("the_documented_rights_to_have_the_cluster_migrate_are_enough_and_needed", having_migrated)
+        .of(&WIDGETS)
+        .needs("kube-controller-manager"),
     Scenario::new("who_does_not_reach_a_cluster_is_told_why", unreached).of(&WIDGETS).newest(),
     Scenario::new("dry_runs_write_nothing", dry).of(&WIDGETS).newest(),
     Scenario::new("who_stops_reading_changes_nothing", unread).of(&WIDGETS).newest(),
@@ -172,6 +175,22 @@ fn looking(scene: &Scene<'_>) {
     };
     each_right(scene, &["pointsman-forget"], &|_| true, &forgets);
     scene.change_crd(|crd| crd["spec"] = armed.clone());
+}
+
+/// The same for `migrate --means`.
+fn having_migrated(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let migrates = |who: &Path| {
+        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=1s"]);
+        assert_eq!(code, 0, "{errors}");
+        let path =
+            format!("/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations/pointsman.{}", scene.crd_name());
+        scene.call(Method::DELETE, &path, None);
+        scene.migrate_at(who, &["--to", new, "--settle=1s", "--means=auto"])
+    };
+    each_right(scene, &["pointsman-migrate-means", "pointsman-migrate"], &|_| true, &migrates);
 }
 
 /// One of each kind that is ours, and about this kind alone. None of them stands in anybody's way.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -27,6 +29,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_answers_wrong_is_not_armed", wrong).of(&WIDGETS).newest(),
     Scenario::new("what_was_changed_meanwhile_is_looked_at_again", meanwhile).of(&WIDGETS).newest(),
     Scenario::new("what_others_applied_is_taken_over_by_word", taken_over).of(&WIDGETS).newest(),
+    Scenario::new("what_others_say_of_objects_and_crds_is_heard", judged).of(&WIDGETS).newest().failing(),
     Scenario::new("what_is_put_back_can_be_armed_again", again).of(&WIDGETS).newest().failing().alone().thorough(),
     Scenario::new("a_stanza_that_an_apply_dropped_is_armed_again", dropped).of(&WIDGETS).newest(),
     Scenario::new("a_version_that_was_removed_too_early_comes_back", removed)
@@ -167,6 +170,11 @@ fn wrong(scene: &Scene<'_>) {
 
 /// A server with our certificate that says this to whoever asks, and keeps silent where it has nothing to say.
 fn misbehaving(scene: &Scene<'_>, answer: String) -> u16 {
+    answering(scene, move |_| answer.clone())
+}
+
+/// The same of a server that looks at the body.
+fn answering(scene: &Scene<'_>, answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
     let read = |file| std::fs::read(file).unwrap();
     let chain = CertificateDer::pem_slice_iter(&read(&scene.setup.cert)).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(&read(&scene.setup.key)).unwrap();
@@ -187,6 +195,7 @@ fn misbehaving(scene: &Scene<'_>, answer: String) -> u16 {
             }
             let mut body = vec![0; length];
             let _ = stream.read_exact(&mut body);
+            let answer = answer(&body);
             let _ = stream.get_mut().write_all(answer.as_bytes());
             let _ = stream.get_mut().flush();
             if answer.is_empty() {
@@ -242,6 +251,77 @@ fn taken_over(scene: &Scene<'_>) {
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("takes over of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""), "{errors}");
     assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
+}
+
+/// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry runs.
+fn judged(scene: &Scene<'_>) {
+    unarmed(scene);
+    let before = scene.crd_now()["spec"].clone();
+    let hooks = "/apis/admissionregistration.k8s.io/v1";
+    let rule = |group: &str, resource: &str, operation: &str| json!({"apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": [resource]});
+    let (name, metadata) = (format!("{}-theirs", scene.ns), json!({"name": format!("{}-theirs", scene.ns)}));
+    let is_ours = format!("object.metadata.name == '{}'", scene.crd_name());
+    let policy = json!({
+        "matchConstraints": {"resourceRules": [rule("apiextensions.k8s.io", "customresourcedefinitions", "UPDATE")]},
+        "matchConditions": [{"name": "one", "expression": is_ours}],
+        "validations": [{"expression": "false", "message": "CRDs are frozen this week"}],
+    });
+    let binding = json!({"policyName": name, "validationActions": ["Deny"]});
+    for (plural, spec) in [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)] {
+        scene.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
+    }
+    scene.eventually(|| scene.arms(&["--force-conflicts"]).2.contains("CRDs are frozen this week").then_some(()));
+    assert_eq!(scene.crd_now()["spec"], before);
+    for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
+        scene.call(Method::DELETE, &format!("{hooks}/{plural}/{name}"), None).ok();
+    }
+    let hook = |kind: &str, port: u16, effects: &str| {
+        let webhook = json!({
+            "name": format!("theirs.{}", scene.group), "failurePolicy": "Fail", "sideEffects": effects,
+            "clientConfig": {"url": format!("https://127.0.0.1:{port}/"), "caBundle": STANDARD.encode(&scene.bed.authority.pem)},
+            "rules": [rule(&scene.group, "*", "CREATE")], "admissionReviewVersions": ["v1"],
+        });
+        let path = format!("{hooks}/{kind}");
+        scene.post(&path, &json!({"metadata": metadata, "webhooks": [webhook]})).ok();
+        format!("{path}/{name}")
+    };
+    // One that is dead: nobody can say whether objects can be created, and who it is is said.
+    let dead = hook("validatingwebhookconfigurations", free_port(), "None");
+    let old = scene.sample.old;
+    scene.eventually(|| (!scene.create(old, &scene.object(old, "b")).is_ok()).then_some(()));
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert!(code == 1 && errors.contains("failed calling webhook \"theirs."), "{errors}");
+    assert!(errors.contains("the CRD is again what it was"), "{errors}");
+    assert_eq!(scene.crd_now()["spec"], before);
+    scene.call(Method::DELETE, &dead, None).ok();
+    // One that is not asked in a dry run says no more than that.
+    let some = hook("mutatingwebhookconfigurations", free_port(), "NoneOnDryRun");
+    scene.eventually(|| (!scene.create(old, &scene.object(old, "b")).is_ok()).then_some(()));
+    scene.call(Method::DELETE, &some, None).ok();
+    // One that changes every object: it is created as they want it.
+    let patch =
+        STANDARD.encode(json!([{"op": "add", "path": "/metadata/labels", "value": {"theirs": "yes"}}]).to_string());
+    let response = json!({"uid": "UID", "allowed": true, "patchType": "JSONPatch", "patch": patch});
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).to_string();
+    let changes = hook("mutatingwebhookconfigurations", admitting(scene, &review), "None");
+    scene.eventually(|| {
+        let made = scene.create(old, &scene.object(old, "b"));
+        (made.is_ok() && made.body["metadata"]["labels"]["theirs"] == "yes").then_some(())
+    });
+    let (code, text, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    scene.call(Method::DELETE, &changes, None).ok();
+}
+
+/// A server that says this to each review, with the review's own uid.
+fn admitting(scene: &Scene<'_>, review: &str) -> u16 {
+    let review = review.to_owned();
+    answering(scene, move |asked| {
+        let asked: Value = serde_json::from_slice(asked).unwrap_or_default();
+        let text = review.replace("UID", asked["request"]["uid"].as_str().unwrap_or_default());
+        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}", text.len())
+    })
 }
 
 /// What we wrote in putting it back is not somebody else's.

@@ -46,7 +46,7 @@ fn renewed(scene: &Scene<'_>) {
 }
 
 /// How often the pair was taken over since the start.
-fn reloads(page: &str) -> u64 {
+pub(crate) fn reloads(page: &str) -> u64 {
     let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64;
     let success =
         |line: &&str| !line.starts_with('#') && line.contains("certificate_reloads_total") && line.contains("success");

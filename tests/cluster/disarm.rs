@@ -1,10 +1,14 @@
 //! `pointsman disarm`: the way out, by a process that may be killed at any time.
 
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::process::Process;
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
@@ -12,6 +16,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_leaves_loses_nothing_and_nobody_is_asked_any_more", left).failing(),
     Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).newest().failing(),
     Scenario::new("stored_versions_that_lie_lose_nothing", lying).of(&WIDGETS).failing(),
+    Scenario::new("objects_may_come_and_go_while_somebody_leaves", busy).of(&WIDGETS).newest().failing(),
+    Scenario::new("objects_with_much_metadata_take_little_memory", large).of(&WIDGETS).newest(),
     Scenario::new("what_stands_in_the_way_of_leaving_is_said", in_the_way).of(&WIDGETS).newest().failing(),
     Scenario::new("who_is_left_without_a_server_is_told_what_is_possible", emergency).of(&WIDGETS).newest().failing(),
 ];
@@ -108,6 +114,80 @@ fn lying(scene: &Scene<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
 }
+
+/// Objects appear at whatever moment, at the version that stays and at the one that goes; one waits for a finalizer.
+fn busy(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "held")).ok();
+    scene.patch(new, "held", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
+    scene.delete(new, "held").ok();
+    let path = format!("/{}?", scene.crd_name());
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+        let writes = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
+        if writes { Fate::Late(Duration::from_millis(500)) } else { Fate::Pass }
+    });
+    let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
+    let name = scene.crd_name();
+    let args = scene.on_the_cluster(&["disarm", &name, &scene.server(), "--served", new, "--settle=1s", &kubeconfig]);
+    let mut process = scene.started("disarm", &args);
+    let (mut turn, mut made) = (0, vec!["held".to_owned()]);
+    let code = loop {
+        if let Some(code) = process.end(Duration::from_millis(20)) {
+            break code;
+        }
+        let version = if turn % 2 == 0 { new } else { old };
+        let name = format!("w-{turn}");
+        if scene.create(version, &scene.object(version, &name)).is_ok() {
+            made.push(name);
+        }
+        turn += 1;
+    };
+    assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.log_of("disarm")).unwrap());
+    scene.stop_pointsman();
+    gone(scene, new);
+    println!("     {} of {turn} objects were made meanwhile", made.len() - 1);
+    assert!(made.len() > 10, "{made:?}");
+    for name in &made {
+        assert_eq!(scene.get(new, name).ok()["spec"], scene.sample.new_spec(), "{name}");
+    }
+    scene.patch(new, "held", &json!({"metadata": {"finalizers": null}})).ok();
+}
+
+/// As many bytes of annotations as an object may have. A Job has 256 MiB.
+fn large(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let text = "x".repeat(200_000);
+    for at in 0..OBJECTS {
+        let mut object = scene.object(old, &format!("w-{at}"));
+        object["metadata"]["annotations"] = json!({"example.com/notes": text});
+        scene.create(old, &object).ok();
+    }
+    let name = scene.crd_name();
+    for args in [
+        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s"]),
+        scene.on_the_cluster(&["status", &name]),
+        scene.on_the_cluster(&["disarm", &name, &scene.server(), "--served", new, "--settle=1s"]),
+    ] {
+        // So much address space: what is held, the program and its stacks.
+        let limited = format!("ulimit -v {MOST}; exec \"$0\" \"$@\"");
+        let output = Command::new("bash")
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_pointsman")])
+            .args(&args)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {} {said}", args[0], output.status);
+    }
+}
+
+/// Of 200 kB each: a page of 500 would be 100 MB on the wire, and several times as much in memory.
+const OBJECTS: usize = 500;
+
+/// KiB.
+const MOST: usize = 400_000;
 
 fn in_the_way(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);

@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::support::scene::Scene;
 
+/// Requests that show that nobody notices, where `POINTSMAN_THOROUGH` is set.
+pub(crate) const MANY: usize = 20_000;
+
 /// What happened to the users' requests.
 pub(crate) struct Load {
     pub(crate) requests: usize,
@@ -17,6 +20,15 @@ pub(crate) struct Load {
 
 /// Keeps `writers` busy at both versions while `work` runs.
 pub(crate) fn under_load<T>(scene: &Scene<'_>, writers: usize, work: impl FnOnce() -> T) -> (Load, T) {
+    under_counted_load(scene, writers, |_| work())
+}
+
+/// The same; `work` sees how many requests were begun.
+pub(crate) fn under_counted_load<T>(
+    scene: &Scene<'_>,
+    writers: usize,
+    work: impl FnOnce(&AtomicUsize) -> T,
+) -> (Load, T) {
     let (done, requests) = (AtomicBool::new(false), AtomicUsize::new(0));
     let errors = Mutex::new(Vec::new());
     let (client, versions) = (&scene.bed.api.client, [scene.sample.old, scene.sample.new]);
@@ -47,7 +59,7 @@ pub(crate) fn under_load<T>(scene: &Scene<'_>, writers: usize, work: impl FnOnce
         }
         // However it ends, the writers have to.
         let stop = Stop(&done);
-        let result = work();
+        let result = work(&requests);
         drop(stop);
         result
     });

@@ -5,13 +5,93 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::migrate::{freeze, policy};
 use crate::scenario::Scenario;
 use crate::support::process::eventually;
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing().alone()];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing().alone(),
+    Scenario::new("the_cluster_rewrites_what_is_stored_where_it_can", delegated)
+        .of(&WIDGETS)
+        .needs("kube-controller-manager")
+        .failing()
+        .alone(),
+    Scenario::new("a_cluster_without_storage_version_migration_is_told_apart", not_offered).of(&WIDGETS),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// There and back by the cluster's own controller, killed in the middle, with an object that it cannot write, and by one
+/// that does not begin.
+fn delegated(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    for name in ["a", "bad", "c"] {
+        scene.create(old, &scene.object(old, name)).ok();
+    }
+    let svm = "/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations";
+    let path = format!("{svm}/pointsman.{}", scene.crd_name());
+    let flags = ["--settle=1s", "--means=storage-version-migration"];
+    let assert_stored = |version: &str| {
+        for name in ["a", "bad", "c"] {
+            assert_eq!(version_of(&scene.etcd(name)), version, "{name}");
+        }
+        assert_eq!(scene.stored_versions(), json!([version]));
+        assert_eq!(scene.call(Method::GET, &path, None).code, 404, "nothing of it is left");
+    };
+    // Killed while the cluster writes, or is about to: the same command goes on.
+    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &[&["--to", new], &flags[..]].concat());
+    let mut process = scene.started("migrate", &args);
+    scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
+    process.kill();
+    let (code, text, errors) = scene.migrate(&flags);
+    println!("     {}", errors.replace('\n', "\n     "));
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(errors.contains("the cluster rewrites them: StorageVersionMigration pointsman."), "{errors}");
+    assert_stored(new);
+    // One that cannot be written is named, as without the cluster.
+    let policy = policy(scene);
+    freeze(scene, &policy);
+    let (code, text, errors) = scene.migrate(&[&["--to", old], &flags[..]].concat());
+    println!("     {}", errors.replace('\n', "\n     "));
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
+    scene.kubectl(&["delete"], &policy);
+    scene.eventually(|| (scene.migrate(&["--settle=0s", "--means=auto"]).0 == 0).then_some(()));
+    assert_stored(old);
+    // Its controller says nothing.
+    let asked = path.clone();
+    let silent = json!({"metadata": {"name": "x"}, "spec": {}}).to_string();
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| match path == asked {
+        true if method != Method::DELETE => Fate::Answer(200, None, silent.clone()),
+        _ => Fate::Pass,
+    });
+    let through = scene.through(proxy.port);
+    let (code, text, errors) = scene.migrate_at(&through, &[&["--to", new], &flags[..]].concat());
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(errors.contains("it was not begun within 30 s: does its controller run?"), "{errors}");
+    assert_stored(new);
+}
+
+/// With a message that says what does without it.
+fn not_offered(scene: &Scene<'_>) {
+    if scene.call(Method::GET, "/apis/storagemigration.k8s.io", None).is_ok() {
+        return;
+    }
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let (code, _, errors) = scene.migrate(&["--to", new, "--settle=1s", "--means=storage-version-migration"]);
+    assert!(code == 1 && errors.contains("offers no StorageVersionMigration"), "{errors}");
+    assert!(errors.contains("--means=loop"), "{errors}");
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=0s", "--means=auto"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(version_of(&scene.etcd("a")), new);
+}
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
 fn migration(scene: &Scene<'_>) {

@@ -1,17 +1,25 @@
 //! Instances that go: asked to, one after the other, and without being asked.
 
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::load::under_load;
+use crate::certificates::reloads;
+use crate::load::{MANY, under_counted_load, under_load};
+use crate::rotate::{Replica, thorough};
 use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
 use crate::support::pointsman::{Pointsman, Setup};
-use crate::support::process::free_port;
+use crate::support::process::{eventually, free_port};
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().alone(),
+    Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().failing().alone(),
+    Scenario::new("another_leaf_of_the_same_authority_fails_no_request", leaves)
+        .materialize()
+        .newest()
+        .failing()
+        .alone(),
     Scenario::new("killing_one_of_two_replicas_is_survived", one_of_two).materialize().newest().failing().alone(),
     Scenario::new("killing_the_only_replica_heals_on_restart", the_only_one).materialize().newest().failing().alone(),
 ];
@@ -21,26 +29,86 @@ fn another(scene: &Scene<'_>) -> Pointsman {
     Pointsman::start(&setup)
 }
 
-/// What a Deployment does: the next one first, then the old one is asked to go.
+/// What a Deployment does: the next one first, then the old one is asked to go. And what somebody does who deletes Pods.
 fn rolled(scene: &Scene<'_>) {
     let balancer = behind_balancer(scene);
     let (mut one, mut two) = (another(scene), another(scene));
     balancer.set(&[one.backend(), two.backend()]);
     scene.arm(scene.sample.new);
-    let (load, ()) = under_load(scene, 10, || {
-        for _ in 0..ROLLS {
+    let (load, rolls) = under_counted_load(scene, 20, |requests| {
+        let mut rolls = 0;
+        while rolls < ROLLS || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
+            rolls += 1;
             let next = another(scene);
             balancer.set(&[one.backend(), two.backend(), next.backend()]);
             one.drain();
             one = std::mem::replace(&mut two, next);
             balancer.set(&[one.backend(), two.backend()]);
         }
+        rolls
     });
-    println!("     {ROLLS} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
+    println!("     {rolls} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(scene.conversions().1, 0);
+    // Both at once, and the next ones when they are gone.
+    forget(scene);
+    let (naive, ()) = under_load(scene, 20, || {
+        one.kill();
+        two.kill();
+        thread::sleep(Duration::from_secs(1));
+        (one, two) = (another(scene), another(scene));
+        balancer.set(&[one.backend(), two.backend()]);
+    });
+    println!("     deleted and made anew under {} requests: {} errors", naive.requests, naive.errors.len());
+    assert!(!naive.errors.is_empty(), "the test can fail");
     // Caches may be behind still, and the CRD's deletion converts as well.
     scene.keep((balancer, one, two));
+}
+
+/// Two replicas take over one leaf after the other, while they run. And what somebody does who restarts them for it.
+fn leaves(scene: &Scene<'_>) {
+    let balancer = behind_balancer(scene);
+    let authority = &scene.bed.authority;
+    let mut replicas = [Replica::start(scene, "one", authority), Replica::start(scene, "two", authority)];
+    let set = |replicas: &[Replica; 2]| {
+        balancer.set(&[replicas[0].running.backend(), replicas[1].running.backend()]);
+    };
+    set(&replicas);
+    scene.arm(scene.sample.new);
+    let (load, given) = under_counted_load(scene, 20, |requests| {
+        let mut given = 0;
+        while given < LEAVES || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
+            let replica = &replicas[given % 2];
+            let before = reloads(&replica.running.metrics());
+            replica.give(scene, authority);
+            eventually("the leaf is taken over", Duration::from_secs(20), || {
+                (reloads(&replica.running.metrics()) > before).then_some(())
+            });
+            given += 1;
+        }
+        given
+    });
+    println!("     {given} leaves under {} requests: {} errors", load.requests, load.errors.len());
+    assert_eq!(load.errors, [""; 0]);
+    assert_eq!(scene.conversions().1, 0);
+    forget(scene);
+    let (naive, ()) = under_load(scene, 20, || {
+        for replica in &mut replicas {
+            replica.running.kill();
+            replica.give(scene, authority);
+            thread::sleep(Duration::from_millis(500));
+            replica.running = Pointsman::start(&replica.setup);
+        }
+        set(&replicas);
+    });
+    println!("     restarted for it under {} requests: {} errors", naive.requests, naive.errors.len());
+    assert!(!naive.errors.is_empty(), "the test can fail");
+    scene.keep((balancer, replicas.map(|replica| replica.running)));
+}
+
+/// Makes room for the next load.
+fn forget(scene: &Scene<'_>) {
+    scene.call(hyper::Method::DELETE, &scene.all(scene.sample.new), None).ok();
 }
 
 /// What nobody can help: requests that were with the dead one, and those sent there until that is noticed.
@@ -83,7 +151,7 @@ fn the_only_one(scene: &Scene<'_>) {
 
 /// Nothing is left of the trouble.
 fn assert_quiet(scene: &Scene<'_>) {
-    scene.call(hyper::Method::DELETE, &scene.all(scene.sample.new), None).ok();
+    forget(scene);
     let (load, ()) = under_load(scene, 10, || thread::sleep(Duration::from_secs(1)));
     assert_eq!(load.errors, [""; 0]);
 }
@@ -94,3 +162,4 @@ fn behind_balancer(scene: &Scene<'_>) -> Balancer {
 }
 
 const ROLLS: usize = 6;
+const LEAVES: usize = 6;

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::load::under_load;
+use crate::load::{MANY, under_load};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::balancer::Balancer;
@@ -37,7 +37,7 @@ pub(crate) const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 /// One of several servers behind one address, with certificate files of its own.
 pub(crate) struct Replica {
     dir: PathBuf,
-    setup: Setup,
+    pub(crate) setup: Setup,
     pub(crate) running: Pointsman,
 }
 
@@ -62,7 +62,7 @@ impl Replica {
     }
 }
 
-fn names(scene: &Scene<'_>) -> [String; 3] {
+pub(crate) fn names(scene: &Scene<'_>) -> [String; 3] {
     ["localhost".to_owned(), "127.0.0.1".to_owned(), format!("pointsman.{}.svc", scene.ns)]
 }
 
@@ -154,7 +154,7 @@ fn rotated(scene: &Scene<'_>) {
         }
         rounds
     });
-    assert!(!thorough() || load.requests >= 20_000, "{} calls", load.requests);
+    assert!(!thorough() || load.requests >= MANY, "{} calls", load.requests);
     println!("     {rounds} changes of authority under {} calls: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     // The way of those who replace the bundle, and the certificates then.

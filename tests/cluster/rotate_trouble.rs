@@ -1,6 +1,5 @@
 //! `pointsman rotate`, and who asks endpoints, while everything goes wrong that can.
 
-use std::fs;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,11 +10,11 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rotate::{HOOKS, Replica, assert_trusted, ca_file, register, rotate, trust, unregister};
+use crate::rotate::{HOOKS, Replica, assert_trusted, ca_file, names, register, rotate, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::pki::Authority;
-use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::pointsman::{Pointsman, Setup, write_pair};
 use crate::support::process::free_port;
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
@@ -209,12 +208,10 @@ fn endpoints(scene: &Scene<'_>) {
     assert!(code == 1 && errors.contains(&format!("{host}:{}: TLS as several.", setup.port)), "{errors}");
     assert!(!errors.contains("198.51.100"), "{errors}");
     // Asked by the right name it is; the API server has no way to a Service here, so that it stays a dry run.
-    let (cert, key) = scene.bed.authority.issue(&[format!("several.{}.svc", scene.ns)]);
-    fs::write(&scene.setup.cert, cert).unwrap();
-    fs::write(&scene.setup.key, key).unwrap();
+    let names = [&names(scene)[..], &[format!("several.{}.svc", scene.ns)]].concat();
+    write_pair(&scene.dir, &scene.bed.authority.issue(&names));
     scene.eventually(|| {
         let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
-        println!("{code} {errors}");
         let asked = errors.lines().filter(|line| line.contains(&host)).count();
         assert!(code == 1 || asked == 1, "once, by both slices: {errors}");
         (code == 0).then_some(())

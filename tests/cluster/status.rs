@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::support::pki::Authority;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
-use crate::support::sample::{ENGINE, Sample};
+use crate::support::sample::{ENGINE, Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, B, SideBySide};
 
@@ -21,12 +21,28 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
     Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
     Scenario::new("nothing_is_forgotten_of_a_version_that_is_served_again", served_again).newest(),
+    Scenario::new("objects_of_a_version_that_is_not_served_are_counted", unserved).of(&WIDGETS).newest(),
     Scenario::new("whoever_watches_sees_what_changes", watched).newest(),
     Scenario::new("the_doctor_finds_what_does_not_fit_in_a_cluster", doctored).of(&ENGINES).newest().failing().alone(),
     Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// The version that is stored need not be one that is served.
+fn unserved(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    for name in ["a", "b"] {
+        scene.create(new, &scene.object(new, name)).ok();
+    }
+    serve_alone(scene, old);
+    let (_, text, errors) = scene.command(&["status", &scene.crd_name(), "-o", "json"]);
+    let seen: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&seen["objects"], &seen["storage"]), (&json!(2), &json!(new)), "{text}{errors}");
+    assert!(scene.commanded(&["plan", &scene.crd_name()]).contains("2 objects"));
+}
 
 /// Whoever watches sees what changes, and nothing twice; a moment without a cluster ends nothing.
 fn watched(scene: &Scene<'_>) {

@@ -37,7 +37,7 @@ pub use dry_run::DryRun;
 pub use examine::{Examined, RegisteredFinding, RunningServer, examine};
 pub use live::live;
 pub use migrate::{
-    ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+    ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
     forget, migrate,
 };
 pub use roll::{

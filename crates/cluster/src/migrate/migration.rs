@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::aim::Aim;
+use super::delegated::delegated;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
@@ -53,7 +54,9 @@ async fn steps(
     check(&crd, &to)?;
     migrated.stored_before = stored(&crd);
     (migrated.storage, migrated.stored) = (to.clone(), migrated.stored_before.clone());
-    let through = crd.storage() == to && migrated.is_complete();
+    // Where an earlier run has left its mark, it was not through, whatever the list says: others write that, too.
+    let is_marked = crd.annotation(ANNOTATION).is_some() && crd.is_converted();
+    let through = crd.storage() == to && migrated.is_complete() && !is_marked;
     if options.dry_run {
         migrated.objects.left = if through { None } else { Some(count(&first_of(cluster, &crd, &to, say).await?)) };
         return Ok(());
@@ -65,15 +68,15 @@ async fn steps(
         crd = flip(cluster, crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
+    let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, at_once: options.at_once };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
     run.rounds().await?;
-    if run.objects.interrupted {
-        return Ok(());
-    }
-    migrated.stored = match run.objects.failures.is_empty() {
-        true => trim(cluster, &run.crd).await?,
-        false => stored(&CrdState::fetch(cluster, &name).await?),
+    let is_done = !run.objects.interrupted && run.objects.failures.is_empty();
+    migrated.stored = match (is_done, was_delegated) {
+        (true, _) => trim(cluster, &run.crd).await?,
+        (false, true) => untrim(cluster, &run.crd, &migrated.stored_before).await?,
+        (false, false) => stored(&CrdState::fetch(cluster, &name).await?),
     };
     Ok(())
 }
@@ -196,21 +199,39 @@ async fn first_of(
 
 /// Takes the other versions off the list, if the CRD is still the one that was begun with.
 async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, MigrateError> {
+    let (crd, stored) = set_stored(cluster, began, &|crd| vec![crd.storage().to_owned()]).await?;
+    forget(cluster, &crd).await?;
+    Ok(stored)
+}
+
+/// Puts those on it again that somebody has taken off it before everything was written.
+async fn untrim(cluster: &Cluster, began: &CrdState, before: &[String]) -> Result<Vec<String>, MigrateError> {
+    let all = |crd: &CrdState| {
+        let known = crd.versions();
+        let lost = before.iter().filter(|one| known.contains(&one.as_str()) && !stored(crd).contains(one));
+        lost.cloned().chain(stored(crd)).collect()
+    };
+    Ok(set_stored(cluster, began, &all).await?.1)
+}
+
+/// Sets `storedVersions`, if the CRD is still the one that was begun with. Returns it as it was seen, and the list.
+async fn set_stored(
+    cluster: &Cluster,
+    began: &CrdState,
+    versions: &dyn Fn(&CrdState) -> Vec<String>,
+) -> Result<(CrdState, Vec<String>), MigrateError> {
     let name = began.name();
     for _ in 0..TRIES {
         let crd = CrdState::fetch(cluster, &name).await?;
         if (crd.uid(), crd.generation()) != (began.uid(), began.generation()) {
             return Err(MigrateError::Changed { crd: name });
         }
-        let storage = crd.storage().to_owned();
+        let stored = versions(&crd);
         let metadata = json!({"resourceVersion": crd.resource_version()});
-        let patch = json!({"metadata": metadata, "status": {"storedVersions": [storage]}});
+        let patch = json!({"metadata": metadata, "status": {"storedVersions": stored}});
         let path = format!("{}/status", crd.path());
         match cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await {
-            Ok(_) => {
-                forget(cluster, &crd).await?;
-                return Ok(vec![storage]);
-            }
+            Ok(_) => return Ok((crd, stored)),
             // A condition was written in between.
             Err(CallError::Refused { code: 409, .. }) => {}
             Err(error) => return Err(error.into()),

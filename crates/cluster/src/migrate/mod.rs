@@ -1,6 +1,7 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
 mod aim;
+mod delegated;
 mod forget;
 mod mark;
 mod migration;
@@ -14,5 +15,5 @@ pub(crate) use mark::Mark;
 pub use forget::forget;
 pub use migration::migrate;
 pub use options::{
-    ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+    ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
 };

@@ -20,13 +20,29 @@ pub struct MigrateOptions {
     pub at_once: u16,
     /// How long API servers may take to hear of another storage version.
     pub settle: Duration,
+    /// Who writes.
+    pub means: Means,
     /// Change nothing, and say what would be done.
     pub dry_run: bool,
 }
 
+/// Who rewrites the objects.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Means {
+    /// We do, by as many writes at a time as the API server takes.
+    #[default]
+    Loop,
+    /// The cluster, by a `StorageVersionMigration`, at its own speed. What it leaves is ours.
+    StorageVersionMigration,
+    /// The cluster where it can, we where it cannot.
+    Auto,
+}
+
 impl Default for MigrateOptions {
     fn default() -> Self {
-        Self { to: None, before: Vec::new(), page: PAGE, at_once: AT_ONCE, settle: SETTLE, dry_run: false }
+        let (to, before, means, dry_run) = (None, Vec::new(), Means::default(), false);
+        Self { to, before, page: PAGE, at_once: AT_ONCE, settle: SETTLE, means, dry_run }
     }
 }
 
@@ -71,6 +87,16 @@ pub enum MigrateEvent {
     Settling(Duration),
     /// Goes on where an earlier run ended.
     GoesOn,
+    /// The cluster rewrites the objects.
+    Delegated {
+        /// Of the `StorageVersionMigration`.
+        name: String,
+    },
+    /// The cluster did not come to a good end, and what is left is done here.
+    TakenBack {
+        /// What was seen.
+        reason: String,
+    },
     /// A page was dealt with.
     Page {
         /// Objects that were written so far.
@@ -204,6 +230,14 @@ pub enum MigrateError {
         crd: String,
         /// The versions.
         stored: String,
+    },
+    /// The cluster cannot rewrite objects by itself.
+    #[error(
+        "{address} offers no StorageVersionMigration, which is on by default from Kubernetes 1.37: --means=loop does without"
+    )]
+    NoMigrator {
+        /// Of the API server.
+        address: String,
     },
     /// Somebody may still read what is to be forgotten.
     #[error(

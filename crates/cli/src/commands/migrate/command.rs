@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
-use pointsman_cluster::{CallError, MigrateError, MigrateOptions, migrate};
+use clap::{Args, ValueEnum};
+use pointsman_cluster::{CallError, Means, MigrateError, MigrateOptions, migrate};
 use pointsman_core::definition::Kind;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
@@ -29,7 +29,7 @@ pub(crate) struct MigrateArgs {
     to: Option<String>,
     /// Instead, take the annotations away that keep what only this version could say, once it is neither served nor
     /// stored.
-    #[arg(long, value_name = "VERSION", conflicts_with_all = ["to", "settle"])]
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["to", "settle", "means"])]
     forget: Option<String>,
     /// Change nothing; say what would be done.
     #[arg(long)]
@@ -40,6 +40,9 @@ pub(crate) struct MigrateArgs {
     /// Writes under way at a time, at most. There are fewer while the API server is slow.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Pace")]
     at_once: u16,
+    /// Who writes: pointsman, the cluster by a StorageVersionMigration, or the cluster where it can.
+    #[arg(long, value_enum, default_value_t = MeansName::Loop, help_heading = "Pace")]
+    means: MeansName,
     /// Objects listed at a time.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
@@ -50,6 +53,27 @@ pub(crate) struct MigrateArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     kinds: KindsArgs,
+}
+
+/// Who writes, as a flag says it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum MeansName {
+    /// The cluster where it offers StorageVersionMigration, pointsman elsewhere.
+    Auto,
+    /// Pointsman, as fast as the API server takes it.
+    Loop,
+    /// The cluster, as fast as its controller goes; what it leaves, pointsman writes and names.
+    StorageVersionMigration,
+}
+
+impl MeansName {
+    fn means(self) -> Means {
+        match self {
+            Self::Auto => Means::Auto,
+            Self::Loop => Means::Loop,
+            Self::StorageVersionMigration => Means::StorageVersionMigration,
+        }
+    }
 }
 
 /// Rewrites what is stored.
@@ -106,6 +130,7 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
         page: args.page,
         at_once: args.at_once,
         settle: args.settle,
+        means: args.means.means(),
         dry_run: args.dry_run,
     };
     let all = args.kinds.load()?;

@@ -47,6 +47,10 @@ impl MigrateTold {
             MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
             MigrateEvent::Settling(time) => format!("waiting {} s until every API server knows", time.as_secs()),
             MigrateEvent::GoesOn => "going on where an earlier run ended".to_owned(),
+            MigrateEvent::Delegated { name } => format!("the cluster rewrites them: StorageVersionMigration {name}"),
+            MigrateEvent::TakenBack { reason } => {
+                format!("the cluster did not write all of them: {reason}; going on here")
+            }
             MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
             MigrateEvent::Trying { error, pause } => format!("{error}; trying again in {} s", pause.as_secs()),
             MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => {
@@ -110,6 +114,8 @@ fn json(event: &MigrateEvent) -> Option<Value> {
         MigrateEvent::Flipped { from, to } => json!({"event": "flipped", "from": from, "to": to}),
         MigrateEvent::Settling(time) => json!({"event": "settling", "seconds": time.as_secs_f64()}),
         MigrateEvent::GoesOn => json!({"event": "goesOn"}),
+        MigrateEvent::Delegated { name } => json!({"event": "delegated", "name": name}),
+        MigrateEvent::TakenBack { reason } => json!({"event": "takenBack", "reason": reason}),
         MigrateEvent::Looking => json!({"event": "looking"}),
         MigrateEvent::Trying { error, pause } => {
             json!({"event": "trying", "error": error.to_string(), "seconds": pause.as_secs_f64()})

@@ -1,0 +1,211 @@
+//! Rewriting by the cluster itself: Kubernetes' StorageVersionMigration (KEP-4192).
+//!
+//! Its controller writes every object, without regard to how busy the API server is, says nothing on the way, and at the
+//! first object that cannot be written it gives up, and still takes the old versions off `storedVersions` (seen in 1.36.3,
+//! `migrationrunner.go`, `finishCRDMigration`). So whatever comes of it, everything is looked at afterwards by our own
+//! loop, which writes what is left, names what cannot be written, and has `storedVersions` say so. Where it does not begin,
+//! that loop does it all.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::options::{Means, MigrateError, MigrateEvent};
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::crd_state::CrdState;
+use crate::patience::Patience;
+
+/// Has the cluster rewrite the objects of a CRD, where it can and is meant to. Returns whether it has tried.
+pub(super) async fn delegated(
+    cluster: &Cluster,
+    crd: &CrdState,
+    means: Means,
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<bool, MigrateError> {
+    if means == Means::Loop {
+        return Ok(false);
+    }
+    let Some(version) = offered(cluster).await? else {
+        return match means {
+            Means::StorageVersionMigration => Err(MigrateError::NoMigrator { address: cluster.address().to_owned() }),
+            _ => Ok(false),
+        };
+    };
+    let collection = format!("/apis/{GROUP}/{version}/{PLURAL}");
+    let delegation = Delegation { cluster, crd, path: format!("{collection}/{}", name(crd)) };
+    delegation.begin(&collection, &version).await?;
+    say(MigrateEvent::Delegated { name: name(crd) });
+    let ended = delegation.ended(say).await;
+    // Whatever came of it, what is left is ours to do, and nobody else's.
+    delegation.take_back().await?;
+    if let Some(reason) = ended? {
+        say(MigrateEvent::TakenBack { reason });
+    }
+    Ok(true)
+}
+
+/// The version in which the API server offers it; nothing where it does not.
+async fn offered(cluster: &Cluster) -> Result<Option<String>, CallError> {
+    let group = match cluster.get(&format!("/apis/{GROUP}")).await {
+        Ok(group) => group,
+        Err(error) if error.code() == Some(404) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let versions = group.get("versions").and_then(Value::as_array).into_iter().flatten();
+    let mut names = versions.filter_map(|version| version.get("version")?.as_str());
+    Ok(names.find(|name| KNOWN.contains(name)).map(str::to_owned))
+}
+
+/// Its own name for a CRD, so that a run that goes on finds it again.
+fn name(crd: &CrdState) -> String {
+    format!("pointsman.{}", crd.name())
+}
+
+/// One migration by the cluster.
+struct Delegation<'d> {
+    cluster: &'d Cluster,
+    crd: &'d CrdState,
+    path: String,
+}
+
+impl Delegation<'_> {
+    /// Makes it, unless an earlier run has and it goes on.
+    async fn begin(&self, collection: &str, version: &str) -> Result<(), MigrateError> {
+        let there = match self.cluster.get(&self.path).await {
+            Ok(there) => Some(there),
+            Err(error) if error.code() == Some(404) => None,
+            Err(error) => return Err(error.into()),
+        };
+        match there {
+            Some(there) if !has(&there, "Succeeded") && !has(&there, "Failed") => return Ok(()),
+            // It was about what was stored then.
+            Some(_) => self.take_back().await?,
+            None => {}
+        }
+        let resource = json!({"group": self.crd.group(), "resource": self.crd.plural()});
+        let document = json!({
+            "apiVersion": format!("{GROUP}/{version}"), "kind": "StorageVersionMigration",
+            "metadata": {"name": name(self.crd)}, "spec": {"resource": resource},
+        });
+        match self.cluster.post(collection, &document).await {
+            // Another run was quicker.
+            Err(error) if error.code() == Some(409) => Ok(()),
+            made => Ok(made.map(drop)?),
+        }
+    }
+
+    /// Waits for its end. Returns why it did not come to a good one.
+    async fn ended(&self, say: &mut dyn FnMut(MigrateEvent)) -> Result<Option<String>, MigrateError> {
+        let (patience, began, mut tried) = (Patience::default(), Instant::now(), false);
+        loop {
+            match self.look().await {
+                Ok(Some(end)) => {
+                    self.tidied_up().await;
+                    return Ok(end);
+                }
+                Ok(None) => {
+                    if std::mem::take(&mut tried) {
+                        patience.is_over();
+                    }
+                }
+                Err(MigrateError::Call(error)) => {
+                    let Some(pause) = patience.pause(&error) else { return Err(error.into()) };
+                    tried = true;
+                    say(MigrateEvent::Trying { error, pause });
+                    sleep(pause).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if began.elapsed() > BEGINS_WITHIN && !has(&self.cluster.get(&self.path).await?, "Running") {
+                let seconds = BEGINS_WITHIN.as_secs();
+                return Ok(Some(format!("it was not begun within {seconds} s: does its controller run?")));
+            }
+            sleep(OFTEN).await;
+        }
+    }
+
+    /// How it ended, once it has: well, or why not. The CRD has to be the one that was begun with.
+    async fn look(&self) -> Result<Option<Option<String>>, MigrateError> {
+        let crd = CrdState::fetch(self.cluster, &self.crd.name()).await?;
+        if (crd.uid(), crd.generation()) != (self.crd.uid(), self.crd.generation()) {
+            return Err(MigrateError::Changed { crd: crd.name() });
+        }
+        let now = match self.cluster.get(&self.path).await {
+            Ok(now) => now,
+            Err(error) if error.code() == Some(404) => return Ok(Some(Some("somebody has deleted it".to_owned()))),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match (has(&now, "Succeeded"), has(&now, "Failed")) {
+            (true, _) => Some(None),
+            (_, true) => Some(Some(message(&now))),
+            _ => None,
+        })
+    }
+
+    /// Waits until the controller has written the CRD's status, after which it lets go of both.
+    async fn tidied_up(&self) {
+        let began = Instant::now();
+        while began.elapsed() < TIDIED_WITHIN {
+            match self.cluster.get(&self.path).await {
+                Ok(now) if has(&now, "Running") => sleep(OFTEN).await,
+                _ => return,
+            }
+        }
+    }
+
+    async fn take_back(&self) -> Result<(), CallError> {
+        self.cluster.delete(&self.path).await
+    }
+}
+
+fn conditions(migration: &Value) -> impl Iterator<Item = &Value> {
+    migration.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn is(condition: &Value, kind: &str) -> bool {
+    let text = |name: &str| condition.get(name).and_then(Value::as_str);
+    (text("type"), text("status")) == (Some(kind), Some("True"))
+}
+
+/// Whether a migration has such a condition.
+fn has(migration: &Value, kind: &str) -> bool {
+    conditions(migration).any(|condition| is(condition, kind))
+}
+
+/// Why it failed.
+fn message(migration: &Value) -> String {
+    let failed = conditions(migration).find(|condition| is(condition, "Failed"));
+    let said = failed.and_then(|condition| condition.get("message")?.as_str());
+    said.filter(|text| !text.is_empty()).unwrap_or("it failed, and says no more").to_owned()
+}
+
+const GROUP: &str = "storagemigration.k8s.io";
+const PLURAL: &str = "storageversionmigrations";
+
+/// Those in which a resource is named without a version.
+const KNOWN: [&str; 2] = ["v1", "v1beta1"];
+
+/// Its controller first waits for the garbage collector's cache to be as new as the migration, which without a write of
+/// the kind may be never; and it may not run at all.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+const OFTEN: Duration = Duration::from_millis(500);
+
+/// It does so at once; where it has gone just then, nobody waits for ever.
+const TIDIED_WITHIN: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_it_is_read_from_its_conditions() {
+        let with = |kind: &str, status: &str, message: &str| json!({"status": {"conditions": [{"type": kind, "status": status, "message": message}]}});
+        assert!(has(&with("Succeeded", "True", ""), "Succeeded"));
+        assert!(!has(&with("Succeeded", "False", ""), "Succeeded") && !has(&json!({}), "Running"));
+        assert_eq!(message(&with("Failed", "True", "ws \"a\" is frozen")), "ws \"a\" is frozen");
+        assert_eq!(message(&json!({})), "it failed, and says no more");
+    }
+}
