@@ -364,6 +364,18 @@ fn unreached(scene: &Scene<'_>) {
         }
     }
     by_proxy(scene, web);
+    // A cluster that is too old for what is to be applied.
+    let before = scene.crd_now();
+    let old = json!({"kind": "APIResourceList", "resources": []}).to_string();
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| match path {
+        "/apis/admissionregistration.k8s.io/v1" => Fate::Answer(200, None, old.clone()),
+        _ => Fate::Pass,
+    });
+    let (code, _, errors) = scene.arms_at(&scene.through(proxy.port), &["--force-conflicts"]);
+    println!("     old: {}", errors.trim());
+    assert!(code == 1 && errors.contains("has no ValidatingAdmissionPolicy in"), "{errors}");
+    assert!(errors.contains("hint: docs/install.md names the oldest Kubernetes"), "{errors}");
+    assert_eq!(scene.crd_now(), before);
 }
 
 /// A proxy of the environment is not for a server on this machine, as with kubectl, and is for one that is far.

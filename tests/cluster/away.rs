@@ -24,6 +24,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .newest()
         .failing(),
     Scenario::new("disarming_waits_out_an_api_server_that_is_away", disarms).of(&WIDGETS).newest().failing(),
+    Scenario::new("a_migration_waits_out_an_api_server_that_is_away", migrates).of(&WIDGETS).newest(),
     Scenario::new("what_was_done_unheard_is_put_back_as_well", unheard).of(&WIDGETS).newest().failing(),
     Scenario::new("ctrl_c_ends_what_can_be_run_again", interrupted).of(&WIDGETS).newest().failing(),
 ];
@@ -110,6 +111,24 @@ fn disarms(scene: &Scene<'_>) {
             crd["spec"]["versions"] = armed["versions"].clone();
         });
         scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
+    });
+}
+
+fn migrates(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let to = || if scene.stored_versions() == json!([old]) { new } else { old };
+    let act = |kubeconfig: &Path| {
+        let (to, writes) = (to(), scene.bed.etcd.writes(&scene.key("a")));
+        let told = scene.migrate_at(kubeconfig, &["--to", to, "--settle=0s", "--at-once=1"]);
+        assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{to}", scene.group), "{}", told.2);
+        assert_eq!(scene.bed.etcd.writes(&scene.key("a")), writes + 1, "written once: {}", told.2);
+        told
+    };
+    broken_after_each_call(scene, &act, &|last, _| {
+        let mark = &scene.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"];
+        assert_eq!(mark, &Value::Null, "after call {last}");
     });
 }
 

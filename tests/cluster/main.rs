@@ -35,6 +35,7 @@ mod conversion;
 mod crd_guard;
 mod deletion;
 mod disarm;
+mod documents;
 mod failures;
 mod gitops;
 mod harness;
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
         rotate::SCENARIOS,
         rotate_trouble::SCENARIOS,
         away::SCENARIOS,
+        documents::SCENARIOS,
         admission_matrix::SCENARIOS,
         admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,

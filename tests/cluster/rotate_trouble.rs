@@ -81,7 +81,7 @@ fn shared(scene: &Scene<'_>) {
     theirs["clientConfig"] = json!({
         "service": {"namespace": scene.ns, "name": "theirs", "path": "/"}, "caBundle": STANDARD.encode(&other.pem),
     });
-    let (mut beside, mut garbage) = (mine.clone(), mine.clone());
+    let (mut beside, mut garbage) = (mine.clone(), mine);
     beside["name"] = json!(format!("beside.{}", scene.group));
     beside["clientConfig"]["caBundle"] = json!(STANDARD.encode(format!("{}{}", scene.bed.authority.pem, other.pem)));
     garbage["name"] = json!(format!("garbage.{}", scene.group));

@@ -138,6 +138,7 @@ impl CallError {
                 Some("the kubeconfig's certificate-authority is not the one that this server shows")
             }
             Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
+            Self::NoKind { .. } => Some("docs/install.md names the oldest Kubernetes that has what is needed"),
             Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
             error if error.is_of_missing_rights() => Some(RIGHTS),
             _ => None,

@@ -1,5 +1,7 @@
 //! A collection, page by page, also while the API server is busy or away for a moment.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,16 +16,17 @@ pub(crate) struct Pages<'p> {
     cluster: &'p Cluster,
     collection: String,
     extent: Extent,
-    limit: u32,
+    size: PageSize,
     patience: Patience,
     waits_for_webhooks: bool,
 }
 
 impl<'p> Pages<'p> {
-    /// Pages of `limit` objects, with as much of each as `extent` says. A webhook that nobody reaches is an answer:
-    /// some who list look for it.
-    pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, limit: u32) -> Self {
-        Self { cluster, collection, extent, limit, patience: Patience::default(), waits_for_webhooks: false }
+    /// Pages of so many objects at most, with as much of each as `extent` says. A webhook that nobody reaches is an
+    /// answer: some who list look for it.
+    pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
+        let (size, patience) = (size.into(), Patience::default());
+        Self { cluster, collection, extent, size, patience, waits_for_webhooks: false }
     }
 
     /// Waits for webhooks, too, and as long as all other calls of a run together.
@@ -41,12 +44,13 @@ impl<'p> Pages<'p> {
         let (mut token, mut tried) = (next.map(str::to_owned), false);
         loop {
             let more = token.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-            let path = format!("{}?limit={}{more}", self.collection, self.limit);
+            let path = format!("{}?limit={}{more}", self.collection, self.size.limit());
             let error = match self.cluster.read(&path, self.extent).await {
                 Ok(list) => {
                     if tried {
                         self.patience.is_over();
                     }
+                    self.size.learn(&list);
                     return Ok(list);
                 }
                 Err(error) => error,
@@ -88,6 +92,54 @@ impl<'p> Pages<'p> {
     }
 }
 
+/// How many objects are asked for at a time: few at first, and so many then that a page stays small. Annotations and
+/// managed fields of one object may be a megabyte, and a Job has 256.
+#[derive(Clone, Debug)]
+pub(crate) struct PageSize {
+    most: u32,
+    limit: Arc<AtomicU32>,
+}
+
+impl PageSize {
+    pub(crate) fn new(most: u32) -> Self {
+        Self { most, limit: Arc::new(AtomicU32::new(most.min(FIRST))) }
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// A page was of this weight, so the next one is to be.
+    fn learn(&self, list: &Value) {
+        let objects = items(list).count().max(1);
+        let of_each = (weight(list) / objects).max(1);
+        let fits = u32::try_from(WEIGHT / of_each).unwrap_or(u32::MAX);
+        self.limit.store(fits.clamp(1, self.most), Ordering::Relaxed);
+    }
+}
+
+impl From<u32> for PageSize {
+    fn from(most: u32) -> Self {
+        Self::new(most)
+    }
+}
+
+/// The bytes of all texts in a document, about what it takes.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
+/// Of the first page, of whose objects nothing is known.
+const FIRST: u32 = 50;
+
+/// Bytes of a page: 500 objects with 16 KiB of metadata each, several times what they have.
+const WEIGHT: usize = 8 << 20;
+
 /// The objects of a page.
 pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
@@ -102,4 +154,27 @@ pub(crate) fn next_page(list: &Value) -> Option<String> {
 /// How many objects are behind this page, where the API server says so.
 pub(crate) fn behind(list: &Value) -> Option<u64> {
     list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pages_of_large_objects_are_small() {
+        let page = |count: usize, each: usize| json!({"items": vec![json!({"a": "x".repeat(each)}); count]});
+        let size = PageSize::new(500);
+        assert_eq!(size.limit(), FIRST);
+        size.learn(&page(50, 1_000));
+        assert_eq!(size.limit(), 500, "no more than was asked for");
+        size.learn(&page(50, 200_000));
+        assert_eq!(size.limit(), 41);
+        size.learn(&page(3, 20 << 20));
+        assert_eq!(size.limit(), 1);
+        size.learn(&json!({"items": []}));
+        assert_eq!(size.limit(), 500);
+        assert_eq!(PageSize::new(10).limit(), 10);
+    }
 }

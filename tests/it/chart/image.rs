@@ -1,7 +1,13 @@
 //! The image, as far as its file says what it will be.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -87,3 +93,63 @@ fn a_release_names_no_path_of_the_machine_that_builds_it() {
     assert!(flags("--flags").contains(&format!("--remap-path-prefix={}=/pointsman", tree.display())));
     assert!(flags("--cflags").contains(&format!("-ffile-prefix-map={}=/pointsman", tree.display())));
 }
+
+/// The binary that the Dockerfile builds, where `POINTSMAN_IMAGE` names it: alone on a file system that nobody writes to,
+/// for the user of the image, it says its version and serves.
+#[test]
+fn the_binary_of_the_image_needs_nothing_around_it() {
+    let Some(binary) = std::env::var_os("POINTSMAN_IMAGE").map(PathBuf::from) else {
+        eprintln!("POINTSMAN_IMAGE names no static binary: CONTRIBUTING.md says how it is built");
+        return;
+    };
+    let megabytes = fs::metadata(&binary).unwrap().len() as f64 / 1e6;
+    assert!(megabytes < LARGEST, "{megabytes:.1} MB");
+    let dir = tempfile::tempdir().unwrap();
+    fs::copy(&binary, dir.path().join("pointsman")).unwrap();
+    let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    fs::write(dir.path().join("tls.crt"), pair.cert.pem()).unwrap();
+    fs::write(dir.path().join("tls.key"), pair.signing_key.serialize_pem()).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let alone = |args: &[&str]| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-user=65532", "--map-group=65532"])
+            .arg(format!("--root={}", dir.path().display()));
+        command.arg("/pointsman").args(args).env_clear().stdin(Stdio::null());
+        command
+    };
+    let output = alone(&["--version"]).env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with(concat!("pointsman ", env!("CARGO_PKG_VERSION"))), "{said}{output:?}");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let admin = format!("--admin-listen=127.0.0.1:{port}");
+    let files = ["--tls-cert-file=/tls.crt", "--tls-private-key-file=/tls.key"];
+    let mut serve = alone(&["serve", "--listen=127.0.0.1:0", &admin, files[0], files[1]]);
+    let _serving = Serving(serve.env("PATH", std::env::var_os("PATH").unwrap()).spawn().unwrap());
+    let began = Instant::now();
+    while !is_ready(port) {
+        assert!(began.elapsed() < Duration::from_secs(20), "not ready");
+        thread::sleep(Duration::from_millis(50));
+    }
+    println!("{megabytes:.1} MB, ready after {:.1?}", began.elapsed());
+}
+
+/// A server that ends with the test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn is_ready(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let asked = stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let mut answer = String::new();
+    asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200 ")
+}
+
+/// In megabytes: what a node pulls before a Pod serves.
+const LARGEST: f64 = 25.0;

@@ -173,6 +173,54 @@ fn messages_that_are_explained_are_said() {
     }
 }
 
+/// A page that is searched for a message has to have it in the words of the program, and every reason why a command ends
+/// has to be on it.
+#[test]
+fn whatever_a_command_says_is_explained() {
+    let page = read("docs/troubleshooting.md");
+    let code: String = PACKAGES.iter().flat_map(|package| sources(package)).map(|file| plain(&read(&file))).collect();
+    let mut wrong = Vec::new();
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let said = rows.flat_map(|row| row.split(" | ").next().unwrap().split('`').skip(1).step_by(2));
+    let mut count = 0;
+    for part in said.flat_map(|text| text.split('…')).filter(|part| part.trim().len() > 3) {
+        count += 1;
+        if !code.contains(part.trim()) {
+            wrong.push(format!("docs/troubleshooting.md: nothing says {part:?}"));
+        }
+    }
+    assert!(count > 60, "{count}");
+    // What an error says begins with, or has, one of the texts of the page.
+    let explained: Vec<&str> =
+        page.split('`').skip(1).step_by(2).flat_map(|text| text.split('…')).map(str::trim).collect();
+    for file in &sources("crates/cluster/src") {
+        let text = plain(&read(file));
+        for error in text.split("#[error(").skip(1).filter(|error| error.trim_start().starts_with('"')) {
+            let message = error.trim_start().trim_start_matches('"').split('"').next().unwrap();
+            let words = message.split(['{', '}']).step_by(2).any(|part| part.trim().len() > 8);
+            if words && !explained.iter().any(|one| one.len() > 8 && message.contains(one)) {
+                wrong.push(format!("{file}: docs/troubleshooting.md does not explain {message:?}"));
+            }
+        }
+    }
+    nothing(&wrong);
+}
+
+/// A source whose texts stand on one line each, as they are said.
+fn plain(source: &str) -> String {
+    let mut lines = source.lines();
+    let mut text = String::new();
+    while let Some(line) = lines.next() {
+        let mut line = line.to_owned();
+        while let Some(rest) = line.strip_suffix('\\') {
+            line = format!("{rest}{}", lines.next().unwrap_or_default().trim_start());
+        }
+        text.push_str(&line.replace("\\\"", "\""));
+        text.push('\n');
+    }
+    text
+}
+
 /// A claim without a test is a wish.
 #[test]
 fn every_claim_of_the_threat_model_names_its_test() {

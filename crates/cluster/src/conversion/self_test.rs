@@ -93,7 +93,7 @@ fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
     }
     if answer.pointer("/response/convertedObjects") != Some(&probe.converted) {
         return Err(format!(
-            "converts to {} otherwise than the definition here: is it served with the same one?",
+            "converts to {} otherwise than the definition here: compare its --kinds and pointsman --version with those here",
             probe.to
         ));
     }

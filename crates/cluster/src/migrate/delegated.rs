@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::options::{Means, MigrateError, MigrateEvent};
+use super::patiently::patiently;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
@@ -27,7 +28,7 @@ pub(super) async fn delegated(
     if means == Means::Loop {
         return Ok(false);
     }
-    let Some(version) = offered(cluster).await? else {
+    let Some(version) = patiently(say, async || offered(cluster).await).await? else {
         return match means {
             Means::StorageVersionMigration => Err(MigrateError::NoMigrator { address: cluster.address().to_owned() }),
             _ => Ok(false),
@@ -35,11 +36,11 @@ pub(super) async fn delegated(
     };
     let collection = format!("/apis/{GROUP}/{version}/{PLURAL}");
     let delegation = Delegation { cluster, crd, path: format!("{collection}/{}", name(crd)) };
-    delegation.begin(&collection, &version).await?;
+    delegation.begin(&collection, &version, say).await?;
     say(MigrateEvent::Delegated { name: name(crd) });
     let ended = delegation.ended(say).await;
     // Whatever came of it, what is left is ours to do, and nobody else's.
-    delegation.take_back().await?;
+    patiently(say, async || delegation.take_back().await).await?;
     if let Some(reason) = ended? {
         say(MigrateEvent::TakenBack { reason });
     }
@@ -72,8 +73,13 @@ struct Delegation<'d> {
 
 impl Delegation<'_> {
     /// Makes it, unless an earlier run has and it goes on.
-    async fn begin(&self, collection: &str, version: &str) -> Result<(), MigrateError> {
-        let there = match self.cluster.get(&self.path).await {
+    async fn begin(
+        &self,
+        collection: &str,
+        version: &str,
+        say: &mut dyn FnMut(MigrateEvent),
+    ) -> Result<(), MigrateError> {
+        let there = match patiently(say, async || self.cluster.get(&self.path).await).await {
             Ok(there) => Some(there),
             Err(error) if error.code() == Some(404) => None,
             Err(error) => return Err(error.into()),
@@ -81,7 +87,7 @@ impl Delegation<'_> {
         match there {
             Some(there) if !has(&there, "Succeeded") && !has(&there, "Failed") => return Ok(()),
             // It was about what was stored then.
-            Some(_) => self.take_back().await?,
+            Some(_) => patiently(say, async || self.take_back().await).await?,
             None => {}
         }
         let resource = json!({"group": self.crd.group(), "resource": self.crd.plural()});
@@ -89,8 +95,8 @@ impl Delegation<'_> {
             "apiVersion": format!("{GROUP}/{version}"), "kind": "StorageVersionMigration",
             "metadata": {"name": name(self.crd)}, "spec": {"resource": resource},
         });
-        match self.cluster.post(collection, &document).await {
-            // Another run was quicker.
+        match patiently(say, async || self.cluster.post(collection, &document).await).await {
+            // Another run was quicker, or we ourselves, unheard.
             Err(error) if error.code() == Some(409) => Ok(()),
             made => Ok(made.map(drop)?),
         }
@@ -119,12 +125,17 @@ impl Delegation<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            if began.elapsed() > BEGINS_WITHIN && !has(&self.cluster.get(&self.path).await?, "Running") {
+            if began.elapsed() > BEGINS_WITHIN && !self.is_running().await {
                 let seconds = BEGINS_WITHIN.as_secs();
                 return Ok(Some(format!("it was not begun within {seconds} s: does its controller run?")));
             }
             sleep(OFTEN).await;
         }
+    }
+
+    /// Whether it was begun. Who cannot be asked is asked again.
+    async fn is_running(&self) -> bool {
+        self.cluster.get(&self.path).await.map_or(true, |now| has(&now, "Running"))
     }
 
     /// How it ended, once it has: well, or why not. The CRD has to be the one that was begun with.

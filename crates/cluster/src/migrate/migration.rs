@@ -8,6 +8,7 @@ use super::delegated::delegated;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
+use super::patiently::patiently;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
@@ -62,7 +63,7 @@ async fn steps(
         return Ok(());
     }
     if through {
-        return forget(cluster, &crd).await;
+        return forget(cluster, &crd, say).await;
     }
     if crd.storage() != to {
         crd = flip(cluster, crd, &to, options, say).await?;
@@ -72,10 +73,10 @@ async fn steps(
     let speed = Speed { page: options.page, at_once: options.at_once };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
     run.rounds().await?;
-    let is_done = !run.objects.interrupted && run.objects.failures.is_empty();
+    let (is_done, began) = (!run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
     migrated.stored = match (is_done, was_delegated) {
-        (true, _) => trim(cluster, &run.crd).await?,
-        (false, true) => untrim(cluster, &run.crd, &migrated.stored_before).await?,
+        (true, _) => trim(cluster, &began, say).await?,
+        (false, true) => untrim(cluster, &began, &migrated.stored_before, say).await?,
         (false, false) => stored(&CrdState::fetch(cluster, &name).await?),
     };
     Ok(())
@@ -116,11 +117,14 @@ async fn flip(
     say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<CrdState, MigrateError> {
     for document in &options.before {
-        cluster.apply(document, false).await.map_err(|error| MigrateError::of_policy(error, document))?;
+        let applied = patiently(say, async || cluster.apply(document, false).await).await;
+        applied.map_err(|error| MigrateError::of_policy(error, document))?;
     }
     for _ in 0..TRIES {
         let from = crd.storage().to_owned();
-        match cluster.patch(&crd.path(), PatchForm::Json, &flipped(&crd, to), Extent::Objects).await {
+        let patch = flipped(&crd, to);
+        let flip = async || cluster.patch(&crd.path(), PatchForm::Json, &patch, Extent::Objects).await;
+        match patiently(say, flip).await {
             Ok(changed) => {
                 say(MigrateEvent::Flipped { from, to: to.to_owned() });
                 return Ok(CrdState::new(changed)?);
@@ -129,7 +133,7 @@ async fn flip(
             Err(error) if matches!(error.code(), Some(409 | 422)) => {}
             Err(error) => return Err(error.into()),
         }
-        crd = CrdState::fetch(cluster, &crd.name()).await?;
+        crd = patiently(say, async || CrdState::fetch(cluster, &crd.name()).await).await?;
         check(&crd, to)?;
         if crd.storage() == to {
             return Ok(crd);
@@ -175,8 +179,9 @@ async fn marked(
     let Some(mark) = Mark::new(&crd, since) else {
         return Ok((crd, None));
     };
-    let changed = cluster.patch(&crd.path(), PatchForm::Merge, &mark.patch(), Extent::Objects).await?;
-    let crd = CrdState::new(changed)?;
+    let patch = mark.patch();
+    let leave = async || cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Objects).await;
+    let crd = CrdState::new(patiently(say, leave).await?)?;
     // Its spec may have changed while we waited: then the mark says nothing, and everything is written.
     let mark = Mark::of(&crd);
     Ok((crd, mark))
@@ -198,20 +203,29 @@ async fn first_of(
 }
 
 /// Takes the other versions off the list, if the CRD is still the one that was begun with.
-async fn trim(cluster: &Cluster, began: &CrdState) -> Result<Vec<String>, MigrateError> {
-    let (crd, stored) = set_stored(cluster, began, &|crd| vec![crd.storage().to_owned()]).await?;
-    forget(cluster, &crd).await?;
+async fn trim(
+    cluster: &Cluster,
+    began: &CrdState,
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<Vec<String>, MigrateError> {
+    let (crd, stored) = set_stored(cluster, began, &|crd| vec![crd.storage().to_owned()], say).await?;
+    forget(cluster, &crd, say).await?;
     Ok(stored)
 }
 
 /// Puts those on it again that somebody has taken off it before everything was written.
-async fn untrim(cluster: &Cluster, began: &CrdState, before: &[String]) -> Result<Vec<String>, MigrateError> {
+async fn untrim(
+    cluster: &Cluster,
+    began: &CrdState,
+    before: &[String],
+    say: &mut dyn FnMut(MigrateEvent),
+) -> Result<Vec<String>, MigrateError> {
     let all = |crd: &CrdState| {
         let known = crd.versions();
         let lost = before.iter().filter(|one| known.contains(&one.as_str()) && !stored(crd).contains(one));
         lost.cloned().chain(stored(crd)).collect()
     };
-    Ok(set_stored(cluster, began, &all).await?.1)
+    Ok(set_stored(cluster, began, &all, say).await?.1)
 }
 
 /// Sets `storedVersions`, if the CRD is still the one that was begun with. Returns it as it was seen, and the list.
@@ -219,10 +233,11 @@ async fn set_stored(
     cluster: &Cluster,
     began: &CrdState,
     versions: &dyn Fn(&CrdState) -> Vec<String>,
+    say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<(CrdState, Vec<String>), MigrateError> {
     let name = began.name();
     for _ in 0..TRIES {
-        let crd = CrdState::fetch(cluster, &name).await?;
+        let crd = patiently(say, async || CrdState::fetch(cluster, &name).await).await?;
         if (crd.uid(), crd.generation()) != (began.uid(), began.generation()) {
             return Err(MigrateError::Changed { crd: name });
         }
@@ -230,7 +245,8 @@ async fn set_stored(
         let metadata = json!({"resourceVersion": crd.resource_version()});
         let patch = json!({"metadata": metadata, "status": {"storedVersions": stored}});
         let path = format!("{}/status", crd.path());
-        match cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await {
+        let set = async || cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await;
+        match patiently(say, set).await {
             Ok(_) => return Ok((crd, stored)),
             // A condition was written in between.
             Err(CallError::Refused { code: 409, .. }) => {}
@@ -241,9 +257,10 @@ async fn set_stored(
 }
 
 /// Takes the mark away, where an earlier run, or this one, has left it.
-async fn forget(cluster: &Cluster, crd: &CrdState) -> Result<(), MigrateError> {
+async fn forget(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
     if crd.annotation(ANNOTATION).is_some() {
-        cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await?;
+        let take = async || cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await;
+        patiently(say, take).await?;
     }
     Ok(())
 }

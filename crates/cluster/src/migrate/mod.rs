@@ -8,6 +8,7 @@ mod migration;
 mod options;
 mod pace;
 mod pass;
+mod patiently;
 mod write;
 
 pub(crate) use mark::Mark;

@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::write::{Written, write};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::{Pages, behind, items, next_page};
+use crate::pages::{PageSize, Pages, behind, items, next_page};
 use crate::patience::Patience;
 
 /// What all passes of a run share.
@@ -20,7 +20,7 @@ pub(super) struct RewriteRun<'r> {
     cluster: &'r Cluster,
     pub(super) crd: CrdState,
     pub(super) aim: Aim<'r>,
-    page: u32,
+    page: PageSize,
     pace: Pace,
     patience: Patience,
     /// Write nothing, and count what would be written.
@@ -66,7 +66,7 @@ impl<'r> RewriteRun<'r> {
         say: &'r mut dyn FnMut(MigrateEvent),
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
-        let (page, pace, patience) = (speed.page, Pace::new(speed.at_once), Patience::default());
+        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.at_once), Patience::default());
         let (dry_run, counted, in_a_row, looked) = (false, false, 0, None);
         Self { cluster, crd, aim, page, pace, patience, dry_run, objects, counted, in_a_row, looked, say, stop }
     }
@@ -137,7 +137,7 @@ impl<'r> RewriteRun<'r> {
     /// cannot go on.
     async fn list(&mut self, next: Option<&str>) -> Result<Option<Value>, MigrateError> {
         let collection = self.crd.collection(self.crd.storage());
-        let pages = Pages::new(self.cluster, collection, Extent::MetadataOfAll, self.page);
+        let pages = Pages::new(self.cluster, collection, Extent::MetadataOfAll, self.page.clone());
         let pages = pages.with_patience(&self.patience);
         let mut waits = async |_, _| {
             self.tell_trouble();

@@ -1,0 +1,168 @@
+//! The documents, from install to uninstall: what they have people type, typed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::rotate::names;
+use crate::scenario::Scenario;
+use crate::support::pki::Authority;
+use crate::support::pointsman::{Pointsman, write_pair};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("the_documents_lead_from_install_to_uninstall", journey).materialize().newest().failing().alone()];
+
+/// The controller version of the examples.
+const CONTROLLER: &str = "2.17.0";
+
+fn journey(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    assert_eq!((old, new), ("v1alpha1", "v1alpha2"), "as in the documents");
+    let mut before = scene.armed(old);
+    drop(before["spec"].as_object_mut().unwrap().remove("conversion"));
+    before["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
+    scene.install(&before);
+    scene.create(old, &scene.object(old, "production")).ok();
+    scene.stop_pointsman();
+    let mut setup = scene.setup.clone();
+    setup.flags = [format!("--controller-version={CONTROLLER}"), format!("--served-versions={CONTROLLER}")].to_vec();
+    setup.flags.push("--default-version".to_owned());
+    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+    let typed = Typed::new(scene);
+    // Printed, looked at and applied.
+    assert_eq!(typed.run("install.md", "Register", 0), 1);
+    scene.eventually(|| scene.get(new, "production").is_ok().then_some(()));
+    // Or armed, which finds it done.
+    typed.run("running.md", "Putting it in place", 0);
+    typed.run("running.md", "How it stands", 1);
+    typed.run("running.md", "Migrating the storage version", 0);
+    assert_eq!(scene.stored_versions(), json!([new]));
+    // Another authority: first nobody has it.
+    let next = Authority::new();
+    fs::write(typed.dir.join("new-ca.crt"), &next.pem).unwrap();
+    let given = thread::scope(|scope| {
+        let dir = scene.dir.clone();
+        let pair = next.issue(&names(scene));
+        let gives = scope.spawn(move || {
+            thread::sleep(Duration::from_secs(4));
+            write_pair(&dir, &pair);
+        });
+        let ran = typed.run("running.md", "Certificates", 1);
+        gives.join().unwrap();
+        ran
+    });
+    assert_eq!(given, 2);
+    fs::copy(typed.dir.join("new-ca.crt"), typed.dir.join("ca.crt")).unwrap();
+    scene.eventually(|| scene.get(old, "production").is_ok().then_some(()));
+    typed.run("running.md", "Going back to the old version", 0);
+    assert_eq!(scene.stored_versions(), json!([old]));
+    typed.run("running.md", "Migrating the storage version", 0);
+    // And out.
+    let spec = scene.get(new, "production").ok()["spec"].clone();
+    assert!(typed.run("uninstall.md", "The objects stay", 0) >= 2);
+    scene.stop_pointsman();
+    assert_eq!(scene.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
+    let object = scene.get(new, "production").ok();
+    assert_eq!(object["spec"], spec);
+    let annotations = object["metadata"]["annotations"].to_string();
+    assert!(!annotations.contains("pointsman.dev/kept-"), "{annotations}");
+    scene.patch(new, "production", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
+}
+
+/// A shell as the reader of the documents has it, in a directory of its own.
+struct Typed<'t> {
+    scene: &'t Scene<'t>,
+    dir: std::path::PathBuf,
+}
+
+impl<'t> Typed<'t> {
+    fn new(scene: &'t Scene<'t>) -> Self {
+        let dir = scene.dir.join("typed");
+        fs::create_dir_all(&dir).unwrap();
+        fs::copy(scene.authority(), dir.join("ca.crt")).unwrap();
+        let kinds = scene.setup.kinds.display();
+        let pointsman = env!("CARGO_BIN_EXE_pointsman");
+        let with_kinds = format!("[ \"$1\" = rotate ] || set -- \"$@\" --kinds={kinds}\nexec {pointsman} \"$@\"");
+        program(&dir.join("pointsman"), &with_kinds);
+        let kubectl = scene.bed.assets.path("kubectl");
+        program(&dir.join("kubectl"), &format!("exec {} \"$@\"", kubectl.display()));
+        Self { scene, dir }
+    }
+
+    /// Runs the blocks of a section that have a command of ours and need neither nodes nor helm. Every one of them has to
+    /// end with 0, or with this at most. Returns how many there were.
+    fn run(&self, document: &str, section: &str, most: i32) -> usize {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(document)).unwrap();
+        let (_, text) = text.split_once(&format!("\n## {section}\n")).expect("a section");
+        let text = text.split("\n## ").next().unwrap();
+        let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        let without =
+            ["helm ", "port-forward", "webhooks retire", "--webhooks ", "create secret", "side-by-side", "--guard"];
+        let is_ours = |block: &&str| block.contains("pointsman ") && !without.iter().any(|word| block.contains(word));
+        let mut count = 0;
+        for block in blocks.filter(is_ours) {
+            count += 1;
+            let script = self.here(block);
+            let output = Command::new("bash")
+                .args(["-c", &format!("set -eu -o pipefail\n{script}")])
+                .current_dir(&self.dir)
+                .env("PATH", format!("{}:{}", self.dir.display(), std::env::var("PATH").unwrap()))
+                .env("KUBECONFIG", &self.scene.bed.api.kubeconfig)
+                .env("HOME", &self.dir)
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let code = output.status.code().unwrap();
+            assert!(code <= most, "{document}, {section}: {code}\n{script}\n{said}");
+        }
+        assert!(count > 0, "{document}, {section}: nothing was run");
+        count
+    }
+
+    /// What the names of the examples are called here, and without waiting for other API servers.
+    fn here(&self, block: &str) -> String {
+        let (scene, name) = (self.scene, self.scene.crd_name());
+        let service = format!("{}/pointsman:{}", scene.ns, scene.setup.port);
+        let mut script = block.replace("\\\n", " ");
+        for (theirs, ours) in [
+            ("--cert-manager pointsman-system/pointsman", "--ca-file ca.crt"),
+            ("pointsman-system/pointsman:443", "pointsman-system/pointsman"),
+            ("pointsman-system/pointsman", service.as_str()),
+            ("materializes.materialize.cloud", &name),
+            ("materializes.v1alpha2.materialize.cloud", &format!("materializes.v1alpha2.{}", scene.group)),
+            ("get materializes ", &format!("get {name} ")),
+            ("--kind materialize ", &format!("--kind {name} ")),
+        ] {
+            script = script.replace(theirs, ours);
+        }
+        let lines = script.lines().map(|line| {
+            let line = line.trim();
+            let mut words: Vec<&str> = line.split(' ').collect();
+            if let ["pointsman", _, kind, ..] = words.as_mut_slice()
+                && *kind == "materialize"
+            {
+                *kind = &name;
+            }
+            let waits = ["pointsman migrate", "pointsman rotate", "pointsman disarm"];
+            let settles = waits.iter().any(|start| line.starts_with(start)) && !line.contains("--forget");
+            let more = if settles { " --settle=1s" } else { "" };
+            // What differs is what is looked at.
+            let differs = if line.starts_with("kubectl diff") { " || true" } else { "" };
+            let takes = if line.starts_with("pointsman arm") { " --force-conflicts" } else { "" };
+            format!("{}{more}{takes}{differs}\n", words.join(" "))
+        });
+        lines.collect()
+    }
+}
+
+fn program(file: &Path, script: &str) {
+    fs::write(file, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
