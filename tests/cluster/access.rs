@@ -82,9 +82,10 @@ fn rights(scene: &Scene<'_>) {
         if code != 0 {
             return (code, text, errors);
         }
-        // What is there is patched.
+        // What is there is patched, and what somebody else has applied is looked at.
         let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{errors}");
+        scene.kubectl(&["apply", "--server-side", "--force-conflicts"], &scene.printed_policy(new));
         scene.migrate_at(who, &["--to", new, "--settle=0s"])
     };
     each_right(scene, &["pointsman-arm"], &|resource| resource != "endpointslices", &arms);

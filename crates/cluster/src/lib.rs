@@ -22,6 +22,7 @@ mod pages;
 mod patience;
 mod roll;
 mod rotate;
+mod says;
 mod status;
 mod until_stopped;
 mod waiting;

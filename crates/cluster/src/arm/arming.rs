@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::creatable::{collection, creatable};
 use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
-use super::refusals::{refusal, says};
+use super::refusals::refusal;
 use super::registering::Registering;
 use super::undone::undo;
 use crate::call_error::CallError;
@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Extent, MANAGER, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
+use crate::says::says;
 use crate::waiting::Stopwatch;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting

@@ -1,7 +1,5 @@
 //! What arming must not do to a CRD that is there.
 
-use serde_json::Value;
-
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 
@@ -40,19 +38,6 @@ pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Opt
     None
 }
 
-/// Whether the CRD says already what it should: members that the API server adds do not count.
-pub(super) fn says(found: &Value, wanted: &Value) -> bool {
-    match (found, wanted) {
-        (Value::Object(found), Value::Object(wanted)) => {
-            wanted.iter().all(|(name, wanted)| found.get(name).is_some_and(|found| says(found, wanted)))
-        }
-        (Value::Array(found), Value::Array(wanted)) => {
-            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| says(found, wanted))
-        }
-        _ => found == wanted,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -88,14 +73,5 @@ mod tests {
         assert!(said(&crd(&["v1", "v0"], "v1", None), true).contains("serves v0"));
         assert!(said(&crd(&["v1", "v2"], "v1", Some("them")), false).contains("Service n/them:443/convert"));
         assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("them")), true), "");
-    }
-
-    #[test]
-    fn what_the_api_server_adds_is_no_difference() {
-        let wanted = json!({"spec": {"a": [{"b": 1}]}});
-        assert!(says(&json!({"spec": {"a": [{"b": 1, "c": 2}], "d": 3}, "status": {}}), &wanted));
-        assert!(!says(&json!({"spec": {"a": [{"b": 2}]}}), &wanted));
-        assert!(!says(&json!({"spec": {"a": [{"b": 1}, {}]}}), &wanted));
-        assert!(!says(&json!({}), &wanted));
     }
 }

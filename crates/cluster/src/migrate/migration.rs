@@ -14,6 +14,7 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
 use crate::patience::Patience;
+use crate::says::says;
 use crate::until_stopped::until_stopped;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
@@ -117,8 +118,7 @@ async fn flip(
     say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<CrdState, MigrateError> {
     for document in &options.before {
-        let applied = patiently(say, async || cluster.apply(document, false).await).await;
-        applied.map_err(|error| MigrateError::of_policy(error, document))?;
+        guarded(cluster, document, say).await?;
     }
     for _ in 0..TRIES {
         let from = crd.storage().to_owned();
@@ -140,6 +140,18 @@ async fn flip(
         }
     }
     Err(MigrateError::Changed { crd: crd.name() })
+}
+
+/// Applies a policy. Where somebody else has applied what it says, such as what was printed, it is there: in the eyes of
+/// server-side apply that is a conflict, since the API server has filled in what neither of them says.
+async fn guarded(cluster: &Cluster, document: &Value, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
+    let Err(error) = patiently(say, async || cluster.apply(document, false).await).await else { return Ok(()) };
+    if error.conflicts().is_empty() {
+        return Err(error.into());
+    }
+    let path = cluster.document_path(document).await?;
+    let there = patiently(say, async || cluster.get(&path).await).await?;
+    if says(&there, document) { Ok(()) } else { Err(MigrateError::of_policy(error, document)) }
 }
 
 /// The patch that does it, only where the versions stand where they stood and somebody converts.

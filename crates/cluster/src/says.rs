@@ -1,0 +1,32 @@
+//! Documents, compared with what they should say.
+
+use serde_json::Value;
+
+/// Whether a document says already what it should: members that the API server adds do not count.
+pub(crate) fn says(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Object(found), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| found.get(name).is_some_and(|found| says(found, wanted)))
+        }
+        (Value::Array(found), Value::Array(wanted)) => {
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| says(found, wanted))
+        }
+        _ => found == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_api_server_adds_is_no_difference() {
+        let wanted = json!({"spec": {"a": [{"b": 1}]}});
+        assert!(says(&json!({"spec": {"a": [{"b": 1, "c": 2}], "d": 3}, "status": {}}), &wanted));
+        assert!(!says(&json!({"spec": {"a": [{"b": 2}]}}), &wanted));
+        assert!(!says(&json!({"spec": {"a": [{"b": 1}, {}]}}), &wanted));
+        assert!(!says(&json!({}), &wanted));
+    }
+}
