@@ -253,7 +253,8 @@ fn taken_over(scene: &Scene<'_>) {
     assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
 }
 
-/// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry runs.
+/// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry
+/// runs.
 fn judged(scene: &Scene<'_>) {
     unarmed(scene);
     let before = scene.crd_now()["spec"].clone();

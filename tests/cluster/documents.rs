@@ -95,8 +95,8 @@ impl<'t> Typed<'t> {
         Self { scene, dir }
     }
 
-    /// Runs the blocks of a section that have a command of ours and need neither nodes nor helm. Every one of them has to
-    /// end with 0, or with this at most. Returns how many there were.
+    /// Runs the blocks of a section that have a command of ours and need neither nodes nor helm. Every one of them has
+    /// to end with 0, or with this at most. Returns how many there were.
     fn run(&self, document: &str, section: &str, most: i32) -> usize {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(document)).unwrap();
         let (_, text) = text.split_once(&format!("\n## {section}\n")).expect("a section");

@@ -25,8 +25,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// There and back by the cluster's own controller, killed in the middle, with an object that it cannot write, and by one
-/// that does not begin.
+/// There and back by the cluster's own controller, killed in the middle, with an object that it cannot write, and by
+/// one that does not begin.
 fn delegated(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(old);

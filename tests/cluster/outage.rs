@@ -29,7 +29,8 @@ fn another(scene: &Scene<'_>) -> Pointsman {
     Pointsman::start(&setup)
 }
 
-/// What a Deployment does: the next one first, then the old one is asked to go. And what somebody does who deletes Pods.
+/// What a Deployment does: the next one first, then the old one is asked to go. And what somebody does who deletes
+/// Pods.
 fn rolled(scene: &Scene<'_>) {
     let balancer = behind_balancer(scene);
     let (mut one, mut two) = (another(scene), another(scene));

@@ -24,6 +24,7 @@ mod roll;
 mod rotate;
 mod says;
 mod status;
+mod stopwatch;
 mod until_stopped;
 mod waiting;
 

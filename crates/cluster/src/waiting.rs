@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::call_error::CallError;
-use crate::cluster::Cluster;
 use crate::patience::Patience;
 
 /// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
@@ -45,31 +44,9 @@ impl Waiting {
     }
 
     /// How long all calls have waited so far.
-    fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
-/// seconds means seconds in which somebody was there to answer.
-pub(crate) struct Stopwatch<'c> {
-    cluster: &'c Cluster,
-    began: Instant,
-    waited: Duration,
-}
-
-impl<'c> Stopwatch<'c> {
-    pub(crate) fn start(cluster: &'c Cluster) -> Self {
-        Self { cluster, began: Instant::now(), waited: waited(cluster) }
-    }
-
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.began.elapsed().saturating_sub(waited(self.cluster).saturating_sub(self.waited))
-    }
-}
-
-fn waited(cluster: &Cluster) -> Duration {
-    cluster.waits().map_or(Duration::ZERO, Waiting::waited)
 }
 
 #[cfg(test)]

@@ -134,8 +134,8 @@ impl Scene<'_> {
         self.kubeconfig(&format!("through-{port}"), &server, &json!({"token": "secret-token"}))
     }
 
-    /// Starts a command that is given the arguments for a kubeconfig, and kills it once this call is done, counted from 0,
-    /// before it hears so. Returns the exit code, where it ended before, and the calls.
+    /// Starts a command that is given the arguments for a kubeconfig, and kills it once this call is done, counted
+    /// from 0, before it hears so. Returns the exit code, where it ended before, and the calls.
     pub(crate) fn killed_after(&self, last: usize, args: impl Fn(&Path) -> Vec<String>) -> (Option<i32>, Vec<String>) {
         let proxy = Proxy::start(&self.bed.api.client, move |at, _, _| match at {
             at if at == last => Fate::HeldAfter,

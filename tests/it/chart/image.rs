@@ -94,8 +94,8 @@ fn a_release_names_no_path_of_the_machine_that_builds_it() {
     assert!(flags("--cflags").contains(&format!("-ffile-prefix-map={}=/pointsman", tree.display())));
 }
 
-/// The binary that the Dockerfile builds, where `POINTSMAN_IMAGE` names it: alone on a file system that nobody writes to,
-/// for the user of the image, it says its version and serves.
+/// The binary that the Dockerfile builds, where `POINTSMAN_IMAGE` names it: alone on a file system that nobody writes
+/// to, for the user of the image, it says its version and serves.
 #[test]
 fn the_binary_of_the_image_needs_nothing_around_it() {
     let Some(binary) = std::env::var_os("POINTSMAN_IMAGE").map(PathBuf::from) else {

@@ -173,8 +173,8 @@ fn messages_that_are_explained_are_said() {
     }
 }
 
-/// A page that is searched for a message has to have it in the words of the program, and every reason why a command ends
-/// has to be on it.
+/// A page that is searched for a message has to have it in the words of the program, and every reason why a command
+/// ends has to be on it.
 #[test]
 fn whatever_a_command_says_is_explained() {
     let page = read("docs/troubleshooting.md");

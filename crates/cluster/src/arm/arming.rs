@@ -16,7 +16,7 @@ use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
 use crate::says::says;
-use crate::waiting::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before

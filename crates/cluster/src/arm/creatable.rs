@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::options::ArmEvent;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
-use crate::waiting::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// Creates each of these objects as a dry run. What the API server, or whoever it asks, says no to was asked, too.
 pub(super) async fn creatable(

@@ -16,7 +16,7 @@ use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 use crate::dry_run::DryRun;
 use crate::pages::{Pages, items};
-use crate::waiting::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
 /// refused: objects in several versions, versions that are still served. Whether that is so is not only read in

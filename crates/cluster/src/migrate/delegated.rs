@@ -1,10 +1,10 @@
 //! Rewriting by the cluster itself: Kubernetes' StorageVersionMigration (KEP-4192).
 //!
-//! Its controller writes every object, without regard to how busy the API server is, says nothing on the way, and at the
-//! first object that cannot be written it gives up, and still takes the old versions off `storedVersions` (seen in 1.36.3,
-//! `migrationrunner.go`, `finishCRDMigration`). So whatever comes of it, everything is looked at afterwards by our own
-//! loop, which writes what is left, names what cannot be written, and has `storedVersions` say so. Where it does not begin,
-//! that loop does it all.
+//! Its controller writes every object, without regard to how busy the API server is, says nothing on the way, and at
+//! the first object that cannot be written it gives up, and still takes the old versions off `storedVersions` (seen in
+//! 1.36.3, `migrationrunner.go`, `finishCRDMigration`). So whatever comes of it, everything is looked at afterwards by
+//! our own loop, which writes what is left, names what cannot be written, and has `storedVersions` say so. Where it
+//! does not begin, that loop does it all.
 
 use std::time::{Duration, Instant};
 

@@ -142,8 +142,8 @@ async fn flip(
     Err(MigrateError::Changed { crd: crd.name() })
 }
 
-/// Applies a policy. Where somebody else has applied what it says, such as what was printed, it is there: in the eyes of
-/// server-side apply that is a conflict, since the API server has filled in what neither of them says.
+/// Applies a policy. Where somebody else has applied what it says, such as what was printed, it is there: in the eyes
+/// of server-side apply that is a conflict, since the API server has filled in what neither of them says.
 async fn guarded(cluster: &Cluster, document: &Value, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
     let Err(error) = patiently(say, async || cluster.apply(document, false).await).await else { return Ok(()) };
     if error.conflicts().is_empty() {

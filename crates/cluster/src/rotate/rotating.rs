@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::{ClientStanza, TlsClient, WebhookPlace};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
-use crate::waiting::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// Has the API server trust another authority for a server: beside the one that it trusts until then, and alone once
 /// every endpoint that is ready has shown a certificate of it. Where one has not, both stay trusted, and nothing fails.

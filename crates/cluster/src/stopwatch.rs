@@ -1,0 +1,28 @@
+//! Time in which the API server was there.
+
+use std::time::{Duration, Instant};
+
+use crate::cluster::Cluster;
+use crate::waiting::Waiting;
+
+/// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
+/// seconds means seconds in which somebody was there to answer.
+pub(crate) struct Stopwatch<'c> {
+    cluster: &'c Cluster,
+    began: Instant,
+    waited: Duration,
+}
+
+impl<'c> Stopwatch<'c> {
+    pub(crate) fn start(cluster: &'c Cluster) -> Self {
+        Self { cluster, began: Instant::now(), waited: waited(cluster) }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed().saturating_sub(waited(self.cluster).saturating_sub(self.waited))
+    }
+}
+
+fn waited(cluster: &Cluster) -> Duration {
+    cluster.waits().map_or(Duration::ZERO, Waiting::waited)
+}
