@@ -33,7 +33,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .failing(),
     Scenario::new("the_documented_rights_to_have_the_cluster_migrate_are_enough_and_needed", having_migrated)
         .of(&WIDGETS)
-        .needs("kube-controller-manager"),
+        .needs("kube-controller-manager")
+        .thorough(),
     Scenario::new("who_does_not_reach_a_cluster_is_told_why", unreached).of(&WIDGETS).newest(),
     Scenario::new("dry_runs_write_nothing", dry).of(&WIDGETS).newest(),
     Scenario::new("who_stops_reading_changes_nothing", unread).of(&WIDGETS).newest(),

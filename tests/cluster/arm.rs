@@ -5,6 +5,8 @@ use std::fs;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::arm_trouble::unarm;
+use crate::rotate::thorough;
 use crate::scenario::Scenario;
 use crate::support::bed::Route;
 use crate::support::pki::Authority;
@@ -18,6 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("nothing_is_armed_before_everybody_answers", armed).failing(),
     Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
     Scenario::new("what_is_registered_with_a_crd_works_or_goes_again", registered).of(&ENGINES).newest().failing(),
+    Scenario::new("registering_ends_alike_after_whatever_call_it_was_killed", killed).of(&ENGINES).newest().failing(),
     Scenario::new("nobody_elses_conversion_is_taken", others).of(&WIDGETS).newest().failing(),
 ];
 
@@ -148,6 +151,37 @@ fn registered(scene: &Scene<'_>) {
     let (validating, mutating) = all();
     assert!(!validating.is_empty() && !mutating.is_empty());
     assert!(validating.iter().all(|one| one["metadata"]["generation"] == 1), "applied again, and not changed");
+}
+
+/// SIGKILL after the first call, after the second, and so on, each time from the beginning.
+fn killed(scene: &Scene<'_>) {
+    let old = scene.sample.old;
+    with_one_version(scene);
+    scene.create(old, &scene.object(old, "a")).ok();
+    let _servers = SideBySide::start(scene, &[A], &[]);
+    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+    let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
+    let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+    let (file, printed) = (scene.dir.join("webhooks.json"), serde_json::from_str(&text).unwrap());
+    fs::write(&file, &text).unwrap();
+    let flags = ["--force-conflicts".to_owned(), format!("--webhooks={}", file.display())];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    for last in (0..).step_by(if thorough() { 1 } else { 4 }) {
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &flags));
+        let (code, _, errors) = scene.arms(&flags);
+        assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
+        scene.get(scene.sample.new, "a").ok();
+        let made = scene.create(old, &scene.object(old, "b")).ok();
+        assert_eq!(made["metadata"]["labels"][scene.kind().version_label()], A, "after call {last}");
+        scene.delete(old, "b").ok();
+        scene.kubectl(&["delete"], &printed);
+        if ended.is_some() {
+            println!("     killed up to call {last}");
+            assert!(last > 20, "{calls:?}");
+            return;
+        }
+        unarm(scene);
+    }
 }
 
 fn others(scene: &Scene<'_>) {

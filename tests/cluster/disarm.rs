@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::rotate::thorough;
 use crate::scenario::Scenario;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
@@ -16,6 +17,7 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_leaves_loses_nothing_and_nobody_is_asked_any_more", left).failing(),
     Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).newest().failing(),
+    Scenario::new("a_way_out_ends_alike_after_whatever_call_it_was_killed", each_call).of(&WIDGETS).newest().failing(),
     Scenario::new("stored_versions_that_lie_lose_nothing", lying).of(&WIDGETS).failing(),
     Scenario::new("objects_may_come_and_go_while_somebody_leaves", busy).of(&WIDGETS).newest().failing(),
     Scenario::new("objects_with_much_metadata_take_little_memory", large).of(&WIDGETS).newest().thorough(),
@@ -90,6 +92,33 @@ fn killed(scene: &Scene<'_>) {
     gone(scene, new);
     assert_eq!(scene.list(old).code, 404);
     assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+}
+
+/// SIGKILL after the first call, after the second, and so on.
+fn each_call(scene: &Scene<'_>) {
+    let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    let armed = crd(scene)["spec"].clone();
+    for last in (0..).step_by(if thorough() { 1 } else { 2 }) {
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+            let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+            let flags = ["--served", new, "--settle=0s", &kubeconfig];
+            scene.on_the_cluster(&[&["disarm", &name, &scene.server()], &flags[..]].concat())
+        });
+        let (code, text, errors) = disarm(scene, &["--served", new, "--settle=0s"]);
+        assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
+        gone(scene, new);
+        assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+        assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
+        if ended.is_some() {
+            println!("     killed up to call {last}");
+            assert!(last > 12, "{calls:?}");
+            return;
+        }
+        scene.change_crd(|crd| crd["spec"] = armed.clone());
+        scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+    }
 }
 
 /// Somebody has edited `status.storedVersions`, as pages on the web tell people to.

@@ -19,7 +19,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&WIDGETS)
         .needs("kube-controller-manager")
         .failing()
-        .alone(),
+        .alone()
+        .thorough(),
     Scenario::new("a_cluster_without_storage_version_migration_is_told_apart", not_offered).of(&WIDGETS),
 ];
 

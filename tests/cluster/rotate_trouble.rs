@@ -91,8 +91,10 @@ fn shared(scene: &Scene<'_>) {
     let name = format!("{}-shared", scene.ns);
     let document = json!({"metadata": {"name": name}, "webhooks": webhooks});
     scene.post(&validating, &document).ok();
-    let said = scene.command(&["doctor", &scene.crd_name()]).1;
-    println!("     {said}");
+    // What is not of ours, but leads to us, is looked at as well.
+    let (code, said, errors) = scene.command(&["doctor", &scene.crd_name()]);
+    let finding = format!("ValidatingWebhookConfiguration {name}: Service {}/pointsman:", scene.ns);
+    assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate --ca-file"), "{said}{errors}");
     let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", scene.setup.host, scene.setup.port));
     let file = ca_file(scene, "next.crt", &next);
     // Published everywhere, and dropped nowhere, since nobody shows it.

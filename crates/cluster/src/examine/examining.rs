@@ -9,6 +9,7 @@ use crate::admission_documents::{AdmissionDocument, admission_documents};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::conversion::{ClientStanza, NoEndpoints, TlsClient, Unconnected, WebhookPlace, endpoints};
+use crate::crd_state::CrdState;
 
 /// What was seen.
 #[derive(Clone, Debug, Default)]
@@ -36,19 +37,29 @@ pub struct RegisteredFinding {
 
 /// Looks at what is registered for admission, and at who answers there: whether every endpoint that is ready shows a
 /// certificate that the API server would trust, by every bundle that is published, and how the servers were started.
+/// Whoever has registered it: what leads to a server of ours, or to one that converts one of these CRDs, is about it.
 ///
 /// # Errors
-/// What is registered cannot be listed. What else cannot be asked is told in [`Examined::unknown`].
-pub async fn examine(cluster: &Cluster) -> Result<Examined, CallError> {
+/// A CRD cannot be read, or what is registered cannot be listed. What else cannot be asked is told in
+/// [`Examined::unknown`].
+pub async fn examine(cluster: &Cluster, crds: &[String]) -> Result<Examined, CallError> {
     let documents = admission_documents(cluster).await?;
-    let (mut examined, mut places, mut unknown) = (Examined::default(), BTreeSet::new(), BTreeSet::new());
-    for one in documents.iter().filter(|one| one.is_ours()) {
+    let (mut examined, mut unknown) = (Examined::default(), BTreeSet::new());
+    let own = documents.iter().filter(|one| one.is_ours());
+    let own: BTreeSet<WebhookPlace> = own.flat_map(stanzas).map(|stanza| stanza.place).collect();
+    let mut places = own.clone();
+    for name in crds {
+        let converted = CrdState::find(cluster, name).await?.filter(CrdState::is_converted);
+        places.extend(converted.and_then(|crd| ClientStanza::of(crd.document())).map(|stanza| stanza.place));
+    }
+    for one in &documents {
         for stanza in stanzas(one) {
-            trusted(cluster, one, &stanza, &mut examined.findings, &mut unknown).await;
-            places.insert(stanza.place);
+            if one.is_ours() || places.iter().any(|place| stanza.place.is_of(place)) {
+                trusted(cluster, one, &stanza, &mut examined.findings, &mut unknown).await;
+            }
         }
     }
-    let services: BTreeSet<(&str, &str)> = places.iter().filter_map(service).collect();
+    let services: BTreeSet<(&str, &str)> = own.iter().filter_map(service).collect();
     for (namespace, name) in services {
         match running(cluster, namespace, name).await {
             Ok(servers) => examined.servers.extend(servers),
@@ -107,7 +118,7 @@ async fn trusted(
     };
     let client = match TlsClient::new(stanza) {
         Ok(client) => client,
-        Err(reason) => return find(format!("{}: {reason}", stanza.place), "docs/running.md, Certificates"),
+        Err(reason) => return find(format!("{}: {reason}", stanza.place), ROTATE),
     };
     for endpoint in found {
         match client.connect(&endpoint).await {
@@ -117,9 +128,11 @@ async fn trusted(
             }
             Err(error @ Unconnected::Nobody(_)) => find(format!("{endpoint}: {error}"), "docs/running.md, First look"),
             Err(error @ Unconnected::Untrusted { .. }) => {
-                let mend = "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/running.md, Certificates";
-                find(format!("{endpoint}: the API server would not trust it: {error}"), mend);
+                find(format!("{endpoint}: the API server would not trust it: {error}"), ROTATE);
             }
         }
     }
 }
+
+const ROTATE: &str =
+    "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/running.md, Certificates";

@@ -55,7 +55,8 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let (seen, examined) = args.cluster.with(async |cluster| {
         let cluster = patient(cluster);
         let seen = looking.look(&cluster).await?;
-        let examined = examine(&cluster).await.map_err(|error: CallError| advised(error, |call| Some(call)))?;
+        let crds: Vec<String> = seen.iter().map(|one| one.crd.clone()).collect();
+        let examined = examine(&cluster, &crds).await.map_err(|error: CallError| advised(error, |call| Some(call)))?;
         Ok((seen, examined))
     })?;
     examined.unknown.iter().for_each(|what| talk(&format!("not known: {what}")));
