@@ -166,7 +166,7 @@ fn killed(scene: &Scene<'_>) {
     fs::write(&file, &text).unwrap();
     let flags = ["--force-conflicts".to_owned(), format!("--webhooks={}", file.display())];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    for last in (0..).step_by(if thorough() { 1 } else { 4 }) {
+    for last in (0..).step_by(if thorough() { 1 } else { 12 }) {
         let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &flags));
         let (code, _, errors) = scene.arms(&flags);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
