@@ -41,6 +41,9 @@ impl Authorities {
 
     /// All of these, and then all of those.
     pub(super) fn and(&self, those: &Self) -> Self {
+        if self.certificates.is_empty() {
+            return those.clone();
+        }
         let pem = [&self.pem, &b"\n"[..], &those.pem].concat();
         Self { pem, certificates: [&self.certificates[..], &those.certificates[..]].concat() }
     }
