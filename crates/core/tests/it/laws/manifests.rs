@@ -7,7 +7,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use super::random_kinds::load;
 
 /// Definitions, and what somebody may write in them.
-const MANIFESTS: [(&str, &str, &str); 19] = [
+const MANIFESTS: [(&str, &str, &str); 37] = [
     ("a-guard-that-is-filled-in", "v2", r#""spec":{"hosts":[{"h":"a"},{"h":"b"}]}"#),
     ("a-guard-that-is-filled-in", "v1", r#""spec":{"host":{"h":"a"}}"#),
     ("a-guard-that-is-filled-in", "v1", r#""spec":{}"#),
@@ -27,6 +27,24 @@ const MANIFESTS: [(&str, &str, &str); 19] = [
     ("a-null-in-a-default", "v1", r#""spec":{}"#),
     ("a-null-in-a-default", "v1", r#""spec":{"o":{"other":"x"}}"#),
     ("a-default-in-a-default", "v2", r#""spec":{"backup":{}}"#),
+    ("a-default-around-a-field-of-items", "v2", r#""spec":{"l":[{"d":"x"},{"d":"y"}]}"#),
+    ("a-default-around-a-field-of-items", "v2", r#""spec":{"l":[{"d":"x","m":{"port":"outer"}}]}"#),
+    ("a-default-around-what-moves-in", "v1", r#""spec":{"n":"x"}"#),
+    ("a-default-around-what-moves-in", "v1", r#""spec":{"n":"x","m":{"port":"p"}}"#),
+    ("a-default-in-a-default-of-one-version", "v2", r#""spec":{}"#),
+    ("a-default-in-a-default-of-one-version", "v2", r#""spec":{"p":{}}"#),
+    ("a-default-in-a-default-of-one-version", "v3", r#""spec":{"z":"q"}"#),
+    ("a-default-of-an-object-of-one-version", "v2", r#""spec":{}"#),
+    ("a-default-of-an-object-of-one-version", "v2", r#""spec":{"v":{}}"#),
+    ("a-default-of-an-object-of-one-version", "v1", r#""spec":{}"#),
+    ("a-default-in-an-object-of-both", "v2", r#""spec":{"d":"x"}"#),
+    ("a-default-in-an-object-of-both", "v1", r#""spec":{}"#),
+    ("a-default-that-only-home-knows", "v1", r#""spec":{}"#),
+    ("a-default-moved-into-an-empty-object", "v1", r#""spec":{}"#),
+    ("a-default-moved-into-an-empty-object", "v2", r#""spec":{"v":{}}"#),
+    ("a-default-moved-into-an-empty-object", "v2", r#""spec":{}"#),
+    ("two-nulls-in-a-default", "v1", r#""spec":{}"#),
+    ("two-nulls-in-a-default", "v2", r#""spec":{}"#),
 ];
 
 #[test]
@@ -41,7 +59,8 @@ fn what_is_filled_in_later_is_no_edit() {
         };
         let convert =
             |object: &Value, to: &str| Value::read(&webhook.convert(&object.to_text(), to).unwrap().text).unwrap();
-        let to = if from == "v1" { "v2" } else { "v1" };
+        let mut versions = webhook.kinds()[0].versions();
+        let to = versions.find(|version| *version != from).unwrap();
         let object = format!(
             r#"{{"apiVersion":"example.com/{from}","kind":"Thing","metadata":{{"name":"a","uid":"u"}},{members}}}"#
         );
