@@ -80,7 +80,7 @@ fn any_edit_wins(
     note_edit(trip, object, &edit, coverage);
     comes_home(&back, &edit, coverage).map_err(told)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
-    if let Some(read) = back.seen(&written).ok().and_then(|seen| trip.read(&seen)) {
+    if let Some(read) = trip.read(&back.seen(&written).map_err(told)?) {
         can_be_written_back(&back, &read).map_err(|breach| told(breach.after("read at home", &read)))?;
     }
     let Ok(home) = back.stored(&written) else { return Ok(true) };

@@ -192,28 +192,10 @@ impl Level {
         let places = Sides { older: places(Side::Older), newer: places(Side::Newer) };
         let mut frontier = Frontier::new(&places, older, newer, root);
         for side in [Side::Older, Side::Newer] {
-            let filled = |side: Side| {
-                let made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
-                made.flat_map(|made| &made.cuts).next().is_some()
-            };
-            let cuts = frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty());
-            // What is required at the top tells whether an object is complete.
-            let inside = |holder: &Held| root == Root::Item || holder.within.is_some_and(|within| within > 0);
-            let kept = |holder: &Held| inside(holder) && *holder.required.of(side);
-            let holders = frontier.holders.iter().any(|holder| holder.fills.of(side).is_some() || kept(holder));
-            let has_fill =
-                |operation: &Operation, side| operation.places.of(side).iter().any(|place| place.fill.is_some());
-            // What was filled in there stays where it is required.
-            let stays = |operation: &Operation| {
-                let required = operation.places.of(side).iter().any(|place| place.required);
-                required && (has_fill(operation, side.other()) || filled(side.other()))
-            };
-            let mut operations = operations.iter();
-            let fills = cuts || holders || operations.any(|operation| has_fill(operation, side) || stays(operation));
+            let fills = may_fill(&frontier, &operations, side, root);
             let own = frontier.cuts.iter().any(|cut| matches!(cut.parts.of(side), Part::Object(_)));
-            let inside = fills && (own || filled(side));
             *frontier.fills.of_mut(side) = fills;
-            *frontier.fills_inside.of_mut(side) = inside;
+            *frontier.fills_inside.of_mut(side) = fills && (own || makes_content(&frontier, side));
         }
         Self { operations, frontier }
     }
@@ -235,6 +217,28 @@ impl Level {
         let written = operations.filter(|operation| operation.name != "required");
         written.flat_map(|operation| operation.describe(prefix)).collect()
     }
+}
+
+/// Whether something may be filled in on a side.
+fn may_fill(frontier: &Frontier, operations: &[Operation], side: Side, root: Root) -> bool {
+    let has_fill = |operation: &Operation, side| operation.places.of(side).iter().any(|place| place.fill.is_some());
+    // What was filled in there stays where it is required.
+    let stays = |operation: &Operation| {
+        let is_required = operation.places.of(side).iter().any(|place| place.required);
+        is_required && (has_fill(operation, side.other()) || makes_content(frontier, side.other()))
+    };
+    // What is required at the top tells whether an object is complete.
+    let is_inside = |holder: &Held| root == Root::Item || holder.within.is_some_and(|within| within > 0);
+    let is_made = |holder: &Held| holder.fills.of(side).is_some() || is_inside(holder) && *holder.required.of(side);
+    frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty())
+        || frontier.holders.iter().any(is_made)
+        || operations.iter().any(|operation| has_fill(operation, side) || stays(operation))
+}
+
+/// Whether the API server makes an object of both versions with something in it.
+fn makes_content(frontier: &Frontier, side: Side) -> bool {
+    let mut made = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
+    made.any(|made| !made.cuts.is_empty())
 }
 
 /// What happens inside a list or map.
