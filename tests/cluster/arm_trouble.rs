@@ -271,7 +271,12 @@ fn judged(scene: &Scene<'_>) {
     for (plural, spec) in [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)] {
         scene.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
     }
-    scene.eventually(|| scene.arms(&["--force-conflicts"]).2.contains("CRDs are frozen this week").then_some(()));
+    // A policy takes a moment until it is followed.
+    let tried = format!("{CRDS}/{}?dryRun=All", scene.crd_name());
+    let touched = || (MERGE, json!({"metadata": {"labels": {"touched": "yes"}}}).to_string());
+    scene.eventually(|| (!scene.call(Method::PATCH, &tried, Some(touched())).is_ok()).then_some(()));
+    let (_, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert!(errors.contains("CRDs are frozen this week"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before);
     for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
         scene.call(Method::DELETE, &format!("{hooks}/{plural}/{name}"), None).ok();

@@ -41,8 +41,8 @@ pub(super) async fn read(
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(BodyError::TooLarge);
     }
-    claim.announce(declared.unwrap_or(0));
     let most = declared.unwrap_or(limit);
+    claim.announce(most);
     let mut bytes = Vec::new();
     loop {
         let frame = tokio::select! {

@@ -83,8 +83,10 @@ fn the_list_of_what_is_in_the_program_is_whole() {
 
 /// What rustc and the C compiler are told keeps the paths of the machine that builds out of the program.
 #[test]
-fn a_release_names_no_path_of_the_machine_that_builds_it() {
-    assert!(read("Dockerfile").contains("$(.ci/release --flags)"));
+fn the_image_is_built_as_a_release_is() {
+    for flags in ["$(.ci/release --flags)", "$(.ci/release --cflags)"] {
+        assert!(read("Dockerfile").contains(flags), "{flags}");
+    }
     let flags = |which: &str| {
         let output = Command::new(".ci/release").arg(which).current_dir(root()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()

@@ -29,10 +29,8 @@ impl Place {
     pub(crate) fn filled(&self, value: Option<&Json<'_>>) -> Option<Json<'static>> {
         match value {
             None => self.schema.default_value(),
-            Some(value) => {
-                let value = serde_json::from_str(&value.text()).ok().filter(|_| self.fills_inside)?;
-                Some(self.schema.filled(value))
-            }
+            Some(value) if self.fills_inside => Some(self.schema.filled(serde_json::from_str(&value.text()).ok()?)),
+            Some(_) => None,
         }
     }
 

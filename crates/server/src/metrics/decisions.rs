@@ -80,10 +80,10 @@ impl DecisionMetrics {
         }
     }
 
-    /// How long a review took that was answered.
+    /// How long a review took that converted all its objects. One that failed does not tell how many it looked at.
     #[expect(clippy::cast_precision_loss, reason = "a body holds far less than 2^52 objects")]
     pub(crate) fn took(&self, reply: &Reply, seconds: f64) {
-        let objects: u64 = reply.conversions.iter().chain(&reply.failures).map(|counted| counted.objects).sum();
+        let objects: u64 = reply.conversions.iter().map(|counted| counted.objects).sum();
         if objects > 0 {
             self.object_duration.observe(seconds / objects as f64);
         }

@@ -15,7 +15,7 @@ pub(super) struct Context<'c, 't> {
     pub(super) complete_at_home: bool,
     /// Whether the object is sparse and would be taken for a complete one in the version that is written.
     pub(super) seems_complete: bool,
-    /// Whether the object has a uid.
+    /// Whether the object has a uid, or is about to get one.
     pub(super) is_named: bool,
     /// The objects of a side that something needs which waits for versions behind it.
     pub(super) needed: &'c Sides<Vec<Path>>,

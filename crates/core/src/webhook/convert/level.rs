@@ -26,7 +26,7 @@ use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
 use super::items::{WrittenItems, convert_items};
-use super::kept::{KeptFields, ObjectBefore, identical, same};
+use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same};
 use super::paths::join;
 use super::pieces::{Pieces, Presence};
 use super::tree;
@@ -202,7 +202,7 @@ impl<'a> Conversion<'_, 'a> {
                 continue;
             }
             let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
-            self.to_keep.keep(id, &was, &became);
+            self.to_keep.keep(id, &was, (&became, operation.places.of(side.other())));
             let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
@@ -213,7 +213,7 @@ impl<'a> Conversion<'_, 'a> {
             let (was, now) = (self.from.rest(index), back.rest(index));
             let is_same = match (was, now) {
                 (None, None) => true,
-                (Some(was), Some(now)) => same_one(&Some(was.view()), &Some(now.view())),
+                (Some(was), Some(now)) => is_identical(&Some(was.view()), &Some(now.view())),
                 (None, Some(_)) => context.complete && unsaid.is_made(cut.holder),
                 _ => false,
             };
@@ -227,7 +227,7 @@ impl<'a> Conversion<'_, 'a> {
                     let waits = self.staying.skeleton(index).is_some();
                     self.to_keep.keep_rest(&cut.id, rest.clone(), !waits && self.is_seen(cut));
                 }
-                None if self.from.is_held(cut.holder) => self.to_keep.keep(&cut.id, &[None], &[None]),
+                None if self.from.is_held(cut.holder) => self.to_keep.keep(&cut.id, &[None], (&[None], &[])),
                 None => {}
             }
         }
@@ -413,10 +413,6 @@ enum Home {
 /// What is at places where lists or maps may be.
 fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = Option<bool>> + 'v {
     values.iter().map(|value| value.as_ref().map(Json::is_null))
-}
-
-fn same_one(one: &Option<Json<'_>>, two: &Option<Json<'_>>) -> bool {
-    identical(std::slice::from_ref(one), std::slice::from_ref(two))
 }
 
 /// Whether there is something at the end of a path through a cut. Null may do.

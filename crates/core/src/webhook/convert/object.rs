@@ -32,7 +32,7 @@ pub(crate) struct Object<'a> {
     pub(crate) root: Json<'a>,
     /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
     hash: Option<String>,
-    /// It is no part of an object that the API server sends by itself, even if it has no uid yet.
+    /// Somebody writes it, so it is whole, even before it has a uid.
     is_written: bool,
 }
 

@@ -3,7 +3,7 @@
 //! What comes home has it, and that is no other object: nothing has to be kept of it.
 
 use super::cross::Crossing;
-use super::kept::identical;
+use super::kept::is_identical;
 use super::pieces::{Pieces, Presence};
 use crate::definition::{Level, Place};
 use crate::json::Json;
@@ -53,8 +53,7 @@ impl<'u> Unsaid<'u> {
         values.all(|(((was, now), place), slot)| {
             let fills = (place.required || place.fills_default()) && self.held.get(slot) == Some(&true);
             let is_made = || self.is_made(frontier.cut(to, slot).and_then(|cut| cut.holder));
-            was.is_none() && now.is_some() && (fills || is_made())
-                || identical(std::slice::from_ref(was), std::slice::from_ref(now))
+            was.is_none() && now.is_some() && (fills || is_made()) || is_identical(was, now)
         })
     }
 }

@@ -7,8 +7,10 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use super::random_kinds::load;
 
 /// Definitions, and what somebody may write in them.
-const MANIFESTS: [(&str, &str, &str); 37] = [
+const MANIFESTS: [(&str, &str, &str); 39] = [
     ("a-guard-that-is-filled-in", "v2", r#""spec":{"hosts":[{"h":"a"},{"h":"b"}]}"#),
+    ("a-guard-that-is-filled-in", "v2", LONG),
+    ("a-guard-that-is-filled-in", "v2", LONG_UNSAID),
     ("a-guard-that-is-filled-in", "v1", r#""spec":{"host":{"h":"a"}}"#),
     ("a-guard-that-is-filled-in", "v1", r#""spec":{}"#),
     ("a-key-that-is-filled-in", "v1", r#""spec":{"l":[{"k":"a","c":"one"},{"k":"b","c":"two"}]}"#),
@@ -46,6 +48,16 @@ const MANIFESTS: [(&str, &str, &str); 37] = [
     ("two-nulls-in-a-default", "v1", r#""spec":{}"#),
     ("two-nulls-in-a-default", "v2", r#""spec":{}"#),
 ];
+
+/// What it becomes is told by its digest.
+const LONG: &str = concat!(
+    r#""spec":{"hosts":[{"h":"a.very.long.name.of.a.host.that.is.told.by.a.digest.example.com","#,
+    r#""tls":"off.and.a.long.text.for.no.other.reason.than.that.it.is.long"},{"h":"b"}]}"#
+);
+const LONG_UNSAID: &str = concat!(
+    r#""spec":{"hosts":[{"h":"a.very.long.name.of.a.host.that.is.told.by.a.digest.and.not.by.itself.because.it.is.so."#,
+    r#"long.example.com"},{"h":"b"}]}"#
+);
 
 #[test]
 fn what_is_filled_in_later_is_no_edit() {

@@ -7,7 +7,7 @@ use super::entry::Entry;
 use super::kept_items::KeptItems;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
-use super::values::{is_filled_in, read, same, write};
+use super::values::{filled, is_filled_in, read, same, write};
 use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
@@ -74,12 +74,15 @@ impl<'a> KeptFields<'a> {
         self.0.insert(Cow::Owned(id.to_owned()), entry);
     }
 
-    /// Keeps the values at an operation's places, with what they became.
-    pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], became: &[Option<Json<'a>>]) {
-        let (value, became) = (write(value), write(became));
-        let entry = match became.as_ref().and_then(digest_of_long) {
+    /// Keeps the values at an operation's places, with what they became. `at` are the places where that stands; none
+    /// where nothing is filled in.
+    pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], (became, at): (&[Option<Json<'a>>], &[Place])) {
+        let (value, written) = (write(value), write(became));
+        // What is long is told by a digest, with all that the API server fills in: no matter whether it has done so.
+        let long = written.as_ref().and_then(digest_of_long);
+        let entry = match long.map(|plain| digest_of(&filled(became, at)).unwrap_or(plain)) {
             Some(digest) => Entry::LongValue { value, digest },
-            None => Entry::Value { value, became },
+            None => Entry::Value { value, became: written },
         };
         self.insert(id, entry);
     }
@@ -98,7 +101,10 @@ impl<'a> KeptFields<'a> {
                 let became = read(became.as_ref(), now.len())?;
                 (value, same(&became, now) || is_filled_in(&became, now, at))
             }
-            Entry::LongValue { value, digest } => (value, digest_of(now).is_some_and(|now| now.same(digest))),
+            Entry::LongValue { value, digest } => {
+                let is_of = |now: &[Option<Json<'_>>]| digest_of(now).is_some_and(|now| now.same(digest));
+                (value, is_of(now) || is_of(&filled(now, at)))
+            }
             _ => return None,
         };
         is_untouched.then(|| read(value.as_ref(), places))?

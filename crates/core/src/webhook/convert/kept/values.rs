@@ -24,6 +24,12 @@ pub(super) fn is_filled_in(before: &[Option<Json<'_>>], now: &[Option<Json<'_>>]
     at.len() == now.len() && before.iter().zip(now).zip(at).all(|(values, place)| is_one(values, place))
 }
 
+/// Values at these places as they are when the API server has filled them in.
+pub(super) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Fragment<'a> {
+    let one = |(value, place): (&Option<Json<'a>>, &Place)| place.filled(value.as_ref()).or_else(|| value.clone());
+    values.iter().zip(at).map(one).collect()
+}
+
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
 pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
     one.len() == two.len()
@@ -36,6 +42,11 @@ pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> b
             }
             _ => false,
         })
+}
+
+/// The same of one value.
+pub(crate) fn is_identical(one: &Option<Json<'_>>, two: &Option<Json<'_>>) -> bool {
+    identical(std::slice::from_ref(one), std::slice::from_ref(two))
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.

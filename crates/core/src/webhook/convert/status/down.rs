@@ -117,7 +117,7 @@ fn give_null_back<'a>(
 ) -> Result<(), ConvertError> {
     let now = [get(root, place)?];
     if let Some(given) = kept.fields.value(&place.id, 1, (&now, &[])) {
-        to_keep.fields.keep(&place.id, &now, &given);
+        to_keep.fields.keep(&place.id, &now, (&given, &[]));
         set(root, place, given.into_iter().next().flatten())?;
     }
     Ok(())

@@ -29,7 +29,7 @@ pub(crate) fn up<'a>(
     let derived = kept.rollout.request.as_ref();
     let made_up = status.calculated.is_some() && is_untouched(derived, requested.as_ref());
     if let Some(requested) = requested.as_ref().filter(|_| !made_up) {
-        to_keep.fields.keep(&request.id, &[Some(requested.clone())], &[]);
+        to_keep.fields.keep(&request.id, &[Some(requested.clone())], (&[], &[]));
     }
     let derived = kept.rollout.completed.as_ref();
     let ours = derived.or(kept.rollout.returned.as_ref());
@@ -38,7 +38,7 @@ pub(crate) fn up<'a>(
     let Some(hash) = status.calculated_for_status(root) else {
         if completed.is_some() {
             let became = get(root, &status.fields.hashes.completed)?;
-            to_keep.fields.keep(&done.id, &[completed], &[became]);
+            to_keep.fields.keep(&done.id, &[completed], (&[became], &[]));
         }
         return Ok(false);
     };
@@ -53,7 +53,7 @@ pub(crate) fn up<'a>(
         let truthful = settled == is_hash(became.as_ref(), hash);
         let as_found = !untouched || is_hash(kept.rollout.found_at.as_ref(), hash);
         if truthful || as_found {
-            to_keep.fields.keep(&done.id, &[completed], &[became]);
+            to_keep.fields.keep(&done.id, &[completed], (&[became], &[]));
         }
         if as_found && !truthful {
             // Found so, not made so: it comes back as it was while the spec is the same.
@@ -99,7 +99,7 @@ fn write_hash<'a>(
             match (given, &now) {
                 (Some(given), _) => {
                     new = given.into_iter().next().flatten();
-                    to_keep.fields.keep(&place.id, &[now], &[new.clone()]);
+                    to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[]));
                 }
                 (None, Some(_)) => return Ok(true),
                 (None, None) if kept.rollout.notes_absence_of(&place.id) => {
@@ -110,7 +110,7 @@ fn write_hash<'a>(
         }
         (Carried::Unknown, Some(value)) if !value.is_null() => return Ok(true),
         // A null that no controller of the newer version wrote says nothing; it comes back as the null it was.
-        (Carried::Unknown, Some(_)) => to_keep.fields.keep(&place.id, &[now], &[new.clone()]),
+        (Carried::Unknown, Some(_)) => to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[])),
         (Carried::Outdated | Carried::Unknown, _) => {}
     }
     set(root, place, new)?;
