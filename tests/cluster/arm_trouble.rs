@@ -271,16 +271,18 @@ fn judged(scene: &Scene<'_>) {
     for (plural, spec) in [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)] {
         scene.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
     }
-    // A policy takes a moment until it is followed.
+    // A policy takes a moment until it is followed, and until it is forgotten.
     let tried = format!("{CRDS}/{}?dryRun=All", scene.crd_name());
     let touched = || (MERGE, json!({"metadata": {"labels": {"touched": "yes"}}}).to_string());
-    scene.eventually(|| (!scene.call(Method::PATCH, &tried, Some(touched())).is_ok()).then_some(()));
+    let is_followed = || !scene.call(Method::PATCH, &tried, Some(touched())).is_ok();
+    scene.eventually(|| is_followed().then_some(()));
     let (_, _, errors) = scene.arms(&["--force-conflicts"]);
     assert!(errors.contains("CRDs are frozen this week"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before);
     for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
         scene.call(Method::DELETE, &format!("{hooks}/{plural}/{name}"), None).ok();
     }
+    scene.eventually(|| (!is_followed()).then_some(()));
     let hook = |kind: &str, port: u16, effects: &str| {
         let webhook = json!({
             "name": format!("theirs.{}", scene.group), "failurePolicy": "Fail", "sideEffects": effects,
