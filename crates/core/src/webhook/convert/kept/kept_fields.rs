@@ -7,7 +7,7 @@ use super::entry::Entry;
 use super::kept_items::KeptItems;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
-use super::values::{filled, is_filled_in, read, same, write};
+use super::values::{filled, read, same, same_when_filled, write};
 use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal};
 use crate::webhook::rollout::digest;
@@ -79,9 +79,12 @@ impl<'a> KeptFields<'a> {
     pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], (became, at): (&[Option<Json<'a>>], &[Place])) {
         let (value, written) = (write(value), write(became));
         // What is long is told by a digest, with all that the API server fills in: no matter whether it has done so.
-        let long = written.as_ref().and_then(digest_of_long);
-        let entry = match long.map(|plain| digest_of(&filled(became, at)).unwrap_or(plain)) {
-            Some(digest) => Entry::LongValue { value, digest },
+        let long = written.as_ref().and_then(long).map(|normal| match filled(became, at) {
+            Some(filled) => normal_of(&filled).unwrap_or(normal),
+            None => normal,
+        });
+        let entry = match long {
+            Some(normal) => Entry::LongValue { value, digest: digest_of(&normal) },
             None => Entry::Value { value, became: written },
         };
         self.insert(id, entry);
@@ -99,11 +102,11 @@ impl<'a> KeptFields<'a> {
         let (value, is_untouched) = match self.0.get(id)? {
             Entry::Value { value, became } => {
                 let became = read(became.as_ref(), now.len())?;
-                (value, same(&became, now) || is_filled_in(&became, now, at))
+                (value, same(&became, now) || same_when_filled(&became, now, at))
             }
             Entry::LongValue { value, digest } => {
-                let is_of = |now: &[Option<Json<'_>>]| digest_of(now).is_some_and(|now| now.same(digest));
-                (value, is_of(now) || is_of(&filled(now, at)))
+                let is_of = |now: &[Option<Json<'_>>]| normal_of(now).is_some_and(|now| digest_of(&now).same(digest));
+                (value, is_of(now) || filled(now, at).is_some_and(|filled| is_of(&filled)))
             }
             _ => return None,
         };
@@ -158,21 +161,22 @@ impl<'a> KeptFields<'a> {
 /// Bytes of what a value became that are written out. What is longer stands beside the annotation anyway.
 const WRITTEN_OUT: usize = 96;
 
-/// A digest of what is too long to be written out. 64 bits: a value that was changed has another one.
-fn digest_of_long<'a>(became: &Json<'_>) -> Option<Json<'a>> {
-    let text = (became.size() > WRITTEN_OUT).then(|| normal(&became.text()))?;
-    (text.len() > WRITTEN_OUT).then(|| digested(&text))
+/// The normal form of what is too long to be written out.
+fn long(became: &Json<'_>) -> Option<String> {
+    let normal = (became.size() > WRITTEN_OUT).then(|| normal(&became.text()))?;
+    (normal.len() > WRITTEN_OUT).then_some(normal)
 }
 
-/// The digest of what values are now. One value is not copied for it: it is long.
-fn digest_of<'a>(now: &[Option<Json<'_>>]) -> Option<Json<'a>> {
+/// The normal form of what values are now. One value is not copied for it: it is long.
+fn normal_of(now: &[Option<Json<'_>>]) -> Option<String> {
     match now {
-        [one] => one.as_ref().map(|one| digested(&normal(&one.text()))),
-        several => write(several).map(|several| digested(&normal(&several.text()))),
+        [one] => one.as_ref().map(|one| normal(&one.text())),
+        several => write(several).map(|several| normal(&several.text())),
     }
 }
 
-fn digested<'a>(normal: &str) -> Json<'a> {
+/// A digest of a normal form. 64 bits: a value that was changed has another one.
+fn digest_of<'a>(normal: &str) -> Json<'a> {
     let mut digest = digest(&[normal.as_bytes()]);
     digest.truncate(16);
     Json::string(&digest).into_owned()

@@ -13,21 +13,19 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
         })
 }
 
-/// Whether values at these places are what others became when the API server had filled them in.
-pub(super) fn is_filled_in(before: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
-    let is_one = |(before, now): (&Option<Json<'_>>, &Option<Json<'_>>), place: &Place| match (before, now) {
-        (None, None) => true,
-        (Some(before), Some(now)) if before.same(now) => true,
-        (before, Some(now)) => place.filled(before.as_ref()).is_some_and(|filled| filled.same(now)),
-        (Some(_), None) => false,
-    };
-    at.len() == now.len() && before.iter().zip(now).zip(at).all(|(values, place)| is_one(values, place))
+/// Whether values at these places are the same to the API server once it has filled in what is missing.
+pub(super) fn same_when_filled(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>], at: &[Place]) -> bool {
+    let (filled_one, filled_two) = (filled(one, at), filled(two, at));
+    (filled_one.is_some() || filled_two.is_some())
+        && same(filled_one.as_deref().unwrap_or(one), filled_two.as_deref().unwrap_or(two))
 }
 
-/// Values at these places as they are when the API server has filled them in.
-pub(super) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Fragment<'a> {
-    let one = |(value, place): (&Option<Json<'a>>, &Place)| place.filled(value.as_ref()).or_else(|| value.clone());
-    values.iter().zip(at).map(one).collect()
+/// Values at these places as they are when the API server has filled them in. `None` where it has nothing to fill in.
+pub(super) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Option<Fragment<'a>> {
+    let one = |(value, place): (&Option<Json<'a>>, &Place)| place.filled(value.as_ref());
+    let filled: Fragment<'a> = values.iter().zip(at).map(one).collect();
+    let or_as_it_is = |(filled, value): (Option<Json<'a>>, &Option<Json<'a>>)| filled.or_else(|| value.clone());
+    filled.iter().any(Option::is_some).then(|| filled.into_iter().zip(values).map(or_as_it_is).collect())
 }
 
 /// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
