@@ -162,16 +162,16 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
     else {
         return Vec::new();
     };
-    if let Some(old) = &write.old {
-        let Ok(old) = old.object() else { return Vec::new() };
-        let at = new.version(kind).map(|at| kind.version_at(at));
-        // The API server takes the status from the old object.
-        if at.is_ok_and(|at| at.status_apart) {
-            new = new.with_status_of(&old);
-        }
-        if new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key)) {
-            return Vec::new();
-        }
+    let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
+    // The API server takes the status from the old object; what is new has none.
+    if new.version(kind).is_ok_and(|at| kind.version_at(at).status_apart) {
+        new = new.with_status_of(old.as_ref());
+    }
+    let is_as_before = |old: &Object<'_>| {
+        new.root.same(&old.root) && keys().all(|key| new.annotations.text(key) == old.annotations.text(key))
+    };
+    if old.as_ref().is_some_and(is_as_before) {
+        return Vec::new();
     }
     let pruned = pruned(kind, &new).unwrap_or_default().into_iter();
     pruned.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()

@@ -93,12 +93,12 @@ impl<'a> Object<'a> {
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
-    /// The object with the status of another one.
-    pub(crate) fn with_status_of(mut self, other: &Self) -> Self {
+    /// The object with the status of another one; without one where there is no other.
+    pub(crate) fn with_status_of(mut self, other: Option<&Self>) -> Self {
         self.hash = None;
         if let Json::Object(members) = &mut self.root {
             members.remove("status");
-            if let Some(status) = other.root.get("status") {
+            if let Some(status) = other.and_then(|other| other.root.get("status")) {
                 members.set("status", status.into_owned());
             }
         }

@@ -214,3 +214,31 @@ fn a_status_that_is_sent_along_breaks_no_guard() {
         assert_eq!(patched.pointer(kept), created.pointer(kept), "{new}");
     }
 }
+
+/// What is created has no status where that is written apart, whatever is sent: what was kept of it would come back
+/// with the first status that is written.
+#[test]
+fn what_was_kept_of_a_status_goes_when_the_object_is_created_anew() {
+    let status = |fields: &str| format!("status: {{type: object, properties: {{phase: {{type: string}}{fields}}}}}");
+    let version = |name: &str, status: &str, storage: bool| {
+        format!(
+            "  - name: {name}\n    served: true\n    storage: {storage}\n    subresources: {{status: {{}}}}\n    \
+             schema:\n      openAPIV3Schema: {{type: object, properties: {{{status}}}}}\n"
+        )
+    };
+    let crd = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things, singular: thing}}\n  \
+         scope: Namespaced\n  versions:\n{}{}",
+        version("v1", &status(", note: {type: string}"), false),
+        version("v2", &status(""), true),
+    );
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n\
+        - {from: v1, to: v2, operations: [{drop: status.note}]}\n";
+    let webhook = plain(Kind::from_crd(definition, &crd).unwrap(), Enforcement::Enforce);
+    let older = with(&thing(json!({})), "/status", json!({"phase": "Ready", "note": "of before"}));
+    let exported = at(&webhook, &older, "v2");
+    assert!(exported.pointer(KEPT).is_some(), "{exported}");
+    let created = create(&webhook, &exported).patched;
+    assert_eq!(created.pointer(KEPT), None, "{created}");
+}
