@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::migrate::{freeze, policy};
 use crate::scenario::Scenario;
 use crate::support::process::eventually;
-use crate::support::proxy::{Fate, Proxy};
+use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
 use crate::support::verbs::assert_holds;
@@ -61,6 +61,21 @@ fn delegated(scene: &Scene<'_>) {
     println!("     {}", errors.replace('\n', "\n     "));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
+    // Its controller takes both off the list although it has failed. They are back also where we look and see nothing.
+    let lists = format!("/{}?", scene.sample.plural);
+    let forbidden = status(403, "lists are forbidden");
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        match method == Method::GET && path.contains(&lists) {
+            true => Fate::Answer(403, None, forbidden.clone()),
+            false => Fate::Pass,
+        }
+    });
+    let (code, text, errors) = scene.migrate_at(&scene.through(proxy.port), &[&["--to", old], &flags[..]].concat());
+    println!("     {}", errors.replace('\n', "\n     "));
+    assert!(code == 1 && errors.contains("lists are forbidden"), "{text}{errors}");
+    let stored = scene.stored_versions();
+    let stored = stored.as_array().unwrap();
+    assert!(stored.contains(&json!(old)) && stored.contains(&json!(new)), "{stored:?}");
     scene.kubectl(&["delete"], &policy);
     scene.eventually(|| (scene.migrate(&["--settle=0s", "--means=auto"]).0 == 0).then_some(()));
     assert_stored(old);

@@ -73,13 +73,16 @@ async fn steps(
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, at_once: options.at_once };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
-    run.rounds().await?;
-    let (is_done, began) = (!run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
-    migrated.stored = match (is_done, was_delegated) {
-        (true, _) => trim(cluster, &began, say).await?,
-        (false, true) => untrim(cluster, &began, &migrated.stored_before, say).await?,
-        (false, false) => stored(&CrdState::fetch(cluster, &name).await?),
+    let ended = run.rounds().await;
+    let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
+    // What ended it goes first: the versions that somebody took off the list are put back in either case.
+    let stored = match (is_done, was_delegated) {
+        (true, _) => trim(cluster, &began, say).await,
+        (false, true) => untrim(cluster, &began, &migrated.stored_before, say).await,
+        (false, false) => Ok(stored(&CrdState::fetch(cluster, &name).await?)),
     };
+    ended?;
+    migrated.stored = stored?;
     Ok(())
 }
 
