@@ -92,7 +92,7 @@ impl Listener {
                 let routes = Arc::clone(&routes);
                 let (head, body) = request.into_parts();
                 // At once, and not only when its turn comes: the head is gone before another one is read.
-                let asked = Question::by(&head);
+                let asked = Question::of(&head);
                 Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way).await) })
             });
             serve(stream, lifecycle, slot, idle, handler).await;

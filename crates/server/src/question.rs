@@ -24,7 +24,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn by(head: &Parts) -> Self {
+    pub(super) fn of(head: &Parts) -> Self {
         Self {
             endpoint: endpoint(head.uri.path()),
             is_post: head.method == Method::POST,
@@ -57,6 +57,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// An API server says how long it will wait, in Go's spelling (`?timeout=30s`). What cannot be parsed is no reason to
 /// refuse anything.
 fn timeout(query: &str) -> Option<Duration> {
-    let values = query.split('&').filter_map(|pair| pair.strip_prefix("timeout="));
-    values.filter_map(|value| parse_duration(value).ok()).next().filter(|asked| !asked.is_zero())
+    let mut values = query.split('&').filter_map(|pair| pair.strip_prefix("timeout="));
+    values.find_map(|value| parse_duration(value).ok()).filter(|asked| !asked.is_zero())
 }

@@ -343,8 +343,8 @@ impl Crossing<'_> {
             holder.is_some()
         };
         let is_alike = |at: usize| expected.holder(at) == object.holder(at);
-        let is_one = |expected: &[Option<Json<'_>>], there: &[Option<Json<'_>>], at: usize| {
-            identical(expected.get(at..=at).unwrap_or_default(), there.get(at..=at).unwrap_or_default())
+        let is_one = |made: &[Option<Json<'_>>], there: &[Option<Json<'_>>], at: usize| {
+            identical(made.get(at..=at).unwrap_or_default(), there.get(at..=at).unwrap_or_default())
         };
         let mut cuts = frontier.cuts.iter().enumerate().filter(|(_, cut)| is_inside(cut.holder));
         self.others.get(index) != Some(&true)
