@@ -24,7 +24,7 @@ pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
 }
 
 /// The `event` labels that notices have.
-pub(super) const EVENTS: [&str; 2] = ["answered_incomplete", "staged_taken_as_completed"];
+pub(super) const EVENTS: [&str; 3] = ["answered_incomplete", "kept_near_limit", "staged_taken_as_completed"];
 
 /// The `effect` of a verdict that would be a denial, were it enforced.
 pub(super) const NOT_ENFORCED: &str = "would_deny";

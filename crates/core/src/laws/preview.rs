@@ -6,7 +6,7 @@ use super::objects::ObjectSource;
 use super::trip::{Trip, ours};
 use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
-use crate::webhook::Webhook;
+use crate::webhook::{Fit, Webhook};
 
 /// What becomes of an object at another version: seen by a client there through the model of the API server, and
 /// converted back.
@@ -65,7 +65,7 @@ fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), Stri
     // Whoever wrote it in a file left defaults to the API server.
     let object = &trip.left(object).map_err(|error| said(&error))?;
     let converted = trip.convert(&object.to_text(), trip.to.version).map_err(|error| said(&error))?;
-    found.incomplete = converted.incomplete;
+    found.incomplete = converted.fit == Fit::Not;
     let there = Value::read(&converted.text).map_err(|error| said(&error))?;
     let there = answered(trip.to.schema, &there).map_err(|error| said(&error))?;
     found.kept = ours(&there).iter().map(|(name, text)| name.len() + text.len()).sum();

@@ -19,7 +19,7 @@ pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict, unseen_by_scale};
 pub(crate) use admission::{mistaken_label, same_field};
 pub(crate) use convert::INCOMPLETE;
-pub use convert::{Change, ConvertError, Converted, Metadata, is_kept};
+pub use convert::{Change, ConvertError, Converted, Fit, Metadata, is_kept};
 pub use door::{Endpoint, Webhook};
 pub use kinds::DefinedTwice;
 pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{ConvertError, Metadata, Webhook};
+use pointsman_core::webhook::{ConvertError, Converted, Metadata, Webhook};
 
 use crate::value::{self, Value, Way, Written};
 
@@ -41,7 +41,11 @@ pub(crate) fn schema(kind: &'static Kind, version: &str) -> &'static serde_json:
 
 /// Converts an object with all its metadata.
 pub(crate) fn convert(object: &Value, to: &str) -> Result<Value, ConvertError> {
-    WEBHOOK.convert(&object.to_text(), to).map(|converted| Value::parse(&converted.text))
+    converted(object, to).map(|converted| Value::parse(&converted.text))
+}
+
+pub(crate) fn converted(object: &Value, to: &str) -> Result<Converted, ConvertError> {
+    WEBHOOK.convert(&object.to_text(), to)
 }
 
 /// The fields that an operation reads and writes, by version.

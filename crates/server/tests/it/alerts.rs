@@ -133,6 +133,12 @@ async fn conversions() -> Vec<Fault> {
             review("a", 262_100, r#"{"requestRollout":"00000000-0000-0000-0000-000000000001"}"#),
             200,
         ),
+        (
+            "PointsmanObjectsNearlyTooLarge",
+            1,
+            review("a", 200_000, r#"{"requestRollout":"00000000-0000-0000-0000-000000000001"}"#),
+            200,
+        ),
         ("PointsmanPanics", 1, "panic".to_owned(), 500),
     ] {
         let before = page(&server).await;

@@ -1,6 +1,6 @@
 //! One object in another version.
 
-use pointsman_core::webhook::{Change, Webhook};
+use pointsman_core::webhook::{Change, Fit, Webhook};
 
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
 
@@ -35,12 +35,13 @@ pub(super) fn convert(
         false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
     }
     .map_err(|error| refused(&error))?;
-    if converted.incomplete {
-        warn(&format!(
-            "{}: what only {} can say is too large for an annotation and was left out",
-            object.label(),
-            converted.from
-        ));
+    let size = match converted.fit {
+        Fit::Well => None,
+        Fit::Barely => Some("takes more than three quarters of what an object's annotations may have"),
+        Fit::Not => Some("is too large for an annotation and was left out"),
+    };
+    if let Some(size) = size {
+        warn(&format!("{}: what only {} can say {size}", object.label(), converted.from));
     }
     let object = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
     Ok(ConversionResult { object, changes })

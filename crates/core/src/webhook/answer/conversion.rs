@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::convert::{self, ConversionEvents, ConvertError, Metadata, Object};
+use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
@@ -57,9 +57,7 @@ fn answer<'j>(
                 };
                 match one {
                     Some((one, counted)) => {
-                        let events =
-                            [(one.staged, "staged_taken_as_completed"), (one.incomplete, "answered_incomplete")];
-                        for (_, event) in events.into_iter().filter(|(is_so, _)| *is_so) {
+                        for event in events(&one) {
                             notices.push(Notice { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
                         }
                         add(&mut conversions, counted);
@@ -82,6 +80,16 @@ fn answer<'j>(
     };
     let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
     Reply { conversions, notices, ..reply }
+}
+
+/// What happened to an object that changes no answer.
+fn events(one: &ConversionEvents) -> impl Iterator<Item = &'static str> {
+    let of_its_size = match one.fit {
+        Fit::Well => None,
+        Fit::Barely => Some("kept_near_limit"),
+        Fit::Not => Some("answered_incomplete"),
+    };
+    one.staged.then_some("staged_taken_as_completed").into_iter().chain(of_its_size)
 }
 
 /// The objects that cannot be converted: all are counted, and some are named.

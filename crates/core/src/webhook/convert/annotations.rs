@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::ConvertError;
+use super::fit::{Fit, ROOMY};
 use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};
@@ -52,10 +53,10 @@ impl<'a> Annotations<'a> {
         Ok(Self { shape, members, added: Vec::new(), unwritten: 0 })
     }
 
-    /// Puts them back, within their budget. Returns whether something had to be left out for it.
-    pub(super) fn put(mut self, metadata: &mut Members<'a>) -> bool {
-        let is_incomplete = self.overflow().is_some();
-        if is_incomplete {
+    /// Puts them back, within their budget: what does not fit is left out.
+    pub(super) fn put(mut self, metadata: &mut Members<'a>) -> Fit {
+        let fit = self.counted().map_or(Fit::Well, Fit::of);
+        if fit == Fit::Not {
             self.leave_out();
         }
         match self.shape {
@@ -63,19 +64,21 @@ impl<'a> Annotations<'a> {
             Shape::Null if self.members.is_empty() => metadata.add("annotations", Json::NULL),
             _ => metadata.add("annotations", Json::Object(self.members)),
         }
-        is_incomplete
+        fit
     }
 
     /// The bytes they would take together with what must be kept, where that is more than the API server takes. What a
     /// user's own take alone is not ours to judge.
     pub(crate) fn overflow(&self) -> Option<usize> {
+        self.counted().filter(|size| Fit::of(*size) == Fit::Not)
+    }
+
+    /// The bytes of them all, where some are ours and a look at the texts does not tell that there is room enough.
+    fn counted(&self) -> Option<usize> {
         // No string is longer than its text.
         let most = |(name, value): (&str, &Json<'_>)| name.len() + value.size();
-        if self.added.is_empty() || self.unwritten + self.members.iter().map(most).sum::<usize>() <= BUDGET {
-            return None;
-        }
-        let size = self.size();
-        (size > BUDGET).then_some(size)
+        let may_be_many = || self.unwritten + self.members.iter().map(most).sum::<usize>() > ROOMY;
+        (!self.added.is_empty() && may_be_many()).then(|| self.size())
     }
 
     fn size(&self) -> usize {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::change::{Change, Trace};
 use super::error::ConvertError;
+use super::fit::Fit;
 use super::object::{Metadata, Object};
 use crate::definition::{Kind, VersionIndex};
 
@@ -16,14 +17,14 @@ pub struct Converted {
     pub from: Arc<str>,
     /// A change that waits for somebody was taken as completed, because the last request is.
     pub staged: bool,
-    /// What must be kept was too large for an annotation and was left out: the object has the mark of that.
-    pub incomplete: bool,
+    /// How what must be kept fits beside its other annotations.
+    pub fit: Fit,
 }
 
 /// What is to be said of a converted object beside its text: see [`Converted`].
 pub(crate) struct ConversionEvents {
     pub(crate) staged: bool,
-    pub(crate) incomplete: bool,
+    pub(crate) fit: Fit,
 }
 
 /// Converts an object to another version of its kind, and writes it where there is room for so many bytes. Nothing is
@@ -36,7 +37,7 @@ pub(crate) fn convert_into<'o, 'a>(
     room: impl FnOnce(usize) -> &'o mut String,
 ) -> Result<ConversionEvents, ConvertError> {
     let staged = object.convert_traced(kind, to, &mut Trace::off())?;
-    Ok(ConversionEvents { staged, incomplete: object.write(metadata, room) })
+    Ok(ConversionEvents { staged, fit: object.write(metadata, room) })
 }
 
 /// Converts an object to another version of its kind.
@@ -72,9 +73,9 @@ fn traced<'a>(
     let staged = object.convert_traced(kind, to, trace)?;
     let mut text = String::new();
     let out = &mut text;
-    let incomplete = object.write(metadata, move |size| {
+    let fit = object.write(metadata, move |size| {
         out.reserve_exact(size);
         out
     });
-    Ok(Converted { text, from, staged, incomplete })
+    Ok(Converted { text, from, staged, fit })
 }

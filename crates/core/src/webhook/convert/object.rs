@@ -6,6 +6,7 @@ use super::annotations::Annotations;
 use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
+use super::fit::Fit;
 use super::{step, waiting};
 use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
@@ -63,13 +64,13 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Writes the object where there is room for so many bytes. Returns whether something was too large to be in it.
-    pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> bool {
+    /// Writes the object where there is room for so many bytes. Returns how well its annotations fit.
+    pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> Fit {
         let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
         if metadata == Metadata::Identity {
             answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels"));
         }
-        let is_incomplete = annotations.put(&mut answered);
+        let fit = annotations.put(&mut answered);
         let answered = Json::Object(answered);
         let out = room(HEAD + api_version.len() + kind.len() + answered.size() + root.size());
         out.push_str("{\"apiVersion\":");
@@ -83,7 +84,7 @@ impl<'a> Object<'a> {
             members.append_behind(out);
         }
         out.push('}');
-        is_incomplete
+        fit
     }
 
     /// The version the object is in.

@@ -1,5 +1,7 @@
 //! The difference is kept, not the object; nothing where there is none; and never more than the API server takes.
 
+use pointsman_core::webhook::Fit;
+
 use super::objects::{complete, is_complete, pruned};
 use super::{convert, has_ours, on_every_trip, ours};
 use crate::kinds;
@@ -65,6 +67,44 @@ fn too_much_to_keep_is_left_out_and_marked() {
         assert_eq!(annotations(&read), mark);
         assert_eq!(annotations(&kinds::convert(&read, "v1").unwrap()), mark);
     }
+}
+
+/// Whoever operates is told while there is still time. What is the user's own alone is not told of.
+#[test]
+fn what_nearly_fills_the_annotations_is_told() {
+    let fit = |others: usize, kept: usize| {
+        let mut object = proxy("v1alpha1", "spec.legacyMode", kept);
+        if kept == 0 {
+            object = proxy("v1alpha1", "spec.note", 1);
+        }
+        object.set("metadata.annotations.a", text(&"x".repeat(others)));
+        kinds::converted(&object, "v1").unwrap().fit
+    };
+    // Three quarters of 256 KiB, less what is written around a value, in both names and in the one of the user.
+    let around = fit_at(&|kept| fit(0, kept));
+    assert!((196_608 - 120..196_608).contains(&around), "{around}");
+    for (others, kept, expected) in [
+        (0, around, Fit::Well),
+        (0, around + 1, Fit::Barely),
+        (100, around - 100, Fit::Well),
+        (101, around - 100, Fit::Barely),
+        (0, 262_000, Fit::Barely),
+        (0, 262_144, Fit::Not),
+        (262_140, 0, Fit::Well),
+        (300_000, 0, Fit::Well),
+    ] {
+        assert_eq!(fit(others, kept), expected, "{others} {kept}");
+    }
+}
+
+/// The most that fits well.
+fn fit_at(fit: &dyn Fn(usize) -> Fit) -> usize {
+    let (mut well, mut barely) = (1, 262_000);
+    while barely - well > 1 {
+        let middle = (well + barely) / 2;
+        if fit(middle) == Fit::Well { well = middle } else { barely = middle }
+    }
+    well
 }
 
 #[test]

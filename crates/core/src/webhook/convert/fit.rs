@@ -1,0 +1,30 @@
+//! How much room an object has left for what must be kept.
+
+use super::annotations::BUDGET;
+
+/// How what must be kept fits beside an object's other annotations. The API server takes 256 KiB of them together
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`). Where nothing is kept, the size is the
+/// user's own matter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fit {
+    /// A quarter of the room is left, or more.
+    Well,
+    /// Less than a quarter is left: some more fields, or annotations of others, and it would not fit.
+    Barely,
+    /// It was left out, and the object has the mark of that.
+    Not,
+}
+
+impl Fit {
+    /// Of annotations that take so many bytes.
+    pub(super) fn of(size: usize) -> Self {
+        match size {
+            0..=ROOMY => Self::Well,
+            _ if size <= BUDGET => Self::Barely,
+            _ => Self::Not,
+        }
+    }
+}
+
+/// Up to here, in bytes, there is room enough.
+pub(super) const ROOMY: usize = BUDGET / 4 * 3;
