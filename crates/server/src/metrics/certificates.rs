@@ -1,5 +1,9 @@
 //! Certificates: what is served, and what became of looks at the files.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
 use prometheus::{Error, Gauge, GaugeVec, Opts};
 
 use super::registry::{Register, seconds};
@@ -10,7 +14,7 @@ use super::reloads::ReloadCounters;
 pub(crate) struct CertificateMetrics {
     reloads: ReloadCounters,
     expiry: Gauge,
-    chain: GaugeVec,
+    chain: ChainExpiry,
     last_look: Gauge,
 }
 
@@ -26,13 +30,7 @@ impl CertificateMetrics {
                 "certificate_expiry_timestamp_seconds",
                 "When the certificate that is served expires, in seconds since the epoch.",
             ))?,
-            chain: new.add(GaugeVec::new(
-                Opts::new(
-                    "certificate_chain_expiry_timestamp_seconds",
-                    "When each certificate that is shown expires: the leaf at position 0, then what leads to its issuer.",
-                ),
-                &["position", "fingerprint"],
-            ))?,
+            chain: new.add(ChainExpiry::new())?,
             last_look: new.add(Gauge::new(
                 "certificate_last_look_timestamp_seconds",
                 "When the certificate files were last looked at, in seconds since the epoch.",
@@ -43,12 +41,9 @@ impl CertificateMetrics {
     /// Another certificate is served from now on. The first one of a process is no reload.
     /// `chain` has the fingerprint and the end of each certificate, the leaf first.
     pub(crate) fn serving(&self, chain: &[(String, u64)]) {
-        self.chain.reset();
-        for (position, (fingerprint, not_after)) in chain.iter().enumerate() {
-            self.chain.with_label_values(&[&position.to_string(), fingerprint]).set(seconds(*not_after));
-            if position == 0 {
-                self.expiry.set(seconds(*not_after));
-            }
+        self.chain.replace(chain);
+        if let Some((_, not_after)) = chain.first() {
+            self.expiry.set(seconds(*not_after));
         }
     }
 
@@ -63,5 +58,79 @@ impl CertificateMetrics {
 
     pub(crate) fn reload_refused(&self) {
         self.reloads.refused();
+    }
+}
+
+/// When each certificate of a chain expires. Whoever collects finds one whole chain: a moment without any would start
+/// the patience of an alert anew.
+#[derive(Clone, Debug)]
+struct ChainExpiry {
+    gauges: GaugeVec,
+    whole: Arc<Mutex<()>>,
+}
+
+impl ChainExpiry {
+    fn new() -> Result<Self, Error> {
+        let opts = Opts::new(
+            "certificate_chain_expiry_timestamp_seconds",
+            "When each certificate that is shown expires: the leaf at position 0, then what leads to its issuer.",
+        );
+        Ok(Self { gauges: GaugeVec::new(opts, &["position", "fingerprint"])?, whole: Arc::default() })
+    }
+
+    fn replace(&self, chain: &[(String, u64)]) {
+        let _whole = self.whole();
+        self.gauges.reset();
+        for (position, (fingerprint, not_after)) in chain.iter().enumerate() {
+            self.gauges.with_label_values(&[&position.to_string(), fingerprint]).set(seconds(*not_after));
+        }
+    }
+
+    /// Nothing in here panics half-way.
+    fn whole(&self) -> MutexGuard<'_, ()> {
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collector for ChainExpiry {
+    fn desc(&self) -> Vec<&Desc> {
+        self.gauges.desc()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let _whole = self.whole();
+        self.gauges.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_chain_is_collected_whole_while_it_is_replaced() {
+        let expiry = ChainExpiry::new().unwrap();
+        let chains = ["a", "b"].map(|name| [0, 1].map(|position| (format!("{name}{position}"), 1)));
+        expiry.replace(&chains[0]);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for chain in chains.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
+                    expiry.replace(chain);
+                }
+            });
+            let collected: Vec<_> = (0..20_000)
+                .map(|_| {
+                    let families = expiry.collect();
+                    let values = families.iter().flat_map(MetricFamily::get_metric);
+                    values.map(|metric| metric.get_gauge().get_value()).sum::<f64>()
+                })
+                .collect();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(collected.iter().filter(|sum| **sum != 2.0).count(), 0);
+        });
     }
 }
