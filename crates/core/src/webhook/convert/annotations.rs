@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::ConvertError;
-use super::fit::{Fit, ROOMY};
+use super::fit::{BUDGET, Fit, ROOMY};
 use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};
@@ -30,10 +30,6 @@ enum Shape {
     Null,
     Present,
 }
-
-/// What the API server allows for all keys and values of an object's annotations together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-pub(crate) const BUDGET: usize = LONGEST;
 
 impl<'a> Annotations<'a> {
     pub(super) fn take(metadata: &mut Members<'a>) -> Result<Self, ConvertError> {

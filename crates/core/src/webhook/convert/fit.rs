@@ -1,10 +1,9 @@
 //! How much room an object has left for what must be kept.
 
-use super::annotations::BUDGET;
+use super::kept::LONGEST;
 
 /// How what must be kept fits beside an object's other annotations. The API server takes 256 KiB of them together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`). Where nothing is kept, the size is the
-/// user's own matter.
+/// (`apimachinery pkg/api/validation/objectmeta.go`). Where nothing is kept, the size is the user's own matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fit {
     /// A quarter of the room is left, or more.
@@ -25,6 +24,10 @@ impl Fit {
         }
     }
 }
+
+/// What the API server allows for all keys and values of an object's annotations together, in bytes
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+pub(crate) const BUDGET: usize = LONGEST;
 
 /// Up to here, in bytes, there is room enough.
 pub(super) const ROOMY: usize = BUDGET / 4 * 3;

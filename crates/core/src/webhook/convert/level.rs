@@ -282,8 +282,8 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// Notes of objects that they were not there, where they are just what the API server makes of that. An object in
-    /// one that the way home would not make cannot be kept by itself: with the default `{inner: {size: 1}}` of `spec.outer`,
-    /// an object that has just that comes home with `outer` alone, unless the note says that `outer` is to be made.
+    /// one that the way home would not make cannot be kept by itself: with the default `{inner: {size: 1}}` of
+    /// `spec.outer`, an object that has just that comes home with `outer` alone, unless the note says that it is made.
     fn keep_what_is_made(&mut self, back: &Pieces<'_>) -> bool {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let mut is_noted = false;

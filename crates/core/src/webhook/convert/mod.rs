@@ -31,11 +31,12 @@ pub(super) mod tree;
 mod unsaid;
 mod waiting;
 
-pub(crate) use annotations::{BUDGET, INCOMPLETE};
+pub(crate) use annotations::INCOMPLETE;
 pub use change::Change;
 pub use converted::Converted;
 pub(super) use converted::{ConversionEvents, convert, convert_into, explain};
 pub use error::ConvertError;
+pub(crate) use fit::BUDGET;
 pub use fit::Fit;
 pub use kept::is_kept;
 pub use object::Metadata;
