@@ -45,7 +45,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// The role in docs/running.md does, and without any verb of it something is refused, by a message that says which.
+/// The role in docs/rights.md does, and without any verb of it something is refused, by a message that says which.
 fn rights(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.conversion();
@@ -289,7 +289,7 @@ fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, a
                     all.contains(&format!("cannot {verb} resource {resource}")),
                     "{role}, {verb} {resource}: {all}"
                 );
-                assert!(all.contains("docs/running.md has the ClusterRole"), "{role}, {verb} {resource}: {all}");
+                assert!(all.contains("docs/rights.md has the ClusterRole"), "{role}, {verb} {resource}: {all}");
             }
         }
     }
@@ -309,13 +309,12 @@ fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool
     });
 }
 
-/// The rules of a role in docs/running.md, for the kind of this scene.
+/// The rules of a role in docs/rights.md, for the kind of this scene.
 fn documented(scene: &Scene<'_>, role: &str) -> Value {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/running.md")).unwrap();
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md")).unwrap();
     let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let block = blocks.find(|block| block.contains(&format!("name: {role}}}"))).expect("a role");
-    let lines: Vec<&str> = block.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).collect();
-    let text = lines.join("\n").replace("materialize.cloud", &scene.group).replace("materializes", scene.sample.plural);
+    let text = block.replace("materialize.cloud", &scene.group).replace("materializes", scene.sample.plural);
     let role: Value = serde_saphyr::from_str(&text).unwrap();
     role["rules"].clone()
 }

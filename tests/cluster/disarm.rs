@@ -236,7 +236,7 @@ fn in_the_way(scene: &Scene<'_>) {
     let theirs = scene.refused(&["disarm", &name, "--service=other/server:1", "--served", old]);
     assert!(theirs.contains("is converted by") && theirs.contains("nothing was changed"), "{theirs}");
     let unread = refused(scene, &["--served", old, &scene.as_nobody()]);
-    assert!(unread.contains("cannot get resource") && unread.contains("docs/running.md"), "{unread}");
+    assert!(unread.contains("cannot get resource") && unread.contains("docs/rights.md"), "{unread}");
     scene.create(old, &scene.object(old, "a")).ok();
     stored(scene, &[old, new]);
     let mixed = refused(scene, &["--served", old]);

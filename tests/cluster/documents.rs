@@ -41,7 +41,7 @@ fn journey(scene: &Scene<'_>) {
     // Or armed, which finds it done.
     typed.run("running.md", "Putting it in place", 0);
     typed.run("running.md", "How it stands", 1);
-    typed.run("running.md", "Migrating the storage version", 0);
+    typed.run("migrate.md", "To the new version", 0);
     assert_eq!(scene.stored_versions(), json!([new]));
     // Another authority: first nobody has it.
     let next = Authority::new();
@@ -53,16 +53,17 @@ fn journey(scene: &Scene<'_>) {
             thread::sleep(Duration::from_secs(4));
             write_pair(&dir, &pair);
         });
-        let ran = typed.run("running.md", "Certificates", 1);
+        let ran = typed.run("rotate.md", "Another authority", 1);
         gives.join().unwrap();
         ran
     });
     assert_eq!(given, 2);
     fs::copy(typed.dir.join("new-ca.crt"), typed.dir.join("ca.crt")).unwrap();
     scene.eventually(|| scene.get(old, "production").is_ok().then_some(()));
-    typed.run("running.md", "Going back to the old version", 0);
+    typed.run("roll-back.md", "The objects go back to the old version", 0);
     assert_eq!(scene.stored_versions(), json!([old]));
-    typed.run("running.md", "Migrating the storage version", 0);
+    typed.run("migrate.md", "To the new version", 0);
+    typed.run("upgrade.md", "A kind gets another version", 0);
     // And out.
     let spec = scene.get(new, "production").ok()["spec"].clone();
     assert!(typed.run("uninstall.md", "The objects stay", 0) >= 2);

@@ -153,7 +153,7 @@ pub(crate) fn is_about_rights(message: &str) -> bool {
 }
 
 /// What whoever may not do something does next.
-pub(crate) const RIGHTS: &str = "docs/running.md has the ClusterRole that it needs";
+pub(crate) const RIGHTS: &str = "docs/rights.md has the ClusterRole that it needs";
 
 #[cfg(test)]
 mod tests {

@@ -101,7 +101,7 @@ fn whatever_the_values_the_program_serves() {
     }
 }
 
-/// Each of them has burnt somebody: see docs/install.md and docs/running.md.
+/// Each of them has burnt somebody: see docs/install.md, docs/running.md and docs/rotate.md.
 #[test]
 fn whatever_the_values_the_pods_keep_the_rules() {
     let Some(helm) = Helm::find() else { return };

@@ -165,10 +165,10 @@ fn messages_that_are_explained_are_said() {
         "the server is shutting down, try again",
         "this write would lose",
     ];
-    let page = read("docs/running.md");
+    let page = read("docs/running.md") + &read("docs/rotate.md");
     let code: String = PACKAGES.iter().flat_map(|package| sources(package)).map(|file| read(&file)).collect();
     for message in MESSAGES {
-        assert!(page.contains(message), "docs/running.md: {message}");
+        assert!(page.contains(message), "docs/running.md and docs/rotate.md: {message}");
         assert!(code.contains(message), "nothing says {message}");
     }
 }

@@ -134,5 +134,4 @@ async fn trusted(
     }
 }
 
-const ROTATE: &str =
-    "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/running.md, Certificates";
+const ROTATE: &str = "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/rotate.md";

@@ -64,8 +64,8 @@ fn trust(seen: &KindStatus, kind: &str, now: u64) -> Option<StatusFinding> {
         return None;
     }
     let mend = match seen.authorities.is_empty() {
-        true => format!("docs/running.md, Certificates; then pointsman arm {kind} --ca-file FILE …"),
-        false => "pointsman rotate --ca-file FILE …: docs/running.md, Certificates".to_owned(),
+        true => format!("docs/rotate.md; then pointsman arm {kind} --ca-file FILE …"),
+        false => "pointsman rotate --ca-file FILE …: docs/rotate.md".to_owned(),
     };
     let Some(last) = seen.authorities.iter().max_by_key(|end| end.seconds) else {
         let problem = "the CRD has no caBundle: only certificates of public authorities are trusted".to_owned();
@@ -85,7 +85,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !seen.authorities.is_empty()) {
         found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
     }
-    let certificates = format!("docs/running.md, Certificates; pointsman arm {kind} --dry-run … tests every endpoint");
+    let certificates = format!("docs/rotate.md; pointsman arm {kind} --dry-run … tests every endpoint");
     for one in seen.endpoints.iter().filter(|one| one.reached) {
         let problem = match &one.certificate {
             Err(reason) => reason.clone(),
