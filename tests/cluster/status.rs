@@ -157,6 +157,13 @@ fn told(scene: &Scene<'_>) {
     assert_eq!((&seen["objects"], &seen["findings"]), (&json!(2), &json!([])));
     assert_eq!(seen["authorities"].as_array().map(Vec::len), Some(1));
     assert!(seen["endpoints"][0]["expires"].is_string(), "{seen}");
+    // The same for Prometheus.
+    let sample = |metric: &str| {
+        let (_, text, _) = scene.command(&["status", &name, "-o", "prometheus"]);
+        let found = text.lines().find_map(|line| line.strip_prefix(&format!("{metric}{{crd=\"{name}\"}} ")));
+        found.unwrap_or_else(|| panic!("{metric}: {text}")).parse::<u64>().unwrap()
+    };
+    assert_eq!((sample("pointsman_crd_drift"), sample("pointsman_status_findings")), (0, 0));
     // Without a name, those that there are.
     assert!(scene.commanded(&["status"]).contains(&name));
     let unread = scene.refused(&["status", &name, &scene.as_nobody()]);
@@ -170,16 +177,17 @@ fn told(scene: &Scene<'_>) {
     let before = crd(scene)["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone();
     let bundle = |bundle: Value| json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
     merge(scene, &bundle(json!(other)));
-    needs(scene, "invalid peer certificate", "Certificates");
+    needs(scene, "invalid peer certificate", "docs/rotate.md");
     merge(scene, &bundle(before));
     scene.change_crd(|crd| {
         let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
         schema["surplus"] = json!({"type": "string"});
     });
     needs(scene, "surplus is not in the definition's CRD", "pointsman arm");
+    assert_eq!(sample("pointsman_crd_drift"), 1);
     // Nobody answers.
     scene.stop_pointsman();
-    needs(scene, "cannot be reached from here", "Certificates");
+    needs(scene, "cannot be reached from here", "docs/rotate.md");
     merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
     needs(scene, "nobody converts", "pointsman arm");
 }

@@ -63,6 +63,19 @@ impl TextFormat {
     }
 }
 
+/// The same, for what a program may want to watch over time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum WatchedFormat {
+    /// One JSON document.
+    Json,
+    /// Metrics in the text format of Prometheus.
+    Prometheus,
+    /// Lines for people.
+    Text,
+    /// YAML.
+    Yaml,
+}
+
 /// The forms of a list, as `kubectl get` has them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ListFormat {

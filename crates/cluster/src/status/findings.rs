@@ -193,7 +193,7 @@ mod tests {
         one(["no endpoint that is ready", "First look"], |seen| {
             seen.no_endpoints = Some("no endpoint that is ready".to_owned());
         });
-        one(["h:1: its certificate expires in 6 days", "Certificates"], |seen| {
+        one(["h:1: its certificate expires in 6 days", "docs/rotate.md"], |seen| {
             seen.endpoints[0].certificate = Ok(end(6));
         });
         one(["h:1: TLS as s: UnknownIssuer", "pointsman arm w --dry-run"], |seen| {

@@ -9,10 +9,11 @@ use pointsman_cluster::KindStatus;
 use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
+use super::exposition::exposition;
 use super::looking::{Looking, now};
 use super::told::{document, screen};
 use crate::commands::connected::{ClusterArgs, patient};
-use crate::commands::format::{Format, TextFormat};
+use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
@@ -27,8 +28,8 @@ pub(crate) struct StatusArgs {
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
     endpoints: Vec<String>,
     /// Form of the result.
-    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
-    output: TextFormat,
+    #[arg(short, long, value_enum, default_value_t = WatchedFormat::Text)]
+    output: WatchedFormat,
     /// Look again and again, and print what has changed, until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
@@ -61,21 +62,21 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is printed of all kinds.
-fn rendered(seen: &[KindStatus], output: TextFormat) -> anyhow::Result<String> {
+fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String> {
     let now = now();
-    let told = seen.iter().map(|one| Ok((screen(one, now), document(one)?)));
-    let told = told.collect::<anyhow::Result<Vec<_>>>()?;
+    let documents = || seen.iter().map(document).collect::<anyhow::Result<Vec<_>>>();
     Ok(match output {
-        TextFormat::Text => told.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join("\n"),
-        TextFormat::Json | TextFormat::Yaml if told.is_empty() => Format::Json.write_all(Vec::new()),
-        form => form.write_all(told),
+        WatchedFormat::Text => seen.iter().map(|one| screen(one, now)).collect::<Vec<_>>().join("\n"),
+        WatchedFormat::Prometheus => exposition(seen, now),
+        WatchedFormat::Yaml if !seen.is_empty() => Format::Yaml.write_all(documents()?),
+        WatchedFormat::Json | WatchedFormat::Yaml => Format::Json.write_all(documents()?),
     })
 }
 
-fn print(text: &str, output: TextFormat) -> io::Result<()> {
+fn print(text: &str, output: WatchedFormat) -> io::Result<()> {
     match output {
-        TextFormat::Text => output::text(text),
-        TextFormat::Json | TextFormat::Yaml => output::data(text),
+        WatchedFormat::Text => output::text(text),
+        WatchedFormat::Json | WatchedFormat::Prometheus | WatchedFormat::Yaml => output::data(text),
     }
 }
 
@@ -83,7 +84,7 @@ fn print(text: &str, output: TextFormat) -> io::Result<()> {
 /// that is away for a moment is waited for; one that was never there is an error.
 fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_interrupt()?;
-    let clears = matches!(args.output, TextFormat::Text) && io::stdout().is_terminal();
+    let clears = args.output == WatchedFormat::Text && io::stdout().is_terminal();
     args.cluster.with(async |cluster| {
         let mut last = None;
         while !stop.is_wanted() {
@@ -93,7 +94,7 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
                     if last.as_ref() != Some(&text) {
                         if clears {
                             output::data(CLEAR)?;
-                        } else if last.is_some() && matches!(args.output, TextFormat::Text) {
+                        } else if last.is_some() && args.output == WatchedFormat::Text {
                             output::data("\n")?;
                         }
                         print(&text, args.output)?;
@@ -131,6 +132,9 @@ Examples:
 
   One, for a program:
     pointsman status materialize -o json
+
+  As metrics, for a file that node-exporter reads:
+    pointsman status -o prometheus > pointsman.prom
 
   While something is under way:
     pointsman status materialize --watch

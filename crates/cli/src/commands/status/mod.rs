@@ -1,6 +1,7 @@
 //! `pointsman status`: how kinds stand in a cluster.
 
 mod command;
+mod exposition;
 mod looking;
 mod told;
 
