@@ -58,3 +58,18 @@ fn no_object_steers_the_terminal_of_a_person() {
         }
     }
 }
+
+/// What takes long says how far it is, on a terminal and nowhere else, and leaves nothing of it behind.
+#[test]
+fn long_work_says_how_far_it_is_to_whoever_watches() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/kinds/materialize/materialize.yaml");
+    let args = ["kinds", "check", file.to_str().unwrap(), "--try=1000000", "--time=2s"];
+    let said = "trying it, ";
+    assert!(!pointsman(&args).stderr.contains(said));
+    // A terminal of its own, from util-linux.
+    let command = [&[env!("CARGO_BIN_EXE_pointsman")], &args[..]].concat().join(" ");
+    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let (_, rest) = shown.rsplit_once(said).expect("a line that says how far it is");
+    assert!(rest.contains("\r\u{1b}[K") && shown.matches(said).count() > 2, "{shown:?}");
+}

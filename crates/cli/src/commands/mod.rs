@@ -26,6 +26,7 @@ pub(crate) mod migrate;
 pub(crate) mod mutate;
 mod output;
 pub(crate) mod plan;
+mod progress_line;
 mod requests;
 pub(crate) mod roll;
 pub(crate) mod rotate;

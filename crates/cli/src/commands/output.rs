@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::progress_line;
 use crate::terminal::{error_mark, escaped, escaped_lines, warning_mark};
 
 /// Writes data for programs, or a file as it is. Fails where nobody reads on, among others.
@@ -44,6 +45,7 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
 }
 
 fn say(before: &str, line: &str) {
+    progress_line::clear();
     // Nobody is left to tell where stderr is closed.
     let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));
 }

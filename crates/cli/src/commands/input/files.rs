@@ -9,6 +9,7 @@ use super::documents::{Document, documents};
 use super::input_object::InputObject;
 use super::source::{Source, in_directory, read};
 use crate::commands::output::{complain, talk};
+use crate::commands::progress_line::ProgressLine;
 use crate::commands::usage::Usage;
 use crate::hint::hinted;
 
@@ -69,6 +70,7 @@ impl FileArgs {
             refused += 1;
             complain(message);
         };
+        let mut progress = ProgressLine::new();
         for source in self.read(example)? {
             let documents = match documents(&source) {
                 Ok(documents) => documents,
@@ -83,10 +85,13 @@ impl FileArgs {
                 complain(&source.no_object());
             }
             for document in documents {
-                all += document.objects().len();
-                let results = document.objects().iter().map(&decide);
+                let results = document.objects().iter().enumerate().map(|(index, object)| {
+                    progress.tell(|| format!("{}: {} objects so far", source.name, all + index));
+                    decide(object)
+                });
                 let results = results.filter_map(|result| result.map_err(|m| refuse(&m)).ok());
                 let results = results.collect();
+                all += document.objects().len();
                 decided.push(Decided { document, results });
             }
         }

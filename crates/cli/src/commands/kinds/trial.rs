@@ -1,6 +1,5 @@
 //! Running the laws over a definition, for as long as somebody wants it.
 
-use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,8 @@ use pointsman_core::laws::{CheckOptions, Survey, Value, Words, survey};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Metadata, Webhook};
 
+use crate::commands::progress_line::ProgressLine;
 use crate::commands::stop::Stop;
-use crate::terminal::escaped;
 
 /// How a definition is tried.
 #[derive(Args, Debug)]
@@ -67,52 +66,29 @@ pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], s
     panic::set_hook(Box::new(|_| {}));
     let survey = survey(&webhook, kind, samples, &mut options);
     panic::set_hook(hook);
-    progress.clear();
+    drop(progress);
     Ok(Trial { survey, interrupted: stop.is_wanted() })
 }
 
-/// One line on a terminal that says how far it is.
+/// How far a trial is, and whether it goes on.
 struct Progress<'p> {
     name: &'p str,
     stop: &'p Stop,
     started: Instant,
     limit: Duration,
     steps: u64,
-    /// When the next line is due; never where nobody sees it.
-    due: Option<Instant>,
-    shown: bool,
+    line: ProgressLine,
 }
-
-/// A trial that is over sooner says nothing on the way.
-const PATIENCE: Duration = Duration::from_secs(1);
-const OFTEN: Duration = Duration::from_millis(200);
 
 impl<'p> Progress<'p> {
     fn new(name: &'p str, limit: Duration, stop: &'p Stop) -> Self {
-        let started = Instant::now();
-        let due = io::stderr().is_terminal().then(|| started + PATIENCE);
-        Self { name, stop, started, limit, steps: 0, due, shown: false }
+        Self { name, stop, started: Instant::now(), limit, steps: 0, line: ProgressLine::new() }
     }
 
     fn go_on(&mut self) -> bool {
         self.steps += 1;
-        let now = Instant::now();
-        if self.due.is_some_and(|due| now >= due) {
-            let seconds = (now - self.started).as_secs();
-            self.say(&format!("\r{}: trying it, {} steps in {seconds} s\u{1b}[K", escaped(self.name), self.steps));
-            (self.due, self.shown) = (Some(now + OFTEN), true);
-        }
-        now - self.started < self.limit && !self.stop.is_wanted()
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            self.say("\r\u{1b}[K");
-        }
-    }
-
-    fn say(&self, text: &str) {
-        // Nobody is left to tell where stderr is closed.
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let Self { name, started, steps, .. } = self;
+        self.line.tell(|| format!("{name}: trying it, {steps} steps in {} s", started.elapsed().as_secs()));
+        self.started.elapsed() < self.limit && !self.stop.is_wanted()
     }
 }

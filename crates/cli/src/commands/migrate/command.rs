@@ -86,7 +86,7 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     }
     let asked = asked(args)?;
     let stop = Stop::on_interrupt()?;
-    let mut told = MigrateTold::new(args.output);
+    let told = MigrateTold::new(args.output);
     let migrated = args.cluster.with(async |cluster| {
         let hear = &mut |event| told.hear(&event);
         let result = migrate(&cluster, &asked.crd, &asked.options, hear, &|| stop.is_wanted()).await;

@@ -34,7 +34,7 @@ impl ForgetAsked<'_> {
         };
         let name = format!("{}.{}", self.kind.plural(), self.kind.group());
         let stop = Stop::on_interrupt()?;
-        let mut told = MigrateTold::new(self.output);
+        let told = MigrateTold::new(self.output);
         let forgotten = cluster.with(async |cluster| {
             let hear = &mut |event| told.hear(&event);
             let result = forget(&cluster, &name, &options, hear, &|| stop.is_wanted()).await;

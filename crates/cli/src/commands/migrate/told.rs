@@ -1,6 +1,6 @@
 //! What a migration says: on a terminal one line that changes, elsewhere a line for each page.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -8,9 +8,9 @@ use pointsman_cluster::{MigrateEvent, Migrated, Unwritten};
 use serde_json::{Value, json};
 
 use crate::commands::output::{data, talk};
+use crate::commands::progress_line;
 use crate::commands::table::table;
 use crate::hint::Hint;
-use crate::terminal::escaped;
 
 /// The form of the result of a migration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -26,15 +26,14 @@ pub(super) struct MigrateTold {
     format: MigrateFormat,
     on_terminal: bool,
     began: Instant,
-    shown: bool,
 }
 
 impl MigrateTold {
     pub(super) fn new(format: MigrateFormat) -> Self {
-        Self { format, on_terminal: io::stderr().is_terminal(), began: Instant::now(), shown: false }
+        Self { format, on_terminal: io::stderr().is_terminal(), began: Instant::now() }
     }
 
-    pub(super) fn hear(&mut self, event: &MigrateEvent) {
+    pub(super) fn hear(&self, event: &MigrateEvent) {
         match self.format {
             // Whoever reads JSON and goes away is told at the end.
             MigrateFormat::Json => drop(json(event).map(|line| data(&format!("{line}\n")))),
@@ -42,7 +41,7 @@ impl MigrateTold {
         }
     }
 
-    fn say(&mut self, event: &MigrateEvent) {
+    fn say(&self, event: &MigrateEvent) {
         let line = match event {
             MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
             MigrateEvent::Settling(time) => format!("waiting {} s until every API server knows", time.as_secs()),
@@ -71,22 +70,20 @@ impl MigrateTold {
             }
             _ => return,
         };
-        self.clear();
         talk(&line);
     }
 
-    fn progress(&mut self, line: &str) {
-        if !self.on_terminal {
-            return talk(line);
+    fn progress(&self, line: &str) {
+        match self.on_terminal {
+            true => progress_line::draw(line),
+            false => talk(line),
         }
-        self.shown = true;
-        let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", escaped(line));
     }
 
     /// Hands on what came of it. Programs are told here why that is nothing; people are told by whoever ends the
     /// process.
-    pub(super) fn end<T>(mut self, result: anyhow::Result<T>) -> anyhow::Result<T> {
-        self.clear();
+    pub(super) fn end<T>(self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        progress_line::clear();
         result.inspect_err(|error| self.fail(error))
     }
 
@@ -98,13 +95,6 @@ impl MigrateTold {
             let line = json!({"event": "error", "message": causes.join(": "), "hint": hint});
             // Nobody is left to tell where stdout is closed.
             drop(data(&format!("{line}\n")));
-        }
-    }
-
-    /// Makes room for what comes next.
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
         }
     }
 }

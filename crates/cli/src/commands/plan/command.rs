@@ -15,6 +15,7 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::kind_names::{find, version};
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
 use crate::commands::output::{self, complain, counted, talk};
+use crate::commands::progress_line::ProgressLine;
 use crate::commands::{format::Format, usage::Usage};
 
 #[derive(Args, Debug)]
@@ -112,13 +113,17 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     }
     let crd = format!("{}.{}", kind.plural(), kind.group());
     let (mut assessed, mut good) = (Vec::new(), true);
+    let mut progress = ProgressLine::new();
     let mut take = |items: Vec<serde_json::Value>| {
         for item in items {
             // A page is given back before the next one is read.
             let object = JsonTree::from_json(&item.to_string()).map_err(|error| error.to_string());
             let object = object.and_then(|json| InputObject::read(crd.clone(), &json));
             match object.and_then(|object| questions.ask(&object)) {
-                Ok(one) => assessed.push(one),
+                Ok(one) => {
+                    assessed.push(one);
+                    progress.tell(|| format!("{crd}: {} objects so far", assessed.len()));
+                }
                 Err(message) => {
                     good = false;
                     complain(&message);
