@@ -70,15 +70,14 @@ fn test(fault: &Fault) -> Value {
             "exp_samples": [{"labels": "{}", "value": value}],
         })
     };
+    let none = |minute| firing("count(ALERTS{alertstate=\"firing\"})".to_owned(), minute, 0);
+    let own = format!("count(ALERTS{{alertname=\"{alert}\",alertstate=\"firing\"}}) > bool 0");
     json!({
         "name": alert,
         "interval": "1m",
         "start_timestamp": before.at.floor(),
         "input_series": series,
-        "promql_expr_test": [
-            firing("count(ALERTS{alertstate=\"firing\"})".to_owned(), BEFORE, 0),
-            firing(format!("count(ALERTS{{alertname=\"{alert}\",alertstate=\"firing\"}}) > bool 0"), BEFORE + AFTER, 1),
-        ],
+        "promql_expr_test": (0..=BEFORE).map(none).chain([firing(own, BEFORE + AFTER, 1)]).collect::<Vec<_>>(),
     })
 }
 
