@@ -93,6 +93,7 @@ impl<'a> History<'a> {
             Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
             Happening::Noise(at) => world.noise(&world.name(at)),
             Happening::TurnBack(at) => world.turn_back(&world.name(at)),
+            Happening::MoveOn(at) => world.move_on(&world.name(at)),
             Happening::Delete(at) => world.delete(&world.name(at)),
             Happening::Recreate(at) => world.recreate(&world.name(at)),
             Happening::Create => drop(world.create(Some(OLD), false)),

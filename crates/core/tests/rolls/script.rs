@@ -46,6 +46,8 @@ pub(super) enum Happening {
     /// Somebody else writes its status.
     Noise(usize),
     TurnBack(usize),
+    /// Somebody moves an object by hand, before the roll does.
+    MoveOn(usize),
     Delete(usize),
     /// The same name, another object.
     Recreate(usize),
@@ -102,7 +104,9 @@ impl Setup {
                 Happening::Tick(1 + random.below(most) as u64)
             }
             72..76 => Happening::Noise(object),
-            76..79 => Happening::Sync,
+            76..78 => Happening::Sync,
+            78 if trouble => Happening::MoveOn(object),
+            78 => Happening::Step(runner),
             79..83 => Happening::Approve,
             83..85 => Happening::Resume,
             _ if !trouble => Happening::Step(runner),

@@ -169,7 +169,7 @@ impl World {
     /// A GitOps tool sets the label again, by force. Our annotation is not its own.
     pub(super) fn turn_back(&mut self, name: &str) {
         let Some(object) = self.objects.get_mut(name) else { return };
-        if label(object) == Some(NEW) {
+        if label(object) == Some(NEW) && !object["metadata"]["annotations"][ANNOTATION].is_null() {
             self.turned.insert(uid(object).to_owned());
         }
         object["metadata"]["labels"][LABEL] = json!(OLD);
@@ -180,6 +180,22 @@ impl World {
         self.in_flux.remove(&uid);
         self.touched.insert(uid);
         self.own_label(name, GITOPS);
+    }
+
+    /// Somebody labels an object as the roll would, without saying so on it.
+    pub(super) fn move_on(&mut self, name: &str) {
+        let now = self.now;
+        let Some(object) = self.objects.get_mut(name).filter(|object| label(object) != Some(NEW)) else { return };
+        object["metadata"]["labels"][LABEL] = json!(NEW);
+        for other in object["metadata"]["managedFields"].as_array_mut().unwrap() {
+            other["fieldsV1"] = json!({});
+        }
+        entry(object, "kubectl-label", "Update", now, true);
+        let uid = uid(object).to_owned();
+        self.in_flux.remove(&uid);
+        // Whoever turned it back before means that no more.
+        self.turned.remove(&uid);
+        self.touched.insert(uid);
     }
 
     /// A JSON Patch, as an API server takes it.
