@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::pointsman::Pointsman;
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -26,6 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_stops_where_the_rest_of_the_fleet_turns_red", red).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES).newest(),
     Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
+    Scenario::new("a_roll_is_kept_while_its_fleet_takes_long_to_list", slow).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_objects_that_others_write_all_the_time", busy).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
     Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
@@ -63,9 +65,12 @@ fn approval(scene: &Scene<'_>) {
     // The controllers have looked at everything that was there.
     sleep(Duration::from_secs(3));
     let others = || ["e-00", "e-02"].map(|name| scene.get(scene.sample.new, name).ok());
-    let before = others();
+    let (before, lists) = (others(), scene.roll_lists().len());
+    assert!(lists > 0);
     sleep(Duration::from_secs(10));
     assert_eq!(others(), before, "the others are left alone");
+    let asked = scene.roll_lists().split_off(lists);
+    assert!(asked.len() <= 1, "now and then, to see whether others turn red: {asked:?}");
     let (shown, next) = (scene.does(&["show"]), format!("next      pointsman roll approve {} canary", scene.ns));
     assert!(shown.contains(&next), "{shown}");
     scene.does(&["approve", "canary"]);
@@ -184,6 +189,33 @@ fn frozen(scene: &Scene<'_>) {
     let mut writes = scene.roll_writes();
     writes.sort();
     assert_eq!(writes, names(6), "each was moved once");
+    scene.forgets_roll();
+}
+
+/// The first list of the fleet takes longer than a Lease lasts.
+fn slow(scene: &Scene<'_>) {
+    begins(scene, 2);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({}));
+    let page = format!("/{}?limit=", scene.sample.plural);
+    let is_first = std::sync::atomic::AtomicBool::new(true);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
+        match path.contains(&page) && is_first.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            true => Fate::Late(Duration::from_secs(25)),
+            false => Fate::Pass,
+        }
+    });
+    let mut first = scene.rolls_through("first", &scene.through(proxy.port));
+    scene.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
+    // Whoever waits takes over as soon as it may.
+    let mut second = scene.rolls_on("second");
+    assert_eq!(first.end(Duration::from_secs(90)), Some(0));
+    second.end(Duration::from_secs(30));
+    let mut writes = scene.roll_writes();
+    writes.sort();
+    assert_eq!(writes, names(2));
+    let log = std::fs::read_to_string(scene.dir.join("first.log")).unwrap();
+    assert!(log.contains("moved") && !log.contains("lost"), "{log}");
     scene.forgets_roll();
 }
 

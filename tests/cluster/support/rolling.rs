@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -142,6 +142,15 @@ impl Scene<'_> {
         Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
     }
 
+    /// The same, another way to the cluster, with a log by the name of the holder.
+    pub(crate) fn rolls_through(&self, holder: &str, kubeconfig: &Path) -> Process {
+        let (held_by, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
+        let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+        let args = self.on_the_cluster(&["roll", "run", &self.ns, &held_by, &namespace, &kubeconfig]);
+        let log = self.dir.join(format!("{holder}.log"));
+        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
+    }
+
     pub(crate) fn does(&self, what: &[&str]) -> String {
         let own = ["roll", what[0], &self.ns];
         // Those that know no kinds say so.
@@ -200,6 +209,13 @@ impl Scene<'_> {
         let audit = self.bed.audit();
         let names = audit.iter().filter(is_one).map(|event| event["objectRef"]["name"].as_str().unwrap().to_owned());
         names.collect()
+    }
+
+    /// Lists of the fleet that a roll asked for, each by its first page, by the audit log.
+    pub(crate) fn roll_lists(&self) -> Vec<String> {
+        let page = format!("/{}?limit=", self.sample.plural);
+        let uris = self.bed.audit().into_iter().filter_map(|event| event["requestURI"].as_str().map(str::to_owned));
+        uris.filter(|uri| uri.contains(&self.group) && uri.contains(&page) && !uri.contains("continue=")).collect()
     }
 
     /// Ends a roll for good, so that nothing is left of it.

@@ -204,11 +204,11 @@ impl RollRunner<'_> {
         let is_known = self.spec == spec && self.listed.is_some_and(|listed| listed.elapsed() < LIST);
         if let Some(fleet) = self.fleet.as_mut().filter(|_| is_known) {
             let uids: Vec<&str> = status.reserved.iter().map(|one| one.uid.as_str()).collect();
-            if fleet.refresh(self.cluster, roll, &uids).await? {
+            if self.lease.beside(self.cluster, fleet.refresh(self.cluster, roll, &uids)).await? {
                 return Ok(false);
             }
         }
-        self.fleet = Some(Fleet::list(self.cluster, self.kind, roll).await?);
+        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
         (self.spec, self.listed) = (spec, Some(Instant::now()));
         Ok(true)
     }

@@ -37,7 +37,7 @@ pub struct FleetObject {
 }
 
 impl FleetObject {
-    /// Looks at an object, in the newest version of its kind. Nothing where the roll is not about it.
+    /// Looks at an object, in a version that [`FleetRoll::read_in`] names. Nothing where the roll is not about it.
     #[must_use]
     pub fn of(object: &Value, roll: &FleetRoll) -> Option<Self> {
         let metadata = object.get("metadata")?;

@@ -349,12 +349,15 @@ impl<'a> Planner<'a> {
                 return;
             }
             // A cache may not know yet of an object that is to be moved.
-            if !self.facts.consistent {
-                (self.rests, self.wants_list) = (true, true);
-                return;
+            if self.facts.consistent {
+                self.status.wave_done.get_or_insert_with(|| rfc3339(self.now.wall));
             }
             self.in_the_way.waits = self.waits_for(wave);
             if self.in_the_way.waits.is_some() {
+                return;
+            }
+            if !self.facts.consistent {
+                (self.rests, self.wants_list) = (true, true);
                 return;
             }
             self.status.wave_done = None;
@@ -364,10 +367,9 @@ impl<'a> Planner<'a> {
         self.end(if has_failed { RollPhase::Failed } else { RollPhase::Complete }, None);
     }
 
-    /// What a wave waits for that is through.
-    fn waits_for(&mut self, wave: &Wave) -> Option<String> {
-        let done = self.status.wave_done.get_or_insert_with(|| rfc3339(self.now.wall));
-        let done = wall(done).unwrap_or(self.now.wall);
+    /// What a wave waits for that was through when the whole fleet was listed.
+    fn waits_for(&self, wave: &Wave) -> Option<String> {
+        let done = wall(self.status.wave_done.as_ref()?).unwrap_or(self.now.wall);
         let until = wave.soak.map(|soak| done + soak.as_secs()).filter(|until| self.now.wall < *until);
         if let Some(until) = until {
             return Some(format!("soaking until {}", rfc3339(until)));

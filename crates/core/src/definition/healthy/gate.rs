@@ -96,6 +96,18 @@ impl Gate {
         }
     }
 
+    /// The fields that are looked at.
+    pub(super) fn fields(&self) -> Vec<&Path> {
+        match self {
+            Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::fields).collect(),
+            Self::Among { field, .. }
+            | Self::AtLeast { field, .. }
+            | Self::Present { field, .. }
+            | Self::Observed { field }
+            | Self::Condition { list: field, .. } => vec![field],
+        }
+    }
+
     /// What holds where this does.
     fn held(&self) -> String {
         let all = |gates: &[Self], by: &str| gates.iter().map(Self::held).collect::<Vec<_>>().join(by);
