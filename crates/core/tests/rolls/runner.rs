@@ -119,8 +119,10 @@ impl Runner {
             self.listed = world.now;
             if cached { world.cache.clone() } else { world.objects.clone() }
         });
-        fleet.retain(|name, object| !reserved(&(&*name, &*object)));
-        fleet.extend(now);
+        for (name, object) in now {
+            // What is not known yet cannot be read again.
+            fleet.entry(name).and_modify(|known| *known = object);
+        }
         self.fleet = Some(fleet);
         consistent
     }

@@ -21,6 +21,8 @@ pub(super) struct Setup {
     pub(super) refused: usize,
     /// Objects whose label a GitOps tool owns.
     pub(super) owned: usize,
+    /// The last object is at a version that is neither the old nor the new one.
+    pub(super) elsewhere: bool,
     pub(super) runners: usize,
     pub(super) script: Vec<Happening>,
 }
@@ -80,6 +82,7 @@ impl Setup {
             from: random.percent(70),
             refused: if random.percent(20) { 1 } else { 0 },
             owned: if random.percent(20) { 1 } else { 0 },
+            elsewhere: random.percent(20),
             runners,
             script: Vec::new(),
         };

@@ -11,6 +11,10 @@ pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const ANNOTATION: &str = "pointsman.dev/roll";
 pub(super) const OLD: &str = "2.16.0";
 pub(super) const NEW: &str = "2.17.0";
+/// Neither of them.
+pub(super) const OTHER: &str = "2.15.0";
+/// Seconds after the last canary in which nothing goes on, where there are any.
+pub(super) const SOAK: u64 = 30;
 pub(super) const CONTROLLER: &str = "boatman";
 pub(super) const GITOPS: &str = "kustomize-controller";
 
@@ -76,7 +80,9 @@ impl World {
             log: Vec::new(),
         };
         for at in 0..setup.objects {
-            let label = (setup.from || at % 3 != 2).then_some(OLD);
+            let is_elsewhere = setup.elsewhere && at + 1 == setup.objects;
+            let label = if is_elsewhere { OTHER } else { OLD };
+            let label = (setup.from || at % 3 != 2).then_some(label);
             let name = world.create(label, at < setup.canaries);
             if at >= setup.objects - setup.owned.min(setup.objects) {
                 world.own_label(&name, GITOPS);
@@ -278,7 +284,7 @@ fn roll(setup: &Setup) -> Value {
             wave["then"] = json!("approval");
         }
         if setup.soak {
-            wave["soak"] = json!("30s");
+            wave["soak"] = json!(format!("{SOAK}s"));
         }
         waves.push(wave);
     }
