@@ -211,13 +211,6 @@ impl Scene<'_> {
         names.collect()
     }
 
-    /// Lists of the fleet that a roll asked for, each by its first page, by the audit log.
-    pub(crate) fn roll_lists(&self) -> Vec<String> {
-        let page = format!("/{}?limit=", self.sample.plural);
-        let uris = self.bed.audit().into_iter().filter_map(|event| event["requestURI"].as_str().map(str::to_owned));
-        uris.filter(|uri| uri.contains(&self.group) && uri.contains(&page) && !uri.contains("continue=")).collect()
-    }
-
     /// Ends a roll for good, so that nothing is left of it.
     pub(crate) fn forgets_roll(&self) {
         let path = format!("/apis/pointsman.dev/v1/rolls/{}", self.ns);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::gate::Gate;
+use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
 /// What has to hold of an object after it was moved.
@@ -25,6 +25,6 @@ impl Health {
 
     /// What does not hold of an object now, in words.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
-        self.gate.unmet(object)
+        self.gate.unmet(&mut GatedValue(object))
     }
 }
