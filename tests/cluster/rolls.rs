@@ -29,6 +29,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
     Scenario::new("a_roll_is_kept_while_its_fleet_takes_long_to_list", slow).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_objects_that_others_write_all_the_time", busy).of(&ENGINES).newest(),
+    Scenario::new("all_rolls_of_a_cluster_are_run_beside_each_other", every).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
     Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
     Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
@@ -248,6 +249,50 @@ fn busy(scene: &Scene<'_>) {
     let mut writes = scene.roll_writes();
     writes.sort();
     assert_eq!(writes, names(6), "no write was lost, and none repeated");
+    scene.forgets_roll();
+}
+
+/// Two rolls, one of them begun while the other is under way, and one more of a kind that nobody knows here.
+fn every(scene: &Scene<'_>) {
+    begins(scene, 4);
+    for (at, name) in names(4).iter().enumerate() {
+        let part = if at < 2 { "a" } else { "b" };
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": part}}})).ok();
+    }
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let other = format!("{}-other", scene.ns);
+    let stranger = format!("{}-stranger", scene.ns);
+    scene.starts_roll(&json!({"select": {"labels": "part=a"}}));
+    let unknown = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": stranger},
+        "spec": {"kind": "stranger", "to": B, "waves": [{"name": "all"}]},
+    });
+    scene.kubectl(&["apply"], &unknown);
+    let mut running = scene.rolls_all_on("one");
+    scene.roll_says("Complete");
+    assert_eq!(count(scene, B), 2);
+    scene.starts_roll(&json!({"name": other, "select": {"labels": "part=b"}}));
+    scene.eventually(|| (count(scene, B) == 4).then_some(()));
+    // What is over is begun again where somebody asks for something else.
+    scene.does(&["back"]);
+    scene.roll_says("TakenBack");
+    assert_eq!((count(scene, A), count(scene, B)), (2, 2));
+    let path = |name: &str| format!("/apis/pointsman.dev/v1/rolls/{name}");
+    scene.eventually(|| (scene.call_get(&path(&other))["status"]["phase"] == "Complete").then_some(()));
+    running.interrupt();
+    assert_eq!(running.end(Duration::from_secs(20)), Some(130));
+    let log = std::fs::read_to_string(scene.dir.join("roll.log")).unwrap();
+    for said in [
+        &format!("{}: Complete: 2 objects at 2.17.0", scene.ns),
+        &format!("{other}: moved {}/e-02", scene.ns),
+        &format!("{stranger}: left alone: no kind \"stranger\""),
+    ] {
+        assert!(log.contains(said), "{said}: {log}");
+    }
+    assert_eq!(scene.roll_writes().len(), 6, "each was moved once, and two were taken back");
+    for name in [other, stranger] {
+        scene.call(Method::DELETE, &path(&name), None).ok();
+    }
     scene.forgets_roll();
 }
 

@@ -142,6 +142,13 @@ impl Scene<'_> {
         Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
     }
 
+    /// The same of all rolls of the cluster whose kind this scenario knows.
+    pub(crate) fn rolls_all_on(&self, holder: &str) -> Process {
+        let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
+        let args = self.on_the_cluster(&["roll", "run", &holder, &namespace]);
+        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
+    }
+
     /// The same, another way to the cluster, with a log by the name of the holder.
     pub(crate) fn rolls_through(&self, holder: &str, kubeconfig: &Path) -> Process {
         let (held_by, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
