@@ -218,6 +218,21 @@ impl Scene<'_> {
         names.collect()
     }
 
+    /// Events of the roll of this scenario and of its objects: about what, the reason, and what is said.
+    pub(crate) fn roll_events(&self) -> Vec<(String, String, String)> {
+        let mut told = Vec::new();
+        for namespace in ["default", &self.ns] {
+            let list = self.call_get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"));
+            for event in list["items"].as_array().unwrap() {
+                if event["reportingController"] == "pointsman.dev/roll" {
+                    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                    told.push((text(&event["regarding"]["name"]), text(&event["reason"]), text(&event["note"])));
+                }
+            }
+        }
+        told
+    }
+
     /// Ends a roll for good, so that nothing is left of it.
     pub(crate) fn forgets_roll(&self) {
         let path = format!("/apis/pointsman.dev/v1/rolls/{}", self.ns);

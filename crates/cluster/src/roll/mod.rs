@@ -4,6 +4,7 @@ mod all;
 mod clean;
 mod clock;
 mod error;
+mod events;
 mod fleet;
 mod lease;
 mod runner;

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use super::clock::RollClock;
 use super::error::RollError;
+use super::events::tell_events;
 use super::fleet::Fleet;
 use super::lease::{Leased, RollLease};
 use super::store::{get_roll, list_rolls, put_status};
@@ -254,6 +255,8 @@ impl RollRunner<'_> {
             match next {
                 RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
                     Ok(now) => {
+                        tell_events(self.cluster, self.kind, &document, &self.options.holder, self.clock, &status)
+                            .await;
                         document = now;
                         wrote = true;
                         (self.say)(RollEvent::Status(status));
