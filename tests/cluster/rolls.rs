@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::pointsman::Pointsman;
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -26,7 +27,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_stops_where_the_rest_of_the_fleet_turns_red", red).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES).newest(),
     Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
+    Scenario::new("a_roll_is_kept_while_its_fleet_takes_long_to_list", slow).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_objects_that_others_write_all_the_time", busy).of(&ENGINES).newest(),
+    Scenario::new("all_rolls_of_a_cluster_are_run_beside_each_other", every).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
     Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
     Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
@@ -57,15 +60,20 @@ fn approval(scene: &Scene<'_>) {
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     let wave = json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1, "then": "approval"});
     scene.starts_roll(&json!({"waves": [wave, {"name": "rest", "atOnce": "50%"}]}));
-    let mut running = scene.rolls_on("one");
+    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
+    let mut running = scene.rolls_through("one", &scene.through(proxy.port));
     let status = scene.roll_says("canary 1/1, waiting for approval");
     assert_eq!((&status["phase"], &status["wave"]), (&json!("Waiting"), &json!("canary")));
     // The controllers have looked at everything that was there.
     sleep(Duration::from_secs(3));
     let others = || ["e-00", "e-02"].map(|name| scene.get(scene.sample.new, name).ok());
-    let before = others();
+    let page = format!("/{}?limit=", scene.sample.plural);
+    let lists = || proxy.calls().iter().filter(|call| call.contains(&page)).count();
+    let (before, listed) = (others(), lists());
+    assert!(listed > 0);
     sleep(Duration::from_secs(10));
     assert_eq!(others(), before, "the others are left alone");
+    assert!(lists() - listed <= 1, "now and then, to see whether others turn red: {}", lists() - listed);
     let (shown, next) = (scene.does(&["show"]), format!("next      pointsman roll approve {} canary", scene.ns));
     assert!(shown.contains(&next), "{shown}");
     scene.does(&["approve", "canary"]);
@@ -90,6 +98,17 @@ fn never_healthy(scene: &Scene<'_>) {
         [&format!("{}/e-00", scene.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
     {
         assert!(message.contains(said), "{said}: {message}");
+    }
+    let told = scene.roll_events();
+    for (about, reason, said) in [
+        (&scene.ns[..], "Rolling", "under way"),
+        (&scene.ns[..], "TimedOut", "not healthy within 5s"),
+        ("e-00", "TimedOut", "engine-controller has not written"),
+        ("e-02", "TimedOut", &format!("roll {}: ", scene.ns)),
+    ] {
+        let is_it =
+            |(name, why, note): &(String, String, String)| name == about && why == reason && note.contains(said);
+        assert!(told.iter().any(is_it), "{about} {reason} {said}: {told:?}");
     }
     running.interrupt();
     assert_eq!(running.end(Duration::from_secs(20)), Some(130));
@@ -187,6 +206,33 @@ fn frozen(scene: &Scene<'_>) {
     scene.forgets_roll();
 }
 
+/// The first list of the fleet takes longer than a Lease lasts.
+fn slow(scene: &Scene<'_>) {
+    begins(scene, 2);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({}));
+    let page = format!("/{}?limit=", scene.sample.plural);
+    let is_first = std::sync::atomic::AtomicBool::new(true);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
+        match path.contains(&page) && is_first.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            true => Fate::Late(Duration::from_secs(25)),
+            false => Fate::Pass,
+        }
+    });
+    let mut first = scene.rolls_through("first", &scene.through(proxy.port));
+    scene.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
+    // Whoever waits takes over as soon as it may.
+    let mut second = scene.rolls_on("second");
+    assert_eq!(first.end(Duration::from_secs(90)), Some(0));
+    second.end(Duration::from_secs(30));
+    let mut writes = scene.roll_writes();
+    writes.sort();
+    assert_eq!(writes, names(2));
+    let log = std::fs::read_to_string(scene.dir.join("first.log")).unwrap();
+    assert!(log.contains("moved") && !log.contains("lost"), "{log}");
+    scene.forgets_roll();
+}
+
 fn busy(scene: &Scene<'_>) {
     begins(scene, 6);
     let _controllers = Controllers::start(scene, |_, _| Some(true));
@@ -214,6 +260,50 @@ fn busy(scene: &Scene<'_>) {
     let mut writes = scene.roll_writes();
     writes.sort();
     assert_eq!(writes, names(6), "no write was lost, and none repeated");
+    scene.forgets_roll();
+}
+
+/// Two rolls, one of them begun while the other is under way, and one more of a kind that nobody knows here.
+fn every(scene: &Scene<'_>) {
+    begins(scene, 4);
+    for (at, name) in names(4).iter().enumerate() {
+        let part = if at < 2 { "a" } else { "b" };
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": part}}})).ok();
+    }
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let other = format!("{}-other", scene.ns);
+    let stranger = format!("{}-stranger", scene.ns);
+    scene.starts_roll(&json!({"select": {"labels": "part=a"}}));
+    let unknown = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": stranger},
+        "spec": {"kind": "stranger", "to": B, "waves": [{"name": "all"}]},
+    });
+    scene.kubectl(&["apply"], &unknown);
+    let mut running = scene.rolls_all_on("one");
+    scene.roll_says("Complete");
+    assert_eq!(count(scene, B), 2);
+    scene.starts_roll(&json!({"name": other, "select": {"labels": "part=b"}}));
+    scene.eventually(|| (count(scene, B) == 4).then_some(()));
+    // What is over is begun again where somebody asks for something else.
+    scene.does(&["back"]);
+    scene.roll_says("TakenBack");
+    assert_eq!((count(scene, A), count(scene, B)), (2, 2));
+    let path = |name: &str| format!("/apis/pointsman.dev/v1/rolls/{name}");
+    scene.eventually(|| (scene.call_get(&path(&other))["status"]["phase"] == "Complete").then_some(()));
+    running.interrupt();
+    assert_eq!(running.end(Duration::from_secs(20)), Some(130));
+    let log = std::fs::read_to_string(scene.dir.join("roll.log")).unwrap();
+    for said in [
+        &format!("{}: Complete: 2 objects at 2.17.0", scene.ns),
+        &format!("{other}: moved {}/e-02", scene.ns),
+        &format!("{stranger}: left alone: no kind \"stranger\""),
+    ] {
+        assert!(log.contains(said), "{said}: {log}");
+    }
+    assert_eq!(scene.roll_writes().len(), 6, "each was moved once, and two were taken back");
+    for name in [other, stranger] {
+        scene.call(Method::DELETE, &path(&name), None).ok();
+    }
     scene.forgets_roll();
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -142,6 +142,22 @@ impl Scene<'_> {
         Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
     }
 
+    /// The same of all rolls of the cluster whose kind this scenario knows.
+    pub(crate) fn rolls_all_on(&self, holder: &str) -> Process {
+        let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
+        let args = self.on_the_cluster(&["roll", "run", &holder, &namespace]);
+        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
+    }
+
+    /// The same, another way to the cluster, with a log by the name of the holder.
+    pub(crate) fn rolls_through(&self, holder: &str, kubeconfig: &Path) -> Process {
+        let (held_by, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
+        let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+        let args = self.on_the_cluster(&["roll", "run", &self.ns, &held_by, &namespace, &kubeconfig]);
+        let log = self.dir.join(format!("{holder}.log"));
+        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
+    }
+
     pub(crate) fn does(&self, what: &[&str]) -> String {
         let own = ["roll", what[0], &self.ns];
         // Those that know no kinds say so.
@@ -200,6 +216,21 @@ impl Scene<'_> {
         let audit = self.bed.audit();
         let names = audit.iter().filter(is_one).map(|event| event["objectRef"]["name"].as_str().unwrap().to_owned());
         names.collect()
+    }
+
+    /// Events of the roll of this scenario and of its objects: about what, the reason, and what is said.
+    pub(crate) fn roll_events(&self) -> Vec<(String, String, String)> {
+        let mut told = Vec::new();
+        for namespace in ["default", &self.ns] {
+            let list = self.call_get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"));
+            for event in list["items"].as_array().unwrap() {
+                if event["reportingController"] == "pointsman.dev/roll" {
+                    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                    told.push((text(&event["regarding"]["name"]), text(&event["reason"]), text(&event["note"])));
+                }
+            }
+        }
+        told
     }
 
     /// Ends a roll for good, so that nothing is left of it.

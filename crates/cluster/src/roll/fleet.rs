@@ -21,17 +21,16 @@ impl Fleet {
     /// no cache is asked for what it may not know yet.
     pub(super) async fn list(cluster: &Cluster, kind: &Kind, roll: &FleetRoll) -> Result<Self, RollError> {
         let crd = format!("{}.{}", kind.plural(), kind.group());
-        // In the version that the definition speaks of. Only what is stored in another one is converted.
-        let version = kind.versions().last().unwrap_or_default().to_owned();
         let mut objects = Vec::new();
         let take = &mut |page: Vec<serde_json::Value>| {
             objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
         };
         let crd = CrdState::fetch(cluster, &crd).await?;
-        if !crd.served().contains(&version.as_str()) {
+        let Some(version) = roll.read_in(crd.storage(), &crd.served()).map(str::to_owned) else {
             let served = crd.served().into_iter().map(str::to_owned).collect();
+            let version = kind.versions().last().unwrap_or_default().to_owned();
             return Err(RollError::NotServed { crd: crd.name(), version, served });
-        }
+        };
         live_at(cluster, &crd, &version, take).await?;
         Ok(Self { crd, version, objects })
     }

@@ -1,10 +1,12 @@
 //! The Lease that keeps two runners of a roll apart. What holds if it does not is in the core: whatever is moved was
 //! reserved before, so that two of them together move no more than one.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use pointsman_core::roll::rfc3339;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::clock::RollClock;
 use super::error::RollError;
@@ -66,6 +68,29 @@ impl RollLease {
         }
         let answer = cluster.put(&one, &next).await;
         self.held(answer, before)
+    }
+
+    /// Does something that may take longer than a Lease lasts, and renews it meanwhile.
+    ///
+    /// # Errors
+    /// Somebody else has taken over, or what the work says. That it cannot be renewed is no error yet: it may be in a
+    /// moment, and nothing is written without it.
+    pub(super) async fn beside<T, E: Into<RollError>>(
+        &mut self,
+        cluster: &Cluster,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, RollError> {
+        let mut work = pin!(work);
+        loop {
+            if let Ok(done) = timeout(RENEW, work.as_mut()).await {
+                return done.map_err(Into::into);
+            }
+            match self.hold(cluster).await {
+                Ok(Leased::By(to)) => return Err(RollError::Lost { name: self.roll.clone(), to }),
+                Err(lost @ RollError::Lost { .. }) => return Err(lost),
+                Ok(Leased::Held) | Err(_) => {}
+            }
+        }
     }
 
     async fn make(&mut self, cluster: &Cluster, before: Instant) -> Result<Leased, RollError> {

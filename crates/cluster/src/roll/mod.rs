@@ -1,8 +1,10 @@
 //! Runs rolls: what `pointsman-core` says is to be written next, is.
 
+mod all;
 mod clean;
 mod clock;
 mod error;
+mod events;
 mod fleet;
 mod lease;
 mod runner;
@@ -10,6 +12,7 @@ mod store;
 mod survey;
 mod writes;
 
+pub use all::run_rolls;
 pub use clean::clean_roll;
 pub use clock::RollClock;
 pub use error::RollError;

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use super::clock::RollClock;
 use super::error::RollError;
+use super::events::tell_events;
 use super::fleet::Fleet;
 use super::lease::{Leased, RollLease};
 use super::store::{get_roll, list_rolls, put_status};
@@ -19,11 +20,9 @@ use super::writes::{Landed, Really, write};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// How a roll is run.
+/// How rolls are run.
 #[derive(Clone, Debug)]
 pub struct RollOptions {
-    /// Its name.
-    pub name: String,
     /// End once there is nothing left to do but to wait for others.
     pub once: bool,
     /// Who runs it: no two processes at a time by one name.
@@ -48,6 +47,10 @@ pub enum RollEvent {
     Refused(String, String),
     /// A call failed that may succeed in a moment.
     Trying(CallError),
+    /// It is not run any more, or was not begun, and why.
+    Left(String),
+    /// It has come to an end, or, where it is run once, only waits.
+    Ended(Box<RollStatus>),
 }
 
 /// Runs a roll until it is over, `stop` says so, or, with `once`, until only others can do something. It can be killed
@@ -58,15 +61,17 @@ pub enum RollEvent {
 pub async fn run_roll(
     cluster: &Cluster,
     kind: &Kind,
+    name: &str,
     options: &RollOptions,
-    say: &mut dyn FnMut(RollEvent),
+    say: &dyn Fn(RollEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<RollStatus, RollError> {
     let clock = RollClock::start();
-    let lease = RollLease::new(&options.name, &options.namespace, &options.holder, clock);
+    let lease = RollLease::new(name, &options.namespace, &options.holder, clock);
     let mut runner = RollRunner {
         cluster,
         kind,
+        name,
         options,
         clock,
         lease,
@@ -86,6 +91,7 @@ pub async fn run_roll(
 struct RollRunner<'r> {
     cluster: &'r Cluster,
     kind: &'r Kind,
+    name: &'r str,
     options: &'r RollOptions,
     clock: RollClock,
     lease: RollLease,
@@ -95,7 +101,7 @@ struct RollRunner<'r> {
     listed: Option<Instant>,
     remembered: Remembered,
     trouble: Option<String>,
-    say: &'r mut dyn FnMut(RollEvent),
+    say: &'r dyn Fn(RollEvent),
 }
 
 /// How a pass went.
@@ -118,7 +124,7 @@ impl RollRunner<'_> {
                     Ok(Leased::Held) => {}
                     Ok(Leased::By(by)) => {
                         if self.options.once {
-                            return Err(RollError::Held { name: self.options.name.clone(), by });
+                            return Err(RollError::Held { name: self.name.to_owned(), by });
                         }
                         if told != by {
                             (self.say)(RollEvent::WaitsFor(by.clone()));
@@ -155,7 +161,7 @@ impl RollRunner<'_> {
     }
 
     /// Waits a moment, where an error passes.
-    async fn passes(&mut self, error: RollError) -> Result<(), RollError> {
+    async fn passes(&self, error: RollError) -> Result<(), RollError> {
         match error {
             RollError::Call(call) if call.passes() && !self.options.once => {
                 let pause = call.retry_after().unwrap_or(LOOK).clamp(LOOK, LONGEST);
@@ -170,11 +176,11 @@ impl RollRunner<'_> {
     /// One look, one plan, and its writes.
     async fn pass(&mut self) -> Result<Passed, RollError> {
         let began = Instant::now();
-        let document = get_roll(self.cluster, &self.options.name).await?;
+        let document = get_roll(self.cluster, self.name).await?;
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll, &status).await?;
-        let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.options.name.clone())) };
+        let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
             remembered: self.remembered.clone(),
             consistent,
@@ -204,11 +210,11 @@ impl RollRunner<'_> {
         let is_known = self.spec == spec && self.listed.is_some_and(|listed| listed.elapsed() < LIST);
         if let Some(fleet) = self.fleet.as_mut().filter(|_| is_known) {
             let uids: Vec<&str> = status.reserved.iter().map(|one| one.uid.as_str()).collect();
-            if fleet.refresh(self.cluster, roll, &uids).await? {
+            if self.lease.beside(self.cluster, fleet.refresh(self.cluster, roll, &uids)).await? {
                 return Ok(false);
             }
         }
-        self.fleet = Some(Fleet::list(self.cluster, self.kind, roll).await?);
+        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
         (self.spec, self.listed) = (spec, Some(Instant::now()));
         Ok(true)
     }
@@ -244,11 +250,13 @@ impl RollRunner<'_> {
             if !self.lease.is_fresh()
                 && let Leased::By(to) = self.lease.hold(self.cluster).await?
             {
-                return Err(RollError::Lost { name: self.options.name.clone(), to });
+                return Err(RollError::Lost { name: self.name.to_owned(), to });
             }
             match next {
                 RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
                     Ok(now) => {
+                        tell_events(self.cluster, self.kind, &document, &self.options.holder, self.clock, &status)
+                            .await;
                         document = now;
                         wrote = true;
                         (self.say)(RollEvent::Status(status));
@@ -299,12 +307,12 @@ impl RollRunner<'_> {
 }
 
 /// How often what is under way is looked at.
-const LOOK: Duration = Duration::from_secs(1);
+pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 /// How often at least: whoever is not heard of for 15 s has lost the roll.
 const SELDOM: Duration = Duration::from_secs(5);
 
 /// How often the whole fleet is looked at while nothing asks for it: others may have become unhealthy.
-const LIST: Duration = Duration::from_secs(30);
+pub(super) const LIST: Duration = Duration::from_secs(30);
 
 const LONGEST: Duration = Duration::from_secs(15);

@@ -134,6 +134,21 @@ impl Frontier {
         self.cuts.get((*self.cut_of.of(side).get(slot)?)?)
     }
 
+    /// Whether a field is neither at nor below a cut, and nothing in it is: it stays where it is, as it is.
+    pub(super) fn leaves_alone(&self, field: &Path) -> bool {
+        let mut branch = &self.root;
+        for name in field.names() {
+            match branch {
+                Branch::Cut(_) => return false,
+                Branch::Holder(holder) => match holder.branch(name) {
+                    Some((_, next)) => branch = next,
+                    None => return true,
+                },
+            }
+        }
+        false
+    }
+
     /// Marks a holder and all that it is in.
     pub(crate) fn mark(&self, mut holder: Option<usize>, marks: &mut [bool]) {
         while let Some(index) = holder {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
+use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
@@ -240,6 +241,18 @@ impl Kind {
     /// The step that leads to a version from the one before. The oldest has none.
     pub(crate) fn step_to(&self, index: VersionIndex) -> Option<&Step> {
         self.steps.get(index.step()?)
+    }
+
+    /// The names of the versions in which each of some fields says what it says in the newest one, oldest first.
+    pub(crate) fn versions_alike(&self, fields: &[&Path]) -> Vec<String> {
+        let newest = self.versions.newest();
+        let is_alike = |index: VersionIndex, field: &Path| {
+            let has_it = || self.version_at(index).schema.find(field).is_ok();
+            let is_metadata = field.names().first().is_some_and(|name| **name == *"metadata");
+            is_metadata || (has_it() && self.steps_between(index, newest).all(|(_, step)| step.leaves_alone(field)))
+        };
+        let alike = self.versions.indices().filter(|index| fields.iter().all(|field| is_alike(*index, field)));
+        alike.map(|index| self.version_at(index).name.to_string()).collect()
     }
 
     /// The steps from one version to another, in the order they are taken, each with the side that it leads to.

@@ -14,6 +14,7 @@ mod crd;
 mod definition_spec;
 mod embedded;
 pub(crate) mod frontier;
+mod gates;
 mod healthy;
 mod kind;
 mod operation;
@@ -37,6 +38,7 @@ pub use problems::{BadDefinition, Problem};
 pub use step::StepSummary;
 
 pub(crate) use completeness::{Completeness, Required};
+pub(crate) use gates::Gated;
 pub(crate) use healthy::Health;
 pub(crate) use operation::{Fragment, Level, Operation};
 pub(crate) use path::Path;

@@ -111,6 +111,12 @@ impl Step {
         }
     }
 
+    /// Whether a field says the same in both versions, whatever is in the object.
+    pub(super) fn leaves_alone(&self, field: &Path) -> bool {
+        let is_of_status = field.names().first().is_some_and(|name| **name == *"status");
+        !(is_of_status && self.status.is_some()) && self.level.frontier.leaves_alone(field)
+    }
+
     /// What happens in this step, for people.
     pub(super) fn summary(&self) -> StepSummary {
         let mut described = self.level.describe("");

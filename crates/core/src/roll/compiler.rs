@@ -79,6 +79,9 @@ impl<'a> RollCompiler<'a> {
                  fail"
             ));
         }
+        let order = order.flatten();
+        let looked_at: Vec<&Path> = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field)).collect();
+        let versions = self.kind.versions_alike(&looked_at);
         Some(FleetRoll {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
@@ -86,7 +89,7 @@ impl<'a> RollCompiler<'a> {
             from: spec.from.clone(),
             to: spec.to.clone(),
             chosen: chosen?,
-            order: order.flatten(),
+            order,
             waves,
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
@@ -98,6 +101,7 @@ impl<'a> RollCompiler<'a> {
             direction: direction.unwrap_or_default(),
             health,
             path: self.kind.admission.version_path.clone(),
+            versions,
         })
     }
 
@@ -142,8 +146,11 @@ impl<'a> RollCompiler<'a> {
 
     fn order(&mut self, spec: &OrderSpec) -> Option<(Path, Vec<String>)> {
         let path = Path::parse(&spec.by);
-        let path = path.map_err(|error| format!("order.by: {error}"));
-        Some((self.fine(path)?, spec.values.clone()))
+        let path = self.fine(path.map_err(|error| format!("order.by: {error}")))?;
+        if self.kind.versions_alike(&[&path]).is_empty() {
+            self.bad(format!("order.by: {} has no field {path} in its newest version", self.kind.name()));
+        }
+        Some((path, spec.values.clone()))
     }
 
     fn waves(&mut self, specs: &[Spanned<WaveSpec>], label: &str) -> Vec<Wave> {

@@ -11,7 +11,8 @@ pub struct RollFacts {
     /// What this run has seen so far.
     pub remembered: Remembered,
     /// Whether the fleet is all of what the API server has stored, listed after the last write of this run: not from a
-    /// cache, and not put together from several answers.
+    /// cache, and not put together from several answers. Objects that are under way are as they are now in either case:
+    /// what is seen of them lets them go.
     pub consistent: bool,
     /// What is in the way of every write, such as a webhook that does not answer; in words.
     pub trouble: Option<String>,

@@ -37,7 +37,7 @@ pub struct FleetObject {
 }
 
 impl FleetObject {
-    /// Looks at an object, in the newest version of its kind. Nothing where the roll is not about it.
+    /// Looks at an object, in a version that [`FleetRoll::read_in`] names. Nothing where the roll is not about it.
     #[must_use]
     pub fn of(object: &Value, roll: &FleetRoll) -> Option<Self> {
         let metadata = object.get("metadata")?;
@@ -68,7 +68,7 @@ impl FleetObject {
             is_going: metadata.get("deletionTimestamp").is_some(),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
-            is_seen: roll.health.seen.as_ref().is_none_or(|manager| has_looked(object, manager)),
+            is_seen: roll.health.seen.as_ref().is_none_or(|manager| has_looked(object, manager, &roll.label)),
             opts_out: roll.path.as_ref().is_some_and(of_path),
             namespace,
             labels,

@@ -31,6 +31,8 @@ pub struct FleetRoll {
     pub(super) direction: Direction,
     pub(super) health: Health,
     pub(super) path: Option<UpgradePath>,
+    /// Versions of the kind in which all that is looked at is the same, oldest first.
+    pub(super) versions: Vec<String>,
 }
 
 /// What happens after an object failed.
@@ -73,6 +75,14 @@ impl FleetRoll {
     #[must_use]
     pub fn to(&self) -> &str {
         &self.to
+    }
+
+    /// The version in which its objects are best read: the one that is stored, which nobody has to convert, where all
+    /// that is looked at is the same there; else the newest such one that is served.
+    #[must_use]
+    pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
+        let mut readable = self.versions.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
+        readable.clone().find(|version| *version == stored).or_else(|| readable.next())
     }
 
     /// The names of its waves, in their order.

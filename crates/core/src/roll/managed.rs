@@ -21,30 +21,32 @@ const GITOPS: [&str; 6] = [
 
 /// Whoever owns a label and would set it again: by server-side apply, or as a GitOps tool.
 pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
-    let key = format!("f:{label}");
-    let owns = |entry: &&Value| {
-        let labels = entry.pointer("/fieldsV1/f:metadata/f:labels");
-        labels.and_then(|labels| labels.get(&key)).is_some()
-    };
     let would_again = |entry: &&Value| {
         let manager = text(entry, "manager");
         manager != ROLL_MANAGER && (text(entry, "operation") == "Apply" || GITOPS.contains(&manager))
     };
-    let entry = entries(object).filter(would_again).find(owns)?;
+    let entry = entries(object).filter(would_again).find(|entry| owns(entry, label))?;
     Some(text(entry, "manager").to_owned())
 }
 
-/// Whether a controller has written an object after a roll moved it, both by the API server's clock. It knows seconds:
-/// what was written in the same second may have been before.
-pub(super) fn has_looked(object: &Value, manager: &str) -> bool {
-    let written = |by: &str| {
-        let times = entries(object).filter(|entry| text(entry, "manager") == by);
+/// Whether a controller has written an object after it was moved, by a roll or by whoever set the label since, all by
+/// the API server's clock. It knows seconds: what was written in the same second may have been before.
+pub(super) fn has_looked(object: &Value, manager: &str, label: &str) -> bool {
+    let last = |is_one: &dyn Fn(&Value) -> bool| {
+        let times = entries(object).filter(|entry| is_one(entry));
         times.filter_map(|entry| moment::wall(text(entry, "time"))).max()
     };
-    match (written(ROLL_MANAGER), written(manager)) {
+    let is_its = |entry: &Value| text(entry, "manager") == manager;
+    let has_moved = |entry: &Value| !is_its(entry) && (text(entry, "manager") == ROLL_MANAGER || owns(entry, label));
+    match (last(&has_moved), last(&is_its)) {
         (Some(moved), Some(looked)) => looked > moved,
         _ => false,
     }
+}
+
+fn owns(entry: &Value, label: &str) -> bool {
+    let labels = entry.pointer("/fieldsV1/f:metadata/f:labels");
+    labels.and_then(|labels| labels.get(format!("f:{label}"))).is_some()
 }
 
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
@@ -88,11 +90,21 @@ mod tests {
 
     #[test]
     fn only_a_write_after_the_move_counts() {
+        let looked = |entries: &[(&str, &str, &str, bool)]| has_looked(&object(entries), "op", "example.com/v");
         let moved = (ROLL_MANAGER, "Update", "05", true);
-        for (time, looked) in [("04", false), ("05", false), ("06", true)] {
-            assert_eq!(has_looked(&object(&[moved, ("op", "Update", time, false)]), "op"), looked, "{time}");
+        let by_hand = ("kubectl-label", "Update", "07", true);
+        for (time, is_seen) in [("04", false), ("05", false), ("06", true)] {
+            assert_eq!(looked(&[moved, ("op", "Update", time, false)]), is_seen, "{time}");
         }
-        assert!(!has_looked(&object(&[("op", "Update", "06", false)]), "op"), "nobody knows when it was moved");
-        assert!(!has_looked(&object(&[moved]), "op"));
+        assert!(!looked(&[("op", "Update", "06", false)]), "nobody knows when it was moved");
+        assert!(!looked(&[moved]));
+        // Somebody moves it by hand, without a roll or after one.
+        for before in [vec![], vec![(ROLL_MANAGER, "Update", "05", false)]] {
+            for (time, is_seen) in [("06", false), ("07", false), ("08", true)] {
+                let entries = [before.clone(), vec![by_hand, ("op", "Update", time, false)]].concat();
+                assert_eq!(looked(&entries), is_seen, "{entries:?}");
+            }
+        }
+        assert!(looked(&[moved, ("op", "Apply", "06", true)]), "a controller that applies the label as it is");
     }
 }

@@ -5,10 +5,13 @@
 //! written, in which order. Nothing is remembered here: where to go on is always worked out from what is seen, so that
 //! whoever runs a roll can be killed at any point.
 
+mod advancing;
 mod bad_roll;
 mod chosen;
 mod compiler;
+mod deciding;
 mod facts;
+mod failing;
 mod fleet_object;
 mod fleet_roll;
 mod fleet_view;
@@ -16,15 +19,18 @@ mod forecast;
 mod managed;
 mod mark;
 mod moment;
+mod moving;
 mod patch;
 mod plan;
 mod planner;
 mod read;
+mod releasing;
 mod selector;
 mod spec;
 mod standing;
 mod status;
 mod telling;
+mod turning;
 mod wave;
 
 pub use bad_roll::BadRoll;

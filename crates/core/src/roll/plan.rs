@@ -1,9 +1,11 @@
 //! What is to be written next.
 
+use super::deciding::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
+use super::moving::{moves, tries};
 use super::patch::FleetMove;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -41,8 +43,8 @@ pub enum RollWrite {
 #[must_use]
 pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts: RollFacts, now: Moment) -> RollPlan {
     let mut planner = Planner::new(roll, status.clone(), fleet, facts, now);
-    planner.decide();
-    let (moves, tries) = (planner.moves(), planner.tries());
+    decide(&mut planner);
+    let (moves, tries) = (moves(&planner), tries(&planner));
     let view = planner.view();
     let next = if planner.rests { status.clone() } else { described(&view, &planner.in_the_way) };
     let standings = view.standings;

@@ -80,6 +80,11 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("timeout: 20m", "timeout: 0", "timeout: 0s is no longer than an object has to be healthy"),
         ("onFailure: Back", "onFailure: Bck", "onFailure: \"Bck\" is not known, did you mean \"Back\"?"),
         ("direction: Forward", "direction: Up", "direction: \"Up\" is not known. Known here: Forward, Back, Stop"),
+        (
+            "by: metadata.labels.tier",
+            "by: status.tier",
+            "order.by: boat has no field status.tier in its newest version",
+        ),
         ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
         ("  waves:", "  windows: []\n  waves:", "unknown key \"windows\""),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetObject, RollPhase, RollPlan, RollStatus, Standing};
-use serde_json::json;
+use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, Standing};
+use serde_json::{Value, json};
 
 use super::runner::{Done, Runner, change, set};
 use super::script::{Happening, Setup};
-use super::world::{ANNOTATION, NEW, OLD, World, label, uid};
+use super::world::{ANNOTATION, NEW, OLD, OTHER, SOAK, World, label, uid};
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -28,6 +28,8 @@ pub(super) struct History<'a> {
     /// Objects that a roll has moved forward, by uid, and how often.
     moved: BTreeMap<String, usize>,
     approved: bool,
+    /// When a canary was moved last, before others were.
+    canary_moved: Option<u64>,
     /// Objects that were reserved when the status was written last, by uid.
     reserved: BTreeSet<String>,
     broken: Option<(&'static str, String)>,
@@ -46,6 +48,7 @@ impl<'a> History<'a> {
             wave: 0,
             moved: BTreeMap::new(),
             approved: false,
+            canary_moved: None,
             reserved: BTreeSet::new(),
             broken: None,
             was_paused: false,
@@ -93,6 +96,7 @@ impl<'a> History<'a> {
             Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
             Happening::Noise(at) => world.noise(&world.name(at)),
             Happening::TurnBack(at) => world.turn_back(&world.name(at)),
+            Happening::MoveOn(at) => world.move_on(&world.name(at)),
             Happening::Delete(at) => world.delete(&world.name(at)),
             Happening::Recreate(at) => world.recreate(&world.name(at)),
             Happening::Create => drop(world.create(Some(OLD), false)),
@@ -177,9 +181,7 @@ impl<'a> History<'a> {
             plan.status.reserved.iter().any(|one| one.uid == uid && !one.back && !self.reserved.contains(uid))
         };
         let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
-        let is_canary = |object: &FleetObject| {
-            self.world.objects.get(object.name()).is_some_and(|object| !object["metadata"]["labels"]["roll"].is_null())
-        };
+        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).is_some_and(is_canary);
         let mut wrong = None;
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
@@ -192,6 +194,48 @@ impl<'a> History<'a> {
         if let Some(what) = wrong {
             self.breaks("objects move in their order", what);
         }
+        if !reserved.is_empty() {
+            self.is_healthy_enough(plan, fleet);
+        }
+        self.is_in_reverse(plan, fleet);
+    }
+
+    /// Nothing new is begun while more objects are unhealthy than may be.
+    fn is_healthy_enough(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
+        let is_left_alone = |standing: &Standing| {
+            matches!(
+                standing,
+                Standing::Old | Standing::New | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_)
+            )
+        };
+        let all = fleet.iter().zip(&plan.standings);
+        let unhealthy = all.filter(|(object, standing)| is_left_alone(standing) && object.unhealthy().is_some());
+        let unhealthy = unhealthy.count();
+        if unhealthy > self.setup.unhealthy_max {
+            self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
+        }
+    }
+
+    /// What goes back goes in reverse.
+    fn is_in_reverse(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
+        if plan.status.direction != Direction::Back {
+            return;
+        }
+        let new = |uid: &str| plan.status.reserved.iter().any(|one| one.uid == uid) && !self.reserved.contains(uid);
+        let marked = |name: &str| self.world.objects.get(name).is_some_and(is_marked);
+        let canary = |name: &str| self.world.objects.get(name).is_some_and(is_canary);
+        let mut wrong = None;
+        for object in fleet.iter().filter(|object| new(object.uid())) {
+            for (other, standing) in fleet.iter().zip(&plan.standings) {
+                let same = canary(object.name()) == canary(other.name());
+                if *standing == Standing::New && marked(other.name()) && same && other.name() > object.name() {
+                    wrong = Some(format!("{} before {}", object.title(), other.title()));
+                }
+            }
+        }
+        if let Some(what) = wrong {
+            self.breaks("what goes back goes in reverse", what);
+        }
     }
 
     fn moves_forward(&mut self, moved: &str, name: &str) {
@@ -199,10 +243,19 @@ impl<'a> History<'a> {
         if held {
             self.breaks("what somebody turned back is moved no second time", name.to_owned());
         }
+        if self.setup.from && self.world.before[moved].as_deref() == Some(OTHER) {
+            self.breaks("what comes from elsewhere is left alone", name.to_owned());
+        }
         *self.moved.entry(moved.to_owned()).or_default() += 1;
-        let canary = !self.world.objects[name]["metadata"]["labels"]["roll"].is_null();
+        let canary = is_canary(&self.world.objects[name]);
         if canary || self.setup.canaries == 0 {
+            self.canary_moved = Some(self.world.now).filter(|_| self.wave == 0).or(self.canary_moved);
             return;
+        }
+        let clocks_agree = !self.setup.script.iter().any(|one| matches!(one, Happening::Clock(..)));
+        let is_early = self.canary_moved.is_some_and(|canary| self.world.now < canary + SOAK);
+        if self.setup.soak && self.wave == 0 && clocks_agree && is_early {
+            self.breaks("nothing moves while a wave soaks", name.to_owned());
         }
         if self.setup.approval && !self.approved {
             self.breaks("nothing moves behind an approval that was not given", name.to_owned());
@@ -241,6 +294,14 @@ impl<'a> History<'a> {
             }
         }
         self.reserved = reserved;
+        if status.is_over() && !status.reserved.is_empty() {
+            self.breaks("nothing is under way at an end", format!("{:?}: {:?}", status.phase, status.reserved));
+        }
+        let failed = status.failures.iter().any(|failure| failure.reason == "TimedOut" && !failure.cleared);
+        let goes_on = status.direction == Direction::Forward && status.phase != RollPhase::Paused;
+        if self.setup.on_failure == "Pause" && failed && goes_on {
+            self.breaks("nothing goes on after a failure", format!("{:?}", status.phase));
+        }
         if status.phase == RollPhase::Complete {
             let listed = self.runners[at].listed;
             let left = self.world.objects.iter().find(|(name, object)| {
@@ -300,7 +361,7 @@ impl<'a> History<'a> {
             return;
         }
         let away = self.world.objects.iter().find(|(_, object)| {
-            let marked = !object["metadata"]["annotations"][ANNOTATION].is_null();
+            let marked = is_marked(object);
             let was = self.world.before[uid(object)].as_deref();
             !self.world.touched.contains(uid(object)) && (marked || label(object) != was)
         });
@@ -308,4 +369,12 @@ impl<'a> History<'a> {
             self.breaks("back is the way there in reverse", what);
         }
     }
+}
+
+fn is_canary(object: &Value) -> bool {
+    !object["metadata"]["labels"]["roll"].is_null()
+}
+
+fn is_marked(object: &Value) -> bool {
+    !object["metadata"]["annotations"][ANNOTATION].is_null()
 }

@@ -3,6 +3,8 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_core::roll::{FleetRoll, answered_roll};
+use serde_json::{Value, json};
 
 /// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
 pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(kind));
@@ -11,6 +13,16 @@ pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].ma
 fn kind(settle: &str) -> Kind {
     let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}");
     with_healthy(&healthy).unwrap()
+}
+
+/// A Roll of boats to 2.17.0, with these members.
+pub(crate) fn roll_of(members: &Value) -> FleetRoll {
+    let mut spec = json!({"kind": "boat", "to": "2.17.0"});
+    spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let document = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
+    });
+    answered_roll(&document, &KINDS[0]).unwrap()
 }
 
 /// The same with another `healthy` block.

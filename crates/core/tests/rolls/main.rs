@@ -11,9 +11,11 @@ mod documents;
 mod health;
 mod history;
 mod kinds;
+mod lists;
 mod patches;
 mod runner;
 mod script;
+mod versions;
 mod world;
 
 use history::{Broken, History};

@@ -2,22 +2,16 @@
 
 use std::time::Duration;
 
-use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, Moment, RollFacts, RollStatus, RollWrite, answered_roll, plan,
-};
+use pointsman_core::roll::{FleetMove, FleetObject, FleetRoll, Moment, RollFacts, RollStatus, RollWrite, plan};
 use serde_json::{Value, json};
 
-use crate::kinds::KINDS;
+use crate::kinds::roll_of;
 use crate::world::apply;
 
-const NOW: Moment = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
+pub(crate) const NOW: Moment = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
 
 fn roll(direction: &str) -> FleetRoll {
-    let spec = json!({"kind": "boat", "to": "2.17.0", "waves": [{"name": "all"}], "direction": direction});
-    let document = json!({
-        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
-    });
-    answered_roll(&document, &KINDS[0]).unwrap()
+    roll_of(&json!({"waves": [{"name": "all"}], "direction": direction}))
 }
 
 fn moved(direction: &str, status: &RollStatus, object: &Value) -> (RollStatus, Value) {
@@ -39,7 +33,7 @@ fn patched(object: &Value, patch: &Value) -> Option<Value> {
     Some(next)
 }
 
-fn boat(metadata: Value) -> Value {
+pub(crate) fn boat(metadata: Value) -> Value {
     let mut object = json!({
         "metadata": {"namespace": "n", "name": "b", "uid": "u"},
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
@@ -116,19 +110,4 @@ fn a_move_lands_on_what_was_seen_and_on_nothing_else() {
     // Who writes the status meanwhile is in nobody's way.
     let busy = with(&seen, "/status/conditions", json!([{"type": "Ready", "status": "False"}]));
     assert!(patched(&busy, &forward).is_some());
-}
-
-/// A cache may not know yet of an object that is to be moved.
-#[test]
-fn a_roll_is_complete_by_a_consistent_list_alone() {
-    let roll = roll("Forward");
-    let there = boat(json!({"labels": {"example.com/controller-version": "2.17.0"}}));
-    let fleet = [FleetObject::of(&there, &roll).unwrap()];
-    let decided = |consistent| {
-        let facts = RollFacts { consistent, ..RollFacts::default() };
-        let plan = plan(&roll, &RollStatus::default(), &fleet, facts, NOW);
-        (plan.status.is_over(), plan.wants_list)
-    };
-    assert_eq!(decided(false), (false, true));
-    assert_eq!(decided(true), (true, false));
 }

@@ -1,6 +1,6 @@
 //! Whoever runs a roll, call by call: the loop of `pointsman roll run`, and nothing that decides.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
@@ -10,7 +10,7 @@ use pointsman_core::roll::{
 };
 use serde_json::Value;
 
-use super::world::{NotWritten, World};
+use super::world::{NotWritten, World, uid};
 
 /// A process that runs the roll.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub(super) struct Runner {
     writes: VecDeque<RollWrite>,
     /// What the Roll says, and that compiled.
     roll: Option<(Value, FleetRoll)>,
+    /// Objects by name, as they were when the fleet was listed or when they were read again since.
+    fleet: Option<BTreeMap<String, Value>>,
     /// The version of the Roll that the plan was made of.
     version: u64,
     trouble: Option<String>,
@@ -30,6 +32,7 @@ pub(super) struct Runner {
     pub(super) ahead: u64,
     /// When its fleet was listed.
     pub(super) listed: u64,
+    wants_list: bool,
 }
 
 /// What a runner has just done.
@@ -77,15 +80,16 @@ impl Runner {
         if self.roll.as_ref().is_none_or(|(spec, _)| *spec != world.roll["spec"]) {
             let spec = world.roll["spec"].clone();
             self.roll = Some((spec, answered_roll(&world.roll, kind).unwrap()));
+            self.fleet = None;
         }
-        let roll = &self.roll.as_ref().unwrap().1;
-        let cached = std::mem::take(&mut self.cached);
-        let objects = if cached { &world.cache } else { &world.objects };
-        let fleet: Vec<FleetObject> = objects.values().filter_map(|object| FleetObject::of(object, roll)).collect();
         let status = RollStatus::of(&world.roll);
+        let consistent = self.look_at_the_fleet(&status, world);
+        let roll = &self.roll.as_ref().unwrap().1;
+        let objects = self.fleet.iter().flat_map(BTreeMap::values);
+        let fleet: Vec<FleetObject> = objects.filter_map(|object| FleetObject::of(object, roll)).collect();
         let facts = || RollFacts {
             remembered: self.remembered.clone(),
-            consistent: !cached,
+            consistent,
             trouble: self.trouble.clone(),
             others: Vec::new(),
         };
@@ -97,8 +101,30 @@ impl Runner {
         }
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
-        (self.version, self.listed, self.trouble) = (world.version, world.now, None);
+        (self.version, self.wants_list, self.trouble) = (world.version, planned.wants_list, None);
         Done::Planned(planned, fleet)
+    }
+
+    /// All of the fleet now and then, and where the plan wants it; else what is under way. Returns whether it is all of
+    /// it as of now. A cache may lag behind with everything but what is under way, which is read one by one.
+    fn look_at_the_fleet(&mut self, status: &RollStatus, world: &World) -> bool {
+        let cached = std::mem::take(&mut self.cached);
+        let reserved = |(_, object): &(&String, &Value)| status.reserved.iter().any(|one| one.uid == uid(object));
+        let known = self.fleet.take().filter(|_| !self.wants_list && world.now - self.listed < LIST);
+        let now: BTreeMap<String, Value> =
+            world.objects.iter().filter(reserved).map(|(name, object)| (name.clone(), object.clone())).collect();
+        let known = known.filter(|fleet| fleet.iter().filter(reserved).all(|(name, _)| now.contains_key(name)));
+        let consistent = known.is_none() && !cached;
+        let mut fleet = known.unwrap_or_else(|| {
+            self.listed = world.now;
+            if cached { world.cache.clone() } else { world.objects.clone() }
+        });
+        for (name, object) in now {
+            // What is not known yet cannot be read again.
+            fleet.entry(name).and_modify(|known| *known = object);
+        }
+        self.fleet = Some(fleet);
+        consistent
     }
 
     fn put(&mut self, status: RollStatus, world: &mut World) -> Done {
@@ -121,7 +147,10 @@ impl Runner {
         match answer {
             Ok(()) if lost => self.writes.clear(),
             Ok(()) => {}
-            Err(NotWritten::Stale) => return Done::Nothing,
+            Err(NotWritten::Stale) => {
+                self.fleet = None;
+                return Done::Nothing;
+            }
             Err(NotWritten::Refused(why)) => {
                 let now = self.moment(world);
                 self.remembered.refused(&write.uid, &why, now);
@@ -161,3 +190,6 @@ pub(super) fn change(world: &mut World, kind: &Kind, change: impl FnOnce(&mut Ro
     world.roll["status"] = status.to_json();
     world.version += 1;
 }
+
+/// Seconds after which the whole fleet is looked at, as in `pointsman roll run`.
+const LIST: u64 = 30;

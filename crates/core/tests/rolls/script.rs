@@ -21,6 +21,8 @@ pub(super) struct Setup {
     pub(super) refused: usize,
     /// Objects whose label a GitOps tool owns.
     pub(super) owned: usize,
+    /// The last object is at a version that is neither the old nor the new one.
+    pub(super) elsewhere: bool,
     pub(super) runners: usize,
     pub(super) script: Vec<Happening>,
 }
@@ -46,6 +48,8 @@ pub(super) enum Happening {
     /// Somebody else writes its status.
     Noise(usize),
     TurnBack(usize),
+    /// Somebody moves an object by hand, before the roll does.
+    MoveOn(usize),
     Delete(usize),
     /// The same name, another object.
     Recreate(usize),
@@ -78,6 +82,7 @@ impl Setup {
             from: random.percent(70),
             refused: if random.percent(20) { 1 } else { 0 },
             owned: if random.percent(20) { 1 } else { 0 },
+            elsewhere: random.percent(20),
             runners,
             script: Vec::new(),
         };
@@ -102,7 +107,9 @@ impl Setup {
                 Happening::Tick(1 + random.below(most) as u64)
             }
             72..76 => Happening::Noise(object),
-            76..79 => Happening::Sync,
+            76..78 => Happening::Sync,
+            78 if trouble => Happening::MoveOn(object),
+            78 => Happening::Step(runner),
             79..83 => Happening::Approve,
             83..85 => Happening::Resume,
             _ if !trouble => Happening::Step(runner),

@@ -11,6 +11,10 @@ pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const ANNOTATION: &str = "pointsman.dev/roll";
 pub(super) const OLD: &str = "2.16.0";
 pub(super) const NEW: &str = "2.17.0";
+/// Neither of them.
+pub(super) const OTHER: &str = "2.15.0";
+/// Seconds after the last canary in which nothing goes on, where there are any.
+pub(super) const SOAK: u64 = 30;
 pub(super) const CONTROLLER: &str = "boatman";
 pub(super) const GITOPS: &str = "kustomize-controller";
 
@@ -76,7 +80,9 @@ impl World {
             log: Vec::new(),
         };
         for at in 0..setup.objects {
-            let label = (setup.from || at % 3 != 2).then_some(OLD);
+            let is_elsewhere = setup.elsewhere && at + 1 == setup.objects;
+            let label = if is_elsewhere { OTHER } else { OLD };
+            let label = (setup.from || at % 3 != 2).then_some(label);
             let name = world.create(label, at < setup.canaries);
             if at >= setup.objects - setup.owned.min(setup.objects) {
                 world.own_label(&name, GITOPS);
@@ -169,7 +175,7 @@ impl World {
     /// A GitOps tool sets the label again, by force. Our annotation is not its own.
     pub(super) fn turn_back(&mut self, name: &str) {
         let Some(object) = self.objects.get_mut(name) else { return };
-        if label(object) == Some(NEW) {
+        if label(object) == Some(NEW) && !object["metadata"]["annotations"][ANNOTATION].is_null() {
             self.turned.insert(uid(object).to_owned());
         }
         object["metadata"]["labels"][LABEL] = json!(OLD);
@@ -180,6 +186,22 @@ impl World {
         self.in_flux.remove(&uid);
         self.touched.insert(uid);
         self.own_label(name, GITOPS);
+    }
+
+    /// Somebody labels an object as the roll would, without saying so on it.
+    pub(super) fn move_on(&mut self, name: &str) {
+        let now = self.now;
+        let Some(object) = self.objects.get_mut(name).filter(|object| label(object) != Some(NEW)) else { return };
+        object["metadata"]["labels"][LABEL] = json!(NEW);
+        for other in object["metadata"]["managedFields"].as_array_mut().unwrap() {
+            other["fieldsV1"] = json!({});
+        }
+        entry(object, "kubectl-label", "Update", now, true);
+        let uid = uid(object).to_owned();
+        self.in_flux.remove(&uid);
+        // Whoever turned it back before means that no more.
+        self.turned.remove(&uid);
+        self.touched.insert(uid);
     }
 
     /// A JSON Patch, as an API server takes it.
@@ -262,7 +284,7 @@ fn roll(setup: &Setup) -> Value {
             wave["then"] = json!("approval");
         }
         if setup.soak {
-            wave["soak"] = json!("30s");
+            wave["soak"] = json!(format!("{SOAK}s"));
         }
         waves.push(wave);
     }

@@ -41,7 +41,7 @@ enum RollCommand {
     Plan(PlanRollArgs),
     /// Let a roll go on after it was paused, or after something failed.
     Resume(ChangeArgs),
-    /// Run a roll: move its objects, wave by wave.
+    /// Run a roll, or all of a cluster: move objects, wave by wave.
     Run(RunArgs),
     /// Show a roll.
     Show(ShowRollArgs),
@@ -86,6 +86,9 @@ Examples:
   Begin, and look on:
     pointsman roll start -f roll.yaml
     pointsman roll run eck-2-17
+
+  All rolls of a cluster, also those that come, as a Deployment of one replica:
+    pointsman roll run --namespace pointsman
 
   Meanwhile:
     pointsman roll approve eck-2-17 canary

@@ -1,22 +1,25 @@
 //! `pointsman roll run`.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::process::{self, ExitCode};
 
 use clap::Args;
-use pointsman_cluster::{RollEvent, RollOptions, get_roll, run_roll};
+use pointsman_cluster::{RollEvent, RollOptions, get_roll, run_roll, run_rolls};
 use pointsman_core::roll::{RollPhase, RollStatus};
+use serde_json::Value;
 
 use super::known::{advise, kind_of};
 use crate::commands::connected::ClusterArgs;
-use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Name of the Roll.
+    /// Name of the Roll. Without it all rolls of the cluster are run whose kinds are known, until Ctrl-C.
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Option<String>,
     /// End once there is nothing to do but to wait for others.
     #[arg(long)]
     once: bool,
@@ -33,52 +36,88 @@ pub(crate) struct RunArgs {
     kinds: KindsArgs,
 }
 
-/// Runs a roll. Exit code 1 where it needs a person.
+/// Runs a roll, or all of them. Exit code 1 where one needs a person.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let stop = Stop::on_interrupt()?;
     let holder = args.holder.clone().unwrap_or_else(own_name);
-    let (name, namespace) = (args.name.clone(), args.namespace.clone());
-    let options = RollOptions { name, once: args.once, holder, namespace };
-    let mut told = None;
-    let ended = args.cluster.with(async |cluster| {
-        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
-        let kind = kind_of(&document, &all)?;
-        let hear = &mut |event| hear(event, &mut told);
-        run_roll(&cluster, kind, &options, hear, &|| stop.is_wanted()).await.map_err(advise)
-    })?;
+    let options = RollOptions { once: args.once, holder, namespace: args.namespace.clone() };
+    let needs_a_person = match &args.name {
+        Some(name) => one(args, name, &all, &options, &stop)?,
+        None => every(args, &all, &options, &stop)?,
+    };
     if stop.is_wanted() {
         talk("stopped: the same command goes on");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    output::text(&format!("{} {:?}: {}\n", args.name, ended.phase, ended.message))?;
-    Ok(if needs_a_person(&ended) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if needs_a_person { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Runs one roll. Returns whether it needs a person.
+fn one(args: &RunArgs, name: &str, all: &[Known], options: &RollOptions, stop: &Stop) -> anyhow::Result<bool> {
+    let told = ToldOfRolls::default();
+    let ended = args.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, name).await.map_err(advise)?;
+        let kind = kind_of(&document, all)?;
+        let hear = &|event| told.hear("", event);
+        run_roll(&cluster, kind, name, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+    })?;
+    if !stop.is_wanted() {
+        output::text(&format!("{name} {:?}: {}\n", ended.phase, ended.message))?;
+    }
+    Ok(needs_a_person(&ended))
+}
+
+/// Runs every roll whose kind is known. Returns whether one of them needs a person.
+fn every(args: &RunArgs, all: &[Known], options: &RollOptions, stop: &Stop) -> anyhow::Result<bool> {
+    let told = ToldOfRolls::default();
+    let ends = args.cluster.with(async |cluster| {
+        let kind = |document: &Value| kind_of(document, all).map_err(|error| error.to_string());
+        let hear = &|name: &str, event| told.hear(name, event);
+        run_rolls(&cluster, &kind, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+    })?;
+    if !stop.is_wanted() {
+        for (name, ended) in &ends {
+            let ended = ended.as_ref().map_or_else(|| "cannot be run".to_owned(), line);
+            output::text(&format!("{name} {ended}\n"))?;
+        }
+    }
+    Ok(ends.values().any(|ended| ended.as_ref().is_none_or(needs_a_person)))
 }
 
 fn needs_a_person(status: &RollStatus) -> bool {
     matches!(status.phase, RollPhase::Paused | RollPhase::Failed | RollPhase::Refused) || status.back_all
 }
 
-/// Tells what happens, and of the status only what is new.
-fn hear(event: RollEvent, told: &mut Option<String>) {
-    match event {
-        RollEvent::Status(status) => {
-            let line = format!("{:?}: {}", status.phase, status.message);
-            if told.as_ref() != Some(&line) {
-                talk(&line);
-                *told = Some(line);
+fn line(status: &RollStatus) -> String {
+    format!("{:?}: {}", status.phase, status.message)
+}
+
+/// What was told of each roll last.
+#[derive(Default)]
+struct ToldOfRolls(RefCell<BTreeMap<String, String>>);
+
+impl ToldOfRolls {
+    /// Tells what happens, and of the status only what is new. `name` is that of the roll, where there may be several.
+    fn hear(&self, name: &str, event: RollEvent) {
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        match event {
+            RollEvent::Status(status) | RollEvent::Ended(status) => {
+                let line = line(&status);
+                if self.0.borrow_mut().insert(name.to_owned(), line.clone()).as_ref() != Some(&line) {
+                    talk(&format!("{of}{line}"));
+                }
             }
+            RollEvent::Moved(object) => talk(&format!("{of}moved {object}")),
+            RollEvent::Replaced(object) => warn(&format!(
+                "{of}{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"
+            )),
+            RollEvent::Refused(object, why) => warn(&format!("{of}{object} cannot be moved: {why}")),
+            RollEvent::WaitsFor(by) => talk(&format!("{of}{by} runs it: waiting until it is gone")),
+            RollEvent::Trying(error) => warn(&format!("{of}{error}; trying again")),
+            RollEvent::Left(why) => warn(&format!("{of}left alone: {why}")),
+            _ => {}
         }
-        RollEvent::Moved(object) => talk(&format!("moved {object}")),
-        RollEvent::Replaced(object) => {
-            warn(&format!(
-                "{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"
-            ));
-        }
-        RollEvent::Refused(object, why) => warn(&format!("{object} cannot be moved: {why}")),
-        RollEvent::WaitsFor(by) => talk(&format!("{by} runs it: waiting until it is gone")),
-        RollEvent::Trying(error) => warn(&format!("{error}; trying again")),
-        _ => {}
     }
 }
 

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::condition::{Condition, ConditionSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
+use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::{apimachinery::is_qualified_name, definition::version::Versions, upgrade::Range};
 
@@ -26,8 +26,8 @@ pub(crate) struct AdmissionSpec {
     pub(super) mistaken_labels: Vec<String>,
     /// What must hold before an object goes to another controller version.
     #[serde(default)]
-    #[schemars(with = "Vec<ConditionSpec>")]
-    pub(super) handover: Vec<Spanned<ConditionSpec>>,
+    #[schemars(with = "Vec<GateSpec>")]
+    pub(super) handover: Vec<Spanned<GateSpec>>,
     /// Upgrade paths, by name.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, UpgradePathSpec>")]
@@ -59,7 +59,7 @@ pub(crate) struct Admission {
     pub(crate) version_label: String,
     pub(crate) version_path: Option<UpgradePath>,
     pub(crate) mistaken_labels: Vec<String>,
-    pub(crate) handover: Vec<Condition>,
+    pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -101,7 +101,7 @@ impl Admission {
             None => None,
             Some(name) => Some(compiler.at(at_line).upgrade_path(name)?),
         };
-        let handover = spec.handover.iter().filter_map(|condition| compiler.condition(condition)).collect();
+        let handover = spec.handover.iter().filter_map(|gate| compiler.handover(gate)).collect();
         let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
         if !is_qualified_name(&version_label) {
             problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));

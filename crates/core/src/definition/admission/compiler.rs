@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::condition::{Condition, ConditionSpec};
 use super::rule::{Check, Rule};
 use super::rule_spec::{DeprecatedSpec, RangeSpec, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
 use super::upgrade_path::UpgradePath;
+use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::definition::version::{VersionIndex, Versions};
 use crate::definition::{path::Path, schema::Schema};
@@ -78,73 +78,16 @@ impl<'a> RuleCompiler<'a> {
         Some(Rule { only, id, controllers: controllers.cloned(), at, field, check })
     }
 
-    /// A condition of the hand-over.
-    pub(super) fn condition(&mut self, condition: &Spanned<ConditionSpec>) -> Option<Condition> {
-        self.line = line(condition);
-        let newest = self.versions.newest();
-        match &condition.value {
-            ConditionSpec {
-                condition: Some(name),
-                generation: None,
-                field: None,
-                among: None,
-                not_in: None,
-                is,
-                within,
-            } => {
-                let list = within.as_deref().unwrap_or("status.conditions");
-                let (list, schema) = self.field(newest, list)?;
-                self.is_of_type("handover", &list, schema, "array");
-                let is = is.clone().unwrap_or_else(|| "True".to_owned());
-                Some(Condition::Status { list, name: name.clone(), is })
-            }
-            ConditionSpec {
-                generation: Some(field),
-                condition: None,
-                is: None,
-                within: None,
-                field: None,
-                among: None,
-                not_in: None,
-            } => {
-                let (field, schema) = self.field(newest, field)?;
-                self.is_of_type("handover", &field, schema, "integer");
-                Some(Condition::Observed { field })
-            }
-            ConditionSpec {
-                field: Some(field),
-                among,
-                not_in,
-                condition: None,
-                is: None,
-                within: None,
-                generation: None,
-            } => self.field_condition(field, among.as_deref(), not_in.as_deref()),
-            _ => {
-                self.problem(
-                    "handover: a condition is one of {condition: NAME, is: STATUS}, {generation: FIELD}, {field: FIELD, in: \
-                     VALUES} and {field: FIELD, notIn: VALUES}",
-                );
-                None
-            }
+    /// What must hold before an object is handed over.
+    pub(super) fn handover(&mut self, gate: &Spanned<GateSpec>) -> Option<Gate> {
+        self.line = line(gate);
+        let schema = &self.versions.at(self.versions.newest()).schema;
+        let mut compiler = GateCompiler::new(schema);
+        let compiled = compiler.gate(&gate.value);
+        for message in compiler.into_bad() {
+            self.problem(format!("handover: {message}"));
         }
-    }
-
-    fn field_condition(&mut self, field: &str, among: Option<&[Value]>, not_in: Option<&[Value]>) -> Option<Condition> {
-        let (field, schema) = self.field(self.versions.newest(), field)?;
-        let (values, is_among) = match (among, not_in) {
-            (Some(values), None) => (values, true),
-            (None, Some(values)) => (values, false),
-            _ => {
-                self.problem(format!("handover: {field} needs either `in` or `notIn`"));
-                return None;
-            }
-        };
-        let values = jsons(values);
-        for value in values.iter().filter(|value| !schema.admits(value)) {
-            self.problem(format!("handover: {field} can never be {}", value.to_text()));
-        }
-        Some(if is_among { Condition::Among { field, values } } else { Condition::NotAmong { field, values } })
+        compiled
     }
 
     fn range(&mut self, &RangeSpec { ref field, min, max }: &RangeSpec) -> Check {

@@ -3,14 +3,12 @@
 
 mod block;
 mod compiler;
-mod condition;
 mod rule;
 mod rule_spec;
 mod upgrade_path;
 
 pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
-pub(crate) use condition::Condition;
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;
 pub(crate) use upgrade_path::UpgradePath;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::gate::Gate;
+use crate::definition::gates::{Gate, GatedValue};
+use crate::definition::path::Path;
 
 /// What has to hold of an object after it was moved.
 #[derive(Clone, Debug)]
@@ -17,8 +18,13 @@ pub(crate) struct Health {
 }
 
 impl Health {
+    /// The fields that are looked at.
+    pub(crate) fn fields(&self) -> Vec<&Path> {
+        self.gate.fields()
+    }
+
     /// What does not hold of an object now, in words.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
-        self.gate.unmet(object)
+        self.gate.unmet(&mut GatedValue(object))
     }
 }

@@ -1,6 +1,5 @@
 //! What a healthy object looks like, as data: what has to hold after an object was moved before the next one goes.
 
-mod gate;
 mod health;
 mod spec;
 

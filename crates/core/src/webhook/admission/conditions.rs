@@ -1,7 +1,7 @@
 //! What must hold before an object goes to another controller version.
 
 use super::{field_path::field_in, subject::value, write::Write};
-use crate::definition::{Kind, Path, admission::Condition};
+use crate::definition::{Gated, Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::Object;
 
@@ -22,48 +22,29 @@ pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
         return Vec::new();
     }
     let metadata = write.old.as_ref().and_then(|old| old.json().get("metadata"));
-    let generation = metadata.and_then(|metadata| number(&metadata.get("generation")?));
-    let name = |field: &Path| field_in(kind, field, newest, at);
-    kind.admission.handover.iter().filter_map(|condition| missing(condition, &mut old, generation, name)).collect()
+    let generation = metadata.and_then(|metadata| metadata.get("generation")?.scalar()?.parse().ok());
+    let mut before = Before { kind, old, generation, at };
+    kind.admission.handover.iter().filter_map(|gate| gate.unmet(&mut before)).collect()
 }
 
-fn missing(
-    condition: &Condition,
-    old: &mut Object<'_>,
+/// An object as it was before a write, in the newest version, and the version that it was sent in.
+struct Before<'k, 'o> {
+    kind: &'k Kind,
+    old: Object<'o>,
     generation: Option<i64>,
-    name: impl Fn(&Path) -> Path,
-) -> Option<String> {
-    match condition {
-        Condition::Among { field, values } | Condition::NotAmong { field, values } => {
-            let value = value(old, field);
-            let is_one = value.as_ref().is_some_and(|value| values.iter().any(|other| other.same(value)));
-            let is_among = matches!(condition, Condition::Among { .. });
-            let wanted = if is_among { "one of" } else { "none of" };
-            let is = value.map_or_else(|| "not set".to_owned(), |value| value.to_text());
-            let values = values.iter().map(Json::to_text).collect::<Vec<_>>().join(", ");
-            (is_one != is_among).then(|| format!("{} is {is}, and must be {wanted} {values}", name(field)))
-        }
-        Condition::Observed { field } => {
-            let seen = value(old, field).as_ref().and_then(number);
-            let wanted = generation?;
-            let is = seen.map_or_else(|| "not set".to_owned(), |seen| seen.to_string());
-            seen.is_none_or(|seen| seen < wanted)
-                .then(|| format!("{} is {is}, and metadata.generation is {wanted}", name(field)))
-        }
-        Condition::Status { list, name: kind, is } => {
-            let all = value(old, list);
-            let all = all.as_ref().map(|all| all.elements()).unwrap_or_default();
-            let text = |item: &Json<'_>, member: &str| {
-                item.get(member).and_then(|value| value.as_str().map(std::borrow::Cow::into_owned))
-            };
-            let found = all.iter().find(|item| text(item, "type").as_deref() == Some(kind));
-            let now = found.and_then(|item| text(item, "status"));
-            let told = now.as_deref().unwrap_or("not there");
-            (now.as_deref() != Some(is)).then(|| format!("condition {kind} is {told}, and must be {is}"))
-        }
-    }
+    at: VersionIndex,
 }
 
-fn number(value: &Json<'_>) -> Option<i64> {
-    value.scalar()?.parse().ok()
+impl Gated for Before<'_, '_> {
+    fn value(&mut self, field: &Path) -> Option<Json<'static>> {
+        value(&mut self.old, field).map(Json::into_owned)
+    }
+
+    fn generation(&self) -> Option<i64> {
+        self.generation
+    }
+
+    fn name(&self, field: &Path) -> String {
+        field_in(self.kind, field, self.kind.versions.newest(), self.at).to_string()
+    }
 }

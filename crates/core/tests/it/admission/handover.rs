@@ -115,10 +115,11 @@ fn conditions_of_a_hand_over_are_data() {
 fn conditions_that_can_never_be_are_refused_at_load() {
     for (handover, told) in [
         ("  - {field: status.phas, in: [Ready]}\n", "has no \"phas\" there"),
-        ("  - {field: status.release}\n", "status.release needs either `in` or `notIn`"),
+        ("  - {field: status.release}\n", "status.release needs one of `is`, `in`, `notIn`, `atLeast` and `present`"),
         ("  - {field: status.release, in: [3]}\n", "status.release can never be 3"),
+        ("  - {condition: Ready, is: Done, within: status}\n", "is \"True\", \"False\" or \"Unknown\", not \"Done\""),
         ("  - {generation: status.release}\n", "status.release is of type string, not integer"),
-        ("  - {condition: Ready, in: [x]}\n", "a condition is one of"),
+        ("  - {condition: Ready, in: [x]}\n", "a gate is one of"),
     ] {
         let error = gadgets(handover).unwrap_err();
         assert!(error.contains(told), "{handover}: {error}");

@@ -1,0 +1,159 @@
+//! Runs all rolls of a cluster, each beside the others.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{RollPhase, RollStatus};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::error::RollError;
+use super::runner::{LIST, LOOK, RollEvent, RollOptions, run_roll};
+use super::store::list_rolls;
+use crate::cluster::Cluster;
+
+/// Runs every roll of a cluster whose kind is known, also those that come later, until `stop` says so; or, with
+/// `once`, until each of those that are there is over or waits for others. `kind` says which kind a Roll is about, or
+/// that it is nobody's here. What is wrong with one of them ends no other. Returns how they ended last, by name;
+/// nothing for one that could not be run.
+///
+/// # Errors
+/// Rolls cannot be listed.
+pub async fn run_rolls<'a>(
+    cluster: &'a Cluster,
+    kind: &dyn Fn(&Value) -> Result<&'a Kind, String>,
+    options: &'a RollOptions,
+    say: &'a dyn Fn(&str, RollEvent),
+    stop: &'a dyn Fn() -> bool,
+) -> Result<BTreeMap<String, Option<RollStatus>>, RollError> {
+    let mut ends = BTreeMap::new();
+    let mut rolls = Rolls::default();
+    let mut listed = false;
+    loop {
+        let has_all = options.once && listed;
+        if !has_all && !stop() {
+            match rolls.beside(list_rolls(cluster)).await {
+                Ok(documents) => {
+                    listed = true;
+                    for document in &documents {
+                        if !rolls.is_to_run(document) {
+                            continue;
+                        }
+                        let name = name_of(document);
+                        match kind(document) {
+                            Ok(kind) => {
+                                rolls.begin(document, Box::pin(run_one(cluster, kind, name, options, say, stop)))
+                            }
+                            Err(why) => rolls.leave(document, || say(&name, RollEvent::Left(why))),
+                        }
+                    }
+                }
+                Err(RollError::Call(call)) if call.passes() && !options.once => say("", RollEvent::Trying(call)),
+                Err(error) => return Err(error),
+            }
+        }
+        let wait = if stop() || options.once { LOOK } else { SEEK };
+        rolls.beside(sleep(wait)).await;
+        for (name, ended) in rolls.ended.drain(..) {
+            match &ended {
+                Ok(status) => say(&name, RollEvent::Ended(Box::new(status.clone()))),
+                Err(error) => say(&name, RollEvent::Left(error.to_string())),
+            }
+            ends.insert(name, ended.ok());
+        }
+        if rolls.running.is_empty() && (stop() || options.once) {
+            return Ok(ends);
+        }
+    }
+}
+
+async fn run_one(
+    cluster: &Cluster,
+    kind: &Kind,
+    name: String,
+    options: &RollOptions,
+    say: &dyn Fn(&str, RollEvent),
+    stop: &dyn Fn() -> bool,
+) -> Result<RollStatus, RollError> {
+    run_roll(cluster, kind, &name, options, &|event| say(&name, event), stop).await
+}
+
+type RunningRoll<'a> = Pin<Box<dyn Future<Output = Result<RollStatus, RollError>> + 'a>>;
+
+/// Rolls that are run.
+#[derive(Default)]
+struct Rolls<'a> {
+    running: Vec<(String, RunningRoll<'a>)>,
+    ended: Vec<(String, Result<RollStatus, RollError>)>,
+    /// What each Roll was, by uid, when it was begun or left alone last, and when that was.
+    known: BTreeMap<String, (String, Instant)>,
+}
+
+impl<'a> Rolls<'a> {
+    /// Does something, and runs the rolls meanwhile.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let (running, ended) = (&mut self.running, &mut self.ended);
+        poll_fn(|context| {
+            running.retain_mut(|(name, run)| match run.as_mut().poll(context) {
+                Poll::Ready(result) => {
+                    ended.push((name.clone(), result));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Whether a roll has to be run: nobody does here, and something has changed since that was last so. What is
+    /// refused may wait for another roll to end.
+    fn is_to_run(&self, document: &Value) -> bool {
+        let name = name_of(document);
+        if self.running.iter().any(|(running, _)| *running == name) {
+            return false;
+        }
+        let is_refused = RollStatus::of(document).phase == RollPhase::Refused;
+        self.known
+            .get(text(document, "/metadata/uid"))
+            .is_none_or(|(version, since)| version != version_of(document) || (is_refused && since.elapsed() > LIST))
+    }
+
+    fn begin(&mut self, document: &Value, run: RunningRoll<'a>) {
+        self.know(document);
+        self.running.push((name_of(document), run));
+    }
+
+    /// Leaves a roll alone, and says so when it is met first.
+    fn leave(&mut self, document: &Value, say: impl FnOnce()) {
+        if !self.known.contains_key(text(document, "/metadata/uid")) {
+            say();
+        }
+        self.know(document);
+    }
+
+    fn know(&mut self, document: &Value) {
+        let now = (version_of(document).to_owned(), Instant::now());
+        self.known.insert(text(document, "/metadata/uid").to_owned(), now);
+    }
+}
+
+fn name_of(document: &Value) -> String {
+    text(document, "/metadata/name").to_owned()
+}
+
+fn version_of(document: &Value) -> &str {
+    text(document, "/metadata/resourceVersion")
+}
+
+fn text<'v>(document: &'v Value, path: &str) -> &'v str {
+    document.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// How often rolls that came, or that somebody turned, are looked for.
+const SEEK: Duration = Duration::from_secs(5);

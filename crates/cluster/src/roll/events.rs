@@ -1,0 +1,99 @@
+//! Events: what `kubectl describe` says of a roll, and of the objects that failed.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{RollPhase, RollStatus, rfc3339};
+use serde_json::{Value, json};
+
+use super::clock::RollClock;
+use crate::cluster::Cluster;
+
+/// Tells what is new in the status of a Roll. Who may not write events tells nothing: the status says it all.
+pub(super) async fn tell_events(
+    cluster: &Cluster,
+    kind: &Kind,
+    document: &Value,
+    holder: &str,
+    clock: RollClock,
+    status: &RollStatus,
+) {
+    let now = clock.now();
+    for (at, event) in events(kind, document, status).into_iter().enumerate() {
+        let namespace = event.regarding.get("namespace").and_then(Value::as_str).unwrap_or(OF_CLUSTER).to_owned();
+        let name = format!("{}.{:x}.{:x}{at:x}", event.name, now.wall, now.steady.as_nanos());
+        let body = json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name},
+            "eventTime": rfc3339(now.wall).replace('Z', ".000000Z"),
+            "reportingController": CONTROLLER, "reportingInstance": cut(holder, INSTANCE), "action": "Roll",
+            "type": if event.warns { "Warning" } else { "Normal" }, "reason": event.reason,
+            "regarding": event.regarding, "note": cut(&event.note, NOTE),
+        });
+        let _ = cluster.post(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"), &body).await;
+    }
+}
+
+/// Something to be told.
+struct RollNews<'s> {
+    /// Of what it is about.
+    name: &'s str,
+    regarding: Value,
+    reason: String,
+    note: String,
+    warns: bool,
+}
+
+/// What a status says that the document does not say yet.
+fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RollStatus) -> Vec<RollNews<'s>> {
+    let before = RollStatus::of(document);
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let name = text("/metadata/name");
+    let mut all = Vec::new();
+    if (before.phase, &before.reason, &before.wave) != (status.phase, &status.reason, &status.wave) {
+        let warns = matches!(status.phase, RollPhase::Paused | RollPhase::Failed | RollPhase::Refused);
+        let regarding =
+            json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "name": name, "uid": text("/metadata/uid")});
+        let reason = status.reason.clone().unwrap_or_else(|| format!("{:?}", status.phase));
+        all.push(RollNews { name, regarding, reason, note: status.message.clone(), warns });
+    }
+    let is_known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
+    for failure in status.failures.iter().filter(|failure| !is_known(&failure.uid, &failure.at)) {
+        let (namespace, object) = match failure.object.split_once('/') {
+            Some((namespace, object)) => (Some(namespace), object),
+            None => (None, failure.object.as_str()),
+        };
+        let version = kind.versions().last().unwrap_or_default();
+        let regarding = json!({
+            "apiVersion": format!("{}/{version}", kind.group()), "kind": kind.kind(), "namespace": namespace,
+            "name": object, "uid": failure.uid,
+        });
+        let note = format!("roll {name}: {}", failure.message);
+        all.push(RollNews { name: object, regarding, reason: failure.reason.clone(), note, warns: true });
+    }
+    all
+}
+
+/// As many bytes at most, cut between characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
+/// Who reports: a qualified name.
+const CONTROLLER: &str = "pointsman.dev/roll";
+/// Where events of what has no namespace are.
+const OF_CLUSTER: &str = "default";
+/// Bytes. Source: `kubernetes pkg/apis/core/validation/events.go`, `ReportingInstanceLengthLimit`.
+const INSTANCE: usize = 128;
+/// Bytes. The same, `NoteLengthLimit`.
+const NOTE: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        for (text, bytes, cut_to) in [("abc", 5, "abc"), ("abc", 2, "ab"), ("aéb", 2, "a"), ("", 3, "")] {
+            assert_eq!(cut(text, bytes), cut_to, "{text}");
+        }
+    }
+}

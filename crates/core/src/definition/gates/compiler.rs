@@ -1,0 +1,152 @@
+//! Compiles gates against the schema of the newest version: a field that is not there, or a value that it can never
+//! have, is refused.
+
+use serde_json::Value;
+
+use super::gate::Gate;
+use super::spec::GateSpec;
+use crate::definition::path::Path;
+use crate::definition::schema::Schema;
+use crate::{json::Json, upgrade};
+
+/// Compiles gates, one after the other.
+pub(in crate::definition) struct GateCompiler<'a> {
+    schema: &'a Schema,
+    bad: Vec<String>,
+}
+
+impl<'a> GateCompiler<'a> {
+    pub(in crate::definition) fn new(schema: &'a Schema) -> Self {
+        Self { schema, bad: Vec::new() }
+    }
+
+    /// What is wrong with those that were compiled so far.
+    pub(in crate::definition) fn into_bad(self) -> Vec<String> {
+        self.bad
+    }
+
+    /// Each of some gates, as far as nothing is wrong with it.
+    pub(in crate::definition) fn gates(&mut self, specs: &[GateSpec]) -> Vec<Gate> {
+        specs.iter().filter_map(|spec| self.gate(spec)).collect()
+    }
+
+    /// A gate, if nothing is wrong with it.
+    pub(in crate::definition) fn gate(&mut self, spec: &GateSpec) -> Option<Gate> {
+        let said = spec.said();
+        let only = |allowed: &[&str]| said.iter().all(|name| allowed.contains(name));
+        match spec {
+            GateSpec { condition: Some(name), .. } if only(&["condition", "is", "within"]) => {
+                self.condition(name, spec)
+            }
+            GateSpec { generation: Some(field), .. } if only(&["generation"]) => {
+                let (field, schema) = self.field(field)?;
+                self.is_of_type(&field, schema, "integer");
+                Some(Gate::Observed { field })
+            }
+            GateSpec { field: Some(field), .. } if only(&["field", "is", "in", "notIn", "atLeast", "present"]) => {
+                self.of_field(field, spec)
+            }
+            GateSpec { all: Some(gates), .. } if only(&["all"]) => Some(Gate::All(self.some(gates, "all"))),
+            GateSpec { any: Some(gates), .. } if only(&["any"]) => Some(Gate::Any(self.some(gates, "any"))),
+            GateSpec { none: Some(gates), .. } if only(&["none"]) => Some(Gate::None(self.some(gates, "none"))),
+            _ => {
+                self.bad.push(FORMS.to_owned());
+                None
+            }
+        }
+    }
+
+    fn condition(&mut self, name: &str, spec: &GateSpec) -> Option<Gate> {
+        let (list, schema) = self.field(spec.within.as_deref().unwrap_or("status.conditions"))?;
+        self.is_of_type(&list, schema, "array");
+        let is = match &spec.is {
+            None => STATUSES[0],
+            Some(is) => match STATUSES.iter().find(|status| is.as_str() == Some(**status)) {
+                Some(status) => status,
+                None => {
+                    self.bad.push(format!(
+                        "condition {name}: the status of a condition is \"True\", \"False\" or \"Unknown\", not {is}"
+                    ));
+                    return None;
+                }
+            },
+        };
+        Some(Gate::Condition { list, name: name.to_owned(), is: is.to_owned() })
+    }
+
+    fn some(&mut self, specs: &[GateSpec], what: &str) -> Vec<Gate> {
+        if specs.is_empty() {
+            self.bad.push(format!("{what}: has no gates in it"));
+        }
+        self.gates(specs)
+    }
+
+    fn of_field(&mut self, field: &str, spec: &GateSpec) -> Option<Gate> {
+        let (field, schema) = self.field(field)?;
+        if spec.said().len() != 2 {
+            self.bad.push(format!("{field} needs one of `is`, `in`, `notIn`, `atLeast` and `present`"));
+            return None;
+        }
+        let one = |value: &Value| Json::owned(value.to_string());
+        let all = |values: &[Value]| values.iter().map(one).collect::<Vec<_>>();
+        let (values, gate) = match spec {
+            GateSpec { is: Some(value), .. } => {
+                (all(std::slice::from_ref(value)), Gate::Among { field: field.clone(), values: vec![one(value)] })
+            }
+            GateSpec { among: Some(values), .. } => {
+                (all(values), Gate::Among { field: field.clone(), values: all(values) })
+            }
+            GateSpec { not_in: Some(values), .. } => {
+                (all(values), Gate::NotAmong { field: field.clone(), values: all(values) })
+            }
+            GateSpec { at_least: Some(least), .. } => {
+                if !least.is_number() && least.as_str().and_then(upgrade::version).is_none() {
+                    self.bad.push(format!("{field}: atLeast is a number or a version, not {least}"));
+                }
+                (vec![one(least)], Gate::AtLeast { field: field.clone(), least: one(least) })
+            }
+            GateSpec { present, .. } => {
+                let present = present.unwrap_or_default();
+                return Some(Gate::Present { field, present });
+            }
+        };
+        if values.is_empty() {
+            self.bad.push(format!("{field}: there are no values to compare it with"));
+        }
+        for value in values.iter().filter(|value| !schema.admits(value)) {
+            self.bad.push(format!("{field} can never be {}", value.to_text()));
+        }
+        Some(gate)
+    }
+
+    fn is_of_type(&mut self, field: &Path, schema: &Schema, wanted: &str) {
+        if let Some(kind) = schema.kind.as_deref().filter(|kind| *kind != wanted) {
+            self.bad.push(format!("{field} is of type {kind}, not {wanted}"));
+        }
+    }
+
+    /// A field that must be in the schema.
+    fn field(&mut self, text: &str) -> Option<(Path, &'a Schema)> {
+        let problem = match Path::parse(text) {
+            Ok(path) => match self.schema.find(&path) {
+                Ok(schema) => return Some((path, schema)),
+                Err(missing) => {
+                    let (name, hint) = (missing.name, missing.did_you_mean());
+                    format!("{path}: the newest version has no {name:?} there{hint}")
+                }
+            },
+            Err(error) => error,
+        };
+        self.bad.push(problem);
+        None
+    }
+}
+
+/// What a gate may look like.
+const FORMS: &str = "a gate is one of {condition: NAME, is: STATUS}, {generation: FIELD}, {field: FIELD, is: VALUE}, {field: \
+                     FIELD, in: VALUES}, {field: FIELD, notIn: VALUES}, {field: FIELD, atLeast: VALUE}, {field: FIELD, present: \
+                     true} and all, any or none of such ones";
+
+/// What the status of a condition may be; the first one where nothing is said.
+/// Source: `apimachinery pkg/apis/meta/v1/types.go`, `ConditionStatus`.
+const STATUSES: [&str; 3] = ["True", "False", "Unknown"];

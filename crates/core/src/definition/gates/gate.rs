@@ -1,0 +1,181 @@
+//! Gates: a small language of what has to hold of an object.
+
+use std::cmp::Ordering;
+
+use crate::apimachinery::excerpt;
+use crate::definition::path::Path;
+use crate::{json::Json, upgrade};
+
+/// Something that holds of an object or not. What is not there fulfils nothing: a gate never opens because nobody
+/// knows.
+#[derive(Clone, Debug)]
+pub(crate) enum Gate {
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    None(Vec<Self>),
+    /// A field that must have one of these values.
+    Among {
+        field: Path,
+        values: Vec<Json<'static>>,
+    },
+    /// A field that must have none of these values. One that is not set has none of them.
+    NotAmong {
+        field: Path,
+        values: Vec<Json<'static>>,
+    },
+    /// A field that must be no less than a number, or no older than a version.
+    AtLeast {
+        field: Path,
+        least: Json<'static>,
+    },
+    /// A field that must be there, or must not.
+    Present {
+        field: Path,
+        present: bool,
+    },
+    /// A field that must be no less than `metadata.generation`.
+    Observed {
+        field: Path,
+    },
+    /// An item of a list of conditions.
+    Condition {
+        list: Path,
+        name: String,
+        is: String,
+    },
+}
+
+/// An object, as gates look at it.
+pub(crate) trait Gated {
+    /// What is in a field. Null is nothing.
+    fn value(&mut self, field: &Path) -> Option<Json<'static>>;
+
+    /// `metadata.generation`.
+    fn generation(&self) -> Option<i64>;
+
+    /// What a field is called by whoever is told.
+    fn name(&self, field: &Path) -> String {
+        field.to_string()
+    }
+}
+
+impl Gate {
+    /// What does not hold, in words; nothing where all of it holds.
+    pub(crate) fn unmet(&self, object: &mut dyn Gated) -> Option<String> {
+        match self {
+            Self::All(gates) => gates.iter().find_map(|gate| gate.unmet(object)),
+            Self::Any(gates) => {
+                let unmet: Vec<String> = gates.iter().map_while(|gate| gate.unmet(object)).collect();
+                (unmet.len() == gates.len()).then(|| unmet.join(", and "))
+            }
+            Self::None(gates) => {
+                let holds = gates.iter().find(|gate| gate.unmet(object).is_none())?;
+                Some(format!("{}, and must not be so", holds.held()))
+            }
+            Self::Among { field, values } => {
+                let value = object.value(field);
+                let wanted = match values.as_slice() {
+                    [one] => one.to_text(),
+                    several => format!("one of {}", texts(several, ", ")),
+                };
+                (!is_among(value.as_ref(), values)).then(|| is_not(object, field, value.as_ref(), &wanted))
+            }
+            Self::NotAmong { field, values } => {
+                let value = object.value(field);
+                let wanted = format!("none of {}", texts(values, ", "));
+                is_among(value.as_ref(), values).then(|| is_not(object, field, value.as_ref(), &wanted))
+            }
+            Self::AtLeast { field, least } => {
+                let value = object.value(field);
+                let order = value.as_ref().and_then(|value| compare(value, least));
+                let wanted = format!("at least {}", least.to_text());
+                (!order.is_some_and(Ordering::is_ge)).then(|| is_not(object, field, value.as_ref(), &wanted))
+            }
+            Self::Present { field, present } => match (object.value(field), present) {
+                (None, true) => Some(format!("{} is not set, and must be", object.name(field))),
+                (Some(_), false) => Some(format!("{} is set, and must not be", object.name(field))),
+                _ => None,
+            },
+            Self::Observed { field } => unseen(object, field),
+            Self::Condition { list, name, is } => {
+                let conditions = object.value(list);
+                let now = conditions.as_ref().and_then(|conditions| status(conditions, name));
+                let told = now.as_deref().map_or_else(|| "not there".to_owned(), excerpt);
+                (now.as_ref() != Some(is)).then(|| format!("condition {name} is {told}, and must be {is}"))
+            }
+        }
+    }
+
+    /// The fields that are looked at.
+    pub(in crate::definition) fn fields(&self) -> Vec<&Path> {
+        match self {
+            Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::fields).collect(),
+            Self::Among { field, .. }
+            | Self::NotAmong { field, .. }
+            | Self::AtLeast { field, .. }
+            | Self::Present { field, .. }
+            | Self::Observed { field }
+            | Self::Condition { list: field, .. } => vec![field],
+        }
+    }
+
+    /// What holds where this does.
+    fn held(&self) -> String {
+        let all = |gates: &[Self], by: &str| gates.iter().map(Self::held).collect::<Vec<_>>().join(by);
+        match self {
+            Self::All(gates) => all(gates, " and "),
+            Self::Any(gates) => all(gates, " or "),
+            Self::None(gates) => format!("not ({})", all(gates, " or ")),
+            Self::Among { field, values } => format!("{field} is {}", texts(values, " or ")),
+            Self::NotAmong { field, values } => format!("{field} is none of {}", texts(values, ", ")),
+            Self::AtLeast { field, least } => format!("{field} is at least {}", least.to_text()),
+            Self::Present { field, present: true } => format!("{field} is set"),
+            Self::Present { field, present: false } => format!("{field} is not set"),
+            Self::Observed { field } => format!("{field} is metadata.generation"),
+            Self::Condition { name, is, .. } => format!("condition {name} is {is}"),
+        }
+    }
+}
+
+fn is_among(value: Option<&Json<'_>>, values: &[Json<'static>]) -> bool {
+    value.is_some_and(|value| values.iter().any(|one| one.same(value)))
+}
+
+fn is_not(object: &dyn Gated, field: &Path, value: Option<&Json<'_>>, wanted: &str) -> String {
+    let is = value.map_or_else(|| "not set".to_owned(), |value| excerpt(&value.to_text()));
+    format!("{} is {is}, and must be {wanted}", object.name(field))
+}
+
+/// Why a field does not say that the last change of the spec was seen. Where it says nothing, nothing was seen.
+fn unseen(object: &mut dyn Gated, field: &Path) -> Option<String> {
+    let value = object.value(field);
+    let seen = value.as_ref().and_then(|value| value.scalar()?.parse::<i64>().ok());
+    let Some(wanted) = object.generation() else {
+        return Some("metadata.generation is not set: nobody can tell what was seen of it".to_owned());
+    };
+    let is = || value.map_or_else(|| "not set".to_owned(), |value| excerpt(&value.to_text()));
+    seen.is_none_or(|seen| seen < wanted)
+        .then(|| format!("{} is {}, and metadata.generation is {wanted}", object.name(field), is()))
+}
+
+/// The status of a condition in a list of them.
+fn status(conditions: &Json<'_>, name: &str) -> Option<String> {
+    let items = conditions.elements();
+    let text = |item: &Json<'_>, member: &str| Some(item.get(member)?.as_str()?.into_owned());
+    let found = items.iter().find(|item| text(item, "type").as_deref() == Some(name))?;
+    text(found, "status")
+}
+
+fn texts(values: &[Json<'_>], between: &str) -> String {
+    values.iter().map(Json::to_text).collect::<Vec<_>>().join(between)
+}
+
+/// Numbers as numbers, other texts as versions; nothing where they are neither.
+fn compare(value: &Json<'_>, least: &Json<'_>) -> Option<Ordering> {
+    let number = |value: &Json<'_>| value.scalar()?.parse::<f64>().ok();
+    if let (Some(value), Some(least)) = (number(value), number(least)) {
+        return value.partial_cmp(&least);
+    }
+    let version = |value: &Json<'_>| upgrade::version(&value.as_str()?);
+    Some(version(value)?.cmp_precedence(&version(least)?))
+}

@@ -1,0 +1,12 @@
+//! Gates: what has to hold of an object, as data. `healthy` is made of them, and what holds before an object is handed
+//! over.
+
+mod compiler;
+mod gate;
+mod gated_value;
+mod spec;
+
+pub(super) use compiler::GateCompiler;
+pub(crate) use gate::{Gate, Gated};
+pub(super) use gated_value::GatedValue;
+pub(super) use spec::GateSpec;

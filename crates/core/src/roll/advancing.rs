@@ -1,0 +1,95 @@
+//! From wave to wave, and back: what is reserved next, and when it is over.
+
+use super::fleet_object::FleetObject;
+use super::moment::{rfc3339, wall};
+use super::planner::Planner;
+use super::standing::Standing;
+use super::status::RollPhase;
+use super::wave::Wave;
+
+/// From wave to wave, as far as they are through; then the next objects of the wave.
+pub(super) fn advance(planner: &mut Planner<'_>) {
+    let mut at = planner.view().wave_at();
+    while let Some(wave) = planner.roll.waves.get(at) {
+        planner.status.wave = Some(wave.name.clone());
+        if !is_through(planner, at) {
+            planner.status.wave_done = None;
+            reserve_forward(planner, wave, at);
+            return;
+        }
+        // A cache may not know yet of an object that is to be moved.
+        if planner.facts.consistent {
+            planner.status.wave_done.get_or_insert_with(|| rfc3339(planner.now.wall));
+        }
+        planner.in_the_way.waits = waits_for(planner, wave);
+        if planner.in_the_way.waits.is_some() {
+            return;
+        }
+        if !planner.facts.consistent {
+            planner.ask_for_list();
+            return;
+        }
+        planner.status.wave_done = None;
+        at += 1;
+    }
+    let has_failed = planner.view().standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
+    planner.end(if has_failed { RollPhase::Failed } else { RollPhase::Complete }, None);
+}
+
+/// In reverse, without waiting for approvals and soaks: whoever goes back has a reason.
+pub(super) fn go_back(planner: &mut Planner<'_>) {
+    let view = planner.view();
+    let moved =
+        view.all().filter(|(object, _)| object.mark_of(planner.roll).is_some() && object.is_at(&planner.roll.to));
+    let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == Standing::New);
+    let is_stuck = stuck.iter().any(|(_, standing)| **standing != Standing::Gone);
+    let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
+    next.sort_by(|one, two| (two.wave, two.place()).cmp(&(one.wave, one.place())));
+    let Some(first) = next.first() else {
+        if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
+            planner.end(RollPhase::Aborted, Some("TakenBack"));
+        } else if !is_stuck && planner.status.reserved.is_empty() {
+            planner.ask_for_list();
+        }
+        return;
+    };
+    let at = first.wave;
+    let Some(wave) = planner.roll.waves.get(at) else { return };
+    let objects = planner.fleet.iter().filter(|object| object.wave == at).count();
+    next.retain(|object| object.wave == at);
+    planner.reserve(&next, wave.at_once.of(objects), true);
+}
+
+pub(super) fn stop(planner: &mut Planner<'_>) {
+    if planner.status.reserved.is_empty() {
+        planner.end(RollPhase::Aborted, Some("Stopped"));
+    }
+}
+
+/// What a wave waits for that was through when the whole fleet was listed.
+fn waits_for(planner: &Planner<'_>, wave: &Wave) -> Option<String> {
+    let done = wall(planner.status.wave_done.as_ref()?).unwrap_or(planner.now.wall);
+    let until = wave.soak.map(|soak| done + soak.as_secs()).filter(|until| planner.now.wall < *until);
+    if let Some(until) = until {
+        return Some(format!("soaking until {}", rfc3339(until)));
+    }
+    let is_approved = !wave.approval || planner.status.approved.contains(&wave.name);
+    (!is_approved).then(|| "waiting for approval".to_owned())
+}
+
+fn is_through(planner: &Planner<'_>, wave: usize) -> bool {
+    let is_through = |standing: &Standing| {
+        matches!(standing, Standing::New | Standing::Held(_) | Standing::Failed(_) | Standing::Gone)
+    };
+    planner.status.reserved.is_empty() && planner.view().in_wave(wave, wave).all(|(_, standing)| is_through(standing))
+}
+
+/// Reserves as many objects of a wave as may be under way.
+fn reserve_forward(planner: &mut Planner<'_>, wave: &Wave, at: usize) {
+    let view = planner.view();
+    let objects = view.in_wave(at, at).count();
+    let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
+    let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
+    next.sort_by(|one, two| one.place().cmp(&two.place()));
+    planner.reserve(&next, wave.at_once.of(objects), false);
+}

@@ -1,0 +1,117 @@
+//! What goes wrong with a fleet, and what the Roll says of that.
+
+use super::fleet_object::FleetObject;
+use super::fleet_roll::{Direction, OnFailure};
+use super::planner::Planner;
+use super::standing::Standing;
+use super::status::{HELD, RollFailure};
+use super::telling::some;
+
+/// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
+pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
+    if planner.status.direction != Direction::Forward {
+        return;
+    }
+    let known =
+        |object: &FleetObject| planner.status.failures.iter().any(|one| one.uid == object.uid && one.reason == HELD);
+    let turned: Vec<&FleetObject> = planner
+        .fleet
+        .iter()
+        .filter(|object| {
+            let is_ours = object.mark_of(planner.roll).is_some() && !object.is_going;
+            is_ours
+                && !object.is_at(&planner.roll.to)
+                && planner.status.reservation(&object.uid).is_none_or(|one| !one.back)
+                && !known(object)
+        })
+        .collect();
+    for object in turned {
+        let by = object.owner.as_deref().unwrap_or("somebody");
+        let now = object.version.as_deref().unwrap_or("no version");
+        let message =
+            format!("{}: {by} turned it back to {now} after it was moved to {}", object.title(), planner.roll.to);
+        planner.status.failures.push(failure(planner, object, HELD, message.clone()));
+        planner.halt(HELD, message);
+    }
+}
+
+/// Objects that are not healthy in time, and what the Roll says of that.
+pub(super) fn note_failures(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let mut failed = Vec::new();
+    for reservation in &planner.status.reserved {
+        let Some(object) = planner.object(&reservation.uid) else { continue };
+        if let Standing::Failed(why) = judge.standing(object)
+            && planner
+                .status
+                .failure(&object.uid)
+                .is_none_or(|known| known.back && judge.has_landed(object, reservation))
+        {
+            failed.push((object, reservation.back, why));
+        }
+    }
+    let Some((first, _, why)) = failed.first() else { return };
+    let to = |back: bool| if back { "taken back" } else { planner.roll.to.as_str() };
+    let more = failed.len() - 1;
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let message = format!("{}: label {} to {}: {why}{more}", first.title(), planner.roll.label, to(false));
+    let back = planner.status.direction == Direction::Back || failed.iter().any(|(_, back, _)| *back);
+    for (object, _, why) in &failed {
+        let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);
+        let failure = failure(planner, object, "TimedOut", why);
+        planner.status.failures.retain(|known| known.uid != object.uid);
+        planner.status.failures.push(failure);
+    }
+    let can_go_back = failed.iter().all(|(object, _, _)| object.mark_of(planner.roll).is_some());
+    let many = planner.status.failures.len() >= FAILURES;
+    match planner.roll.on_failure {
+        _ if back || many || planner.status.direction == Direction::Stop || !can_go_back => {
+            planner.halt("TimedOut", message);
+        }
+        OnFailure::Pause => planner.halt("TimedOut", message),
+        OnFailure::BackAll => planner.status.back_all = true,
+        OnFailure::Back => {
+            let uids: Vec<String> = failed.iter().map(|(object, _, _)| object.uid.clone()).collect();
+            let now = planner.now();
+            for failure in planner.status.failures.iter_mut().filter(|failure| uids.contains(&failure.uid)) {
+                failure.back = true;
+            }
+            for reservation in planner.status.reserved.iter_mut().filter(|one| uids.contains(&one.uid)) {
+                (reservation.back, reservation.since) = (true, now.clone());
+            }
+        }
+    }
+}
+
+/// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it
+/// goes back, those that were moved are why.
+pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>) {
+    if planner.status.direction == Direction::Stop || planner.status.halted.is_some() {
+        return;
+    }
+    let unhealthy = planner.view().unhealthy();
+    let most = planner.roll.unhealthy_max;
+    if unhealthy.len() > most {
+        let message = format!(
+            "{} objects are not healthy, and more than {most} must not be: {}",
+            unhealthy.len(),
+            some(&unhealthy)
+        );
+        planner.halt("Unhealthy", message);
+    }
+}
+
+fn failure(planner: &Planner<'_>, object: &FleetObject, reason: &str, message: String) -> RollFailure {
+    RollFailure {
+        object: object.title(),
+        uid: object.uid.clone(),
+        reason: reason.to_owned(),
+        message,
+        at: planner.now(),
+        back: false,
+        cleared: false,
+    }
+}
+
+/// Failures in a status, which must not become large.
+const FAILURES: usize = 50;

@@ -1,0 +1,48 @@
+//! The writes of objects: what is reserved is moved, and what was refused is tried again.
+
+use super::fleet_object::FleetObject;
+use super::fleet_roll::Direction;
+use super::patch::FleetMove;
+use super::planner::Planner;
+use super::standing::Standing;
+use super::status::Reservation;
+
+/// The writes of objects that are reserved, and not to be seen on them yet.
+pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
+    if planner.rests
+        || planner.is_stopped()
+        || planner.status.started.is_none()
+        || planner.status.direction == Direction::Stop
+    {
+        return Vec::new();
+    }
+    let judge = planner.judge();
+    let write = |reservation: &Reservation| {
+        let object = planner.object(&reservation.uid)?;
+        if judge.has_landed(object, reservation) {
+            return None;
+        }
+        match reservation.back {
+            true => FleetMove::back(planner.roll, object),
+            false => Some(FleetMove::forward(planner.roll, object, planner.now)),
+        }
+    };
+    planner.status.reserved.iter().filter_map(write).collect()
+}
+
+/// Dry runs of the moves of objects that were refused some time ago.
+pub(super) fn tries(planner: &Planner<'_>) -> Vec<FleetMove> {
+    if planner.rests || planner.is_stopped() || planner.status.started.is_none() || planner.facts.trouble.is_some() {
+        return Vec::new();
+    }
+    let back = planner.status.direction == Direction::Back;
+    let asks = |(object, standing): &(&FleetObject, &Standing)| {
+        let was_refused = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
+        was_refused && planner.facts.remembered.is_due(&object.uid, planner.now)
+    };
+    let write = |(object, _): (&FleetObject, &Standing)| match back {
+        true => FleetMove::back(planner.roll, object),
+        false => Some(FleetMove::forward(planner.roll, object, planner.now)),
+    };
+    planner.view().all().filter(asks).filter_map(write).collect()
+}

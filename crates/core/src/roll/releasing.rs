@@ -1,0 +1,58 @@
+//! Objects that are under way, and by what is seen of them let go.
+
+use super::planner::Planner;
+use super::standing::Standing;
+use super::status::Reservation;
+
+/// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
+pub(super) fn remember(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let healthy = |reservation: &&Reservation| {
+        let object = planner.object(&reservation.uid);
+        object.is_some_and(|object| judge.has_landed(object, reservation) && judge.shut(object).is_none())
+    };
+    let healthy: Vec<String> =
+        planner.status.reserved.iter().filter(healthy).map(|reservation| reservation.uid.clone()).collect();
+    let remembered = &mut planner.facts.remembered.healthy;
+    remembered.retain(|uid, _| healthy.contains(uid));
+    for uid in healthy {
+        remembered.entry(uid).or_insert(planner.now.steady);
+    }
+}
+
+/// Lets go of objects that are through, by what is seen of them.
+pub(super) fn release(planner: &mut Planner<'_>) {
+    let mut refused_back = None;
+    let mut reserved = Vec::new();
+    for mut reservation in std::mem::take(&mut planner.status.reserved) {
+        let Some(object) = planner.object(&reservation.uid) else {
+            // One that a cache does not know yet may be there all the same.
+            if !planner.facts.consistent {
+                reserved.push(reservation);
+            }
+            continue;
+        };
+        let judge = planner.judge();
+        let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
+        if !judge.has_landed(object, &reservation) {
+            let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
+            let fails = reservation.back && planner.status.failure(&object.uid).is_some();
+            if let Some(why) = refused.as_ref().filter(|_| fails) {
+                refused_back = Some(format!("{} failed and cannot be taken back: {why}", object.title()));
+                reservation.back = false;
+            }
+            if !is_gone && (fails || refused.is_none()) {
+                reserved.push(reservation);
+            }
+            continue;
+        }
+        let through = matches!(judge.under_way(object, &reservation), Standing::New | Standing::Old);
+        if !is_gone && !through {
+            reserved.push(reservation);
+        }
+    }
+    planner.status.reserved = reserved;
+    if let Some(why) = refused_back {
+        planner.halt("NotTakenBack", why);
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the fleet is to go, and what becomes of what is under way when that changes.
+
+use super::fleet_roll::Direction;
+use super::planner::Planner;
+use super::status::RollPhase;
+
+pub(super) fn turns(planner: &Planner<'_>) -> bool {
+    wanted(planner) != planner.status.direction
+}
+
+/// Goes where the Roll says, from now on.
+pub(super) fn turn(planner: &mut Planner<'_>) {
+    let wanted = wanted(planner);
+    if !turns(planner) {
+        return;
+    }
+    let judge = planner.judge();
+    let landed: Vec<bool> = planner
+        .status
+        .reserved
+        .iter()
+        .map(|reservation| planner.object(&reservation.uid).is_some_and(|object| judge.has_landed(object, reservation)))
+        .collect();
+    let mut reserved = Vec::new();
+    for (mut reservation, landed) in std::mem::take(&mut planner.status.reserved).into_iter().zip(landed) {
+        let turns = match wanted {
+            Direction::Back => !reservation.back && landed,
+            Direction::Forward | Direction::Stop => reservation.back && !landed,
+        };
+        if turns {
+            reservation.back = !reservation.back;
+            reservation.since = planner.now();
+            planner.facts.remembered.healthy.remove(&reservation.uid);
+        }
+        // What was never written needs nobody to wait for it.
+        if turns || landed || (reservation.back && wanted == Direction::Back) {
+            reserved.push(reservation);
+        }
+    }
+    planner.status.reserved = reserved;
+    planner.status.direction = wanted;
+    planner.status.halted = None;
+    planner.status.failures.iter_mut().for_each(|failure| failure.cleared = true);
+    (planner.status.wave, planner.status.wave_done) = (None, None);
+    if planner.status.is_over() {
+        planner.status.started = Some(planner.now());
+    }
+    planner.status.phase = RollPhase::Rolling;
+}
+
+/// Where the fleet is to go.
+fn wanted(planner: &Planner<'_>) -> Direction {
+    match planner.roll.direction {
+        Direction::Forward if planner.status.back_all => Direction::Back,
+        direction => direction,
+    }
+}
