@@ -9,7 +9,8 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman_cli::{LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
 use pointsman_server::{
-    BodyLimits, CertPaths, Decide, Definitions, DefinitionsFound, DevPair, LogQueue, Memory, Options, ServeError,
+    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPair, LogQueue, Memory, Options,
+    ServeError,
 };
 
 /// Serves until a signal asks to stop.
@@ -82,6 +83,7 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
     );
     options.client_ca_file.clone_from(&args.client_ca_file);
     options.client_names.clone_from(&args.client_allowed_names);
+    options.collector = args.otlp_endpoint.as_deref().map_or(Ok(None), collector)?;
     apply(&args.limits, &mut options);
     options.shutdown_grace = args.shutdown_grace;
     options.lame_duck = match args.lame_duck {
@@ -91,6 +93,14 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
         None => options.lame_duck,
     };
     Ok((options, dev))
+}
+
+/// Where spans are sent. An empty variable is as none (opentelemetry.io/docs/specs/otel/configuration).
+fn collector(url: &str) -> Result<Option<Collector>, Usage> {
+    match url {
+        "" => Ok(None),
+        url => url.parse().map(Some).map_err(|error| Usage(format!("--otlp-endpoint: {url} is {error}"))),
+    }
 }
 
 /// Puts them in their places.

@@ -50,10 +50,21 @@ fn wrong_flags_are_exit_code_2() {
         &["serve", "--dev", "--shutdown-grace", "soon"],
         &["serve", "--dev", "--log-level", "a=b=c"],
         &["serve", "--dev", "--listen", "localhost"],
+        &["serve", "--dev", "--otlp-endpoint", "collector:4317"],
         &["sreve"],
     ] {
         fails(args, 2);
     }
+}
+
+#[test]
+fn an_address_that_is_no_collector_is_named() {
+    let error = fails(&["serve", "--dev", "--otlp-endpoint", "https://otel:4318"], 2);
+    assert_eq!(
+        error,
+        "error: --otlp-endpoint: https://otel:4318 is no address of a collector: give http://HOST:PORT, such as \
+         http://127.0.0.1:4318 (https is not spoken)\n"
+    );
 }
 
 #[test]

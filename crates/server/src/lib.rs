@@ -12,6 +12,7 @@ mod body;
 mod body_limits;
 mod budget;
 mod cgroup;
+mod chain;
 mod client;
 mod complaint;
 mod current_tls;
@@ -26,6 +27,7 @@ mod log_queue;
 mod memory;
 mod metrics;
 mod options;
+mod printable;
 mod process;
 mod question;
 mod refusal;
@@ -34,6 +36,7 @@ mod routes;
 mod serve_error;
 mod server;
 mod shutdown;
+mod spans;
 
 pub use self::body_limits::BodyLimits;
 pub use self::decide::Decide;
@@ -45,6 +48,7 @@ pub use self::process::serve;
 pub use self::serve_error::ServeError;
 pub use self::server::{BoundServer, Server};
 pub use self::shutdown::{Shutdown, Trigger};
+pub use self::spans::{BadCollector, Collector};
 pub use pointsman_transport::certificates::{
     AuthorityRemark, CertPaths, CertificateError, DevError, DevPair, NoCertificate, Unfit, authority_remarks,
     prepare as prepare_dev_pair,

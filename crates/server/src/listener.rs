@@ -17,6 +17,7 @@ use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
 use super::question::Question;
 use super::routes::Routes;
+use super::spans::RequestTracer;
 use pointsman_transport::certificates::is_allowed;
 use pointsman_transport::connections::{
     ConnectionSlots, Entered, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Stream, serve,
@@ -33,6 +34,7 @@ pub(super) struct Listener {
     pub(super) routes: Arc<Routes>,
     pub(super) lifecycle: Lifecycle,
     pub(super) log: Log,
+    pub(super) tracer: RequestTracer,
     pub(super) metrics: Arc<Metrics>,
     pub(super) max_connections: usize,
     pub(super) idle_timeout: Duration,
@@ -73,6 +75,7 @@ impl Listener {
         let routes = Arc::clone(&self.routes);
         let lifecycle = self.lifecycle.clone();
         let log = self.log.clone();
+        let tracer = self.tracer.clone();
         let metrics = Arc::clone(&self.metrics);
         let idle = IdleTimeouts { unproven: self.idle_timeout, kept: self.idle_timeout };
         connections.spawn(async move {
@@ -93,7 +96,8 @@ impl Listener {
                 let (head, body) = request.into_parts();
                 // At once, and not only when its turn comes: the head is gone before another one is read.
                 let asked = Question::of(&head);
-                Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way).await) })
+                let span = tracer.begin(asked.endpoint, &head.headers);
+                Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way, span).await) })
             });
             serve(stream, lifecycle, slot, idle, handler).await;
         });

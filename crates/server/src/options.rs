@@ -8,6 +8,7 @@ use super::body_limits::BodyLimits;
 use super::definitions::Definitions;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
+use super::spans::Collector;
 use pointsman_core::webhook::Conversions;
 use pointsman_transport::certificates::CertPaths;
 
@@ -62,6 +63,9 @@ pub struct Options {
     pub definitions: Option<Definitions>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,
+    /// Where the spans of requests are sent: one of each, in the trace of the caller. Default: nowhere, and there are
+    /// none.
+    pub collector: Option<Collector>,
     /// How often certificates are looked at when no event says that they changed, and definitions at all. Default
     /// 10 s, as in controller-runtime's certwatcher.
     pub reload_interval: Duration,
@@ -93,6 +97,7 @@ impl Options {
             conversions: Vec::new(),
             definitions: None,
             log_queue: None,
+            collector: None,
             reload_interval: Duration::from_secs(10),
             lame_duck: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(20),

@@ -1,6 +1,5 @@
 //! When to look at the certificate files again, and what to do with what is found.
 
-use std::error::Error;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use tokio::time::{sleep, timeout};
 
+use super::chain::chain;
 use super::complaint::Complaint;
 use super::current_tls::CurrentTls;
 use super::metrics::Metrics;
@@ -195,17 +195,6 @@ fn open_to_everybody(path: &Path) -> bool {
 fn now() -> u64 {
     // A clock before 1970 is judged as 1970: nothing is valid yet.
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
-}
-
-fn chain(error: &CertificateError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 /// Local files take microseconds. Longer than this is worth a line and a count, again and again.

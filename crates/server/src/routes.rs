@@ -22,6 +22,7 @@ use super::metrics::Metrics;
 use super::options::Options;
 use super::question::Question;
 use super::refusal::Refusal;
+use super::spans::RequestSpan;
 use pointsman_core::webhook::{Endpoint, Reply};
 use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
 
@@ -81,10 +82,11 @@ impl Routes {
         mut body: Incoming,
         peer: Peer,
         under_way: UnderWay,
+        span: RequestSpan,
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
-        let mut call = Call { peer, started: Instant::now(), under_way, claim };
+        let mut call = Call { peer, started: Instant::now(), under_way, claim, span };
         let webhook = webhook_name(asked.endpoint);
         let metrics = self.metrics.requests.of(asked.endpoint);
         let in_flight = metrics.in_flight();
@@ -93,6 +95,7 @@ impl Routes {
             Ok(reply) => {
                 self.metrics.decisions.decided(webhook, &reply);
                 self.log.reply(webhook, peer.addr, &reply, call.started.elapsed());
+                call.span.replied(&reply);
                 json(reply.body)
             }
             Err(refusal) => {
@@ -100,6 +103,7 @@ impl Routes {
                     metrics.panicked();
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
+                call.span.refused(&refusal);
                 call.claim.record(REQUEST);
                 if refusal.closes() {
                     call.under_way.requests().leave();
@@ -116,12 +120,13 @@ impl Routes {
         }
         let seconds = call.started.elapsed().as_secs_f64();
         metrics.answered(response.status().as_u16(), seconds);
+        call.span.answered(response.status().as_u16());
         drop(in_flight);
         response.map(|body| AnswerBody::begin(body, call.claim))
     }
 
     async fn review(&self, asked: &Question, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
-        let Call { peer, started, under_way, claim } = call;
+        let Call { peer, started, under_way, claim, span } = call;
         if !claim.resize(REQUEST) {
             return Err(Refusal::Overload);
         }
@@ -155,7 +160,9 @@ impl Routes {
         under_way.arrived();
         let arrived = Instant::now();
         let decided = self.decide.decide(endpoint, body, claim, deadline).await;
-        let seconds = arrived.elapsed().as_secs_f64();
+        let took = arrived.elapsed();
+        let seconds = took.as_secs_f64();
+        span.decided(arrived.duration_since(*started), took);
         self.metrics.requests.of(Some(endpoint)).decided(seconds);
         if let Ok(reply) = &decided {
             self.metrics.decisions.took(reply, seconds);
@@ -195,6 +202,7 @@ struct Call {
     started: Instant,
     under_way: UnderWay,
     claim: Arc<Claim>,
+    span: RequestSpan,
 }
 
 /// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.

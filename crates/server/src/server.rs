@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::admin::{ADMIN_CONNECTIONS, Admin};
@@ -23,6 +24,7 @@ use super::reload::Reloader;
 use super::routes::Routes;
 use super::serve_error::ServeError;
 use super::shutdown::Shutdown;
+use super::spans::RequestTracer;
 use pointsman_transport::connections::{Lifecycle, Phase};
 
 /// A server that does not exist yet: see [`Server::bind`].
@@ -47,7 +49,9 @@ impl Server {
         let descriptors = Descriptors::raise(options.max_connections, ADMIN_CONNECTIONS);
         let listener = listen(options.listen)?;
         let admin = listen(options.admin_listen)?;
-        Ok(BoundServer { options, decide, metrics, reloader, descriptors, listener, admin })
+        let tracer = RequestTracer::start(options.collector.clone(), &metrics.spans)
+            .map_err(|source| ServeError::Thread { source })?;
+        Ok(BoundServer { options, decide, metrics, tracer, reloader, descriptors, listener, admin })
     }
 }
 
@@ -57,6 +61,7 @@ pub struct BoundServer {
     options: Options,
     decide: Decide,
     metrics: Arc<Metrics>,
+    tracer: RequestTracer,
     reloader: Reloader,
     descriptors: Descriptors,
     listener: TcpListener,
@@ -97,7 +102,7 @@ impl BoundServer {
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
-        let Self { options, decide, metrics, reloader, descriptors, listener, admin } = self;
+        let Self { options, decide, metrics, tracer, reloader, descriptors, listener, admin } = self;
         let lifecycle = Lifecycle::new();
         let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
         let log = Log::new(Arc::clone(&limits));
@@ -117,6 +122,7 @@ impl BoundServer {
             )),
             lifecycle: lifecycle.clone(),
             log,
+            tracer: tracer.clone(),
             metrics: Arc::clone(&metrics),
             max_connections: descriptors.webhooks,
             idle_timeout: options.idle_timeout,
@@ -138,13 +144,18 @@ impl BoundServer {
         lifecycle.enter(Phase::Ready);
         tokio::select! {
             biased;
-            () = shutdown.requested(1) => drain(&options, &lifecycle, serving).await,
+            () = shutdown.requested(1) => drain(&options, &lifecycle, &tracer, serving).await,
             Some(ended) = serving.join_next() => ended.map_err(|source| ServeError::Listener { source: source.into() }),
         }
     }
 }
 
-async fn drain(options: &Options, lifecycle: &Lifecycle, mut serving: JoinSet<()>) -> Result<(), ServeError> {
+async fn drain(
+    options: &Options,
+    lifecycle: &Lifecycle,
+    tracer: &RequestTracer,
+    mut serving: JoinSet<()>,
+) -> Result<(), ServeError> {
     let Options { lame_duck, shutdown_grace: grace, .. } = *options;
     if !lame_duck.is_zero() {
         tracing::info!(pause = ?lame_duck, "not ready any more, still serving while endpoints are updated");
@@ -160,7 +171,10 @@ async fn drain(options: &Options, lifecycle: &Lifecycle, mut serving: JoinSet<()
         sleep_until((Instant::now() + LOOK_AGAIN).min(half)).await;
     }
     lifecycle.enter(Phase::Closing);
-    match timeout_at(end, serving.join_next()).await {
+    let ended = timeout_at(end, serving.join_next()).await;
+    // What is lost is counted nowhere any more: who would read it is gone.
+    let _: Result<(), Elapsed> = timeout_at(end.min(Instant::now() + LAST_SPANS), tracer.flush()).await;
+    match ended {
         Ok(Some(Err(source))) => Err(ServeError::Listener { source: source.into() }),
         Ok(_) => Ok(()),
         Err(_) => Err(ServeError::Grace { grace }),
@@ -197,5 +211,8 @@ const QUEUE: u32 = 1024;
 
 /// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.
 const QUIET: Duration = Duration::from_secs(1);
+
+/// A collector that takes spans does so in milliseconds; one that does not is no reason to end late.
+const LAST_SPANS: Duration = Duration::from_secs(2);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-use super::{Metadata, Webhook};
+use super::{Endpoint, Metadata, Outcome, Webhook};
 use crate::{definition::Kind, json::Json};
 
 fn webhook() -> Webhook {
@@ -96,6 +96,43 @@ fn golden_hashes_do_not_move() {
         webhook().preimage(&fixture("v1alpha2-force-rollout")).unwrap().hash(),
         "3358d20d9f67dd63f079754b161fed7536447fab6b4f52e851e20634e6e24e87"
     );
+}
+
+/// What `hash` shows of an object is what its hash is made of, and all of it.
+#[test]
+fn the_members_that_are_shown_are_those_that_are_hashed() {
+    for name in ["rollout-completed", "v1alpha2-force-rollout", "v1alpha2-promoting"] {
+        let preimage = webhook().preimage(&fixture(name)).unwrap();
+        let members = preimage.members();
+        assert!(members.len() > 1 && members.is_sorted(), "{name}: {members:?}");
+        let shown: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        assert_eq!(format!("{{{}}}", shown.join(",")), preimage.canonical, "{name}");
+    }
+}
+
+/// Whoever asks gets a review that says which of its members is of another type, wherever these stand.
+#[test]
+fn members_of_another_type_are_refused_by_name() {
+    let others = [("null", "null"), ("5", "number"), ("true", "boolean"), ("{}", "object")];
+    for (other, called) in others.into_iter().chain([("\"[]\"", "string")]) {
+        let message = format!("request.objects: must be a list, not {called}");
+        said(&format!(r#""desiredAPIVersion":"v1","objects":{other}"#), &message);
+        said(&format!(r#""objects":{other},"desiredAPIVersion":"v1""#), &message);
+    }
+    for (other, _) in others.into_iter().chain([("[]", "list")]) {
+        let message = "request.desiredAPIVersion: must be a string";
+        said(&format!(r#""desiredAPIVersion":{other},"objects":[]"#), message);
+        said(&format!(r#""objects":[],"desiredAPIVersion":{other}"#), message);
+    }
+    said(r#""desiredAPIVersion":"v1""#, "request.objects: is missing");
+}
+
+fn said(request: &str, message: &str) {
+    let review = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{{"uid":"u",{request}}}}}"#
+    );
+    let reply = webhook().handle(Endpoint::Convert, review.as_bytes()).unwrap();
+    assert_eq!((reply.outcome, reply.message.as_deref()), (Outcome::Fail, Some(message)), "{review}");
 }
 
 /// A kind whose older version has a top-level object that the newer one does not.

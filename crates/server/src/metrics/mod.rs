@@ -10,7 +10,9 @@ mod registry;
 mod reloads;
 mod requests;
 mod server;
+mod spans;
 
 pub(crate) use self::connections::{ADMIN, WEBHOOKS};
 pub(crate) use self::logs::LogMetrics;
 pub(crate) use self::server::Metrics;
+pub(crate) use self::spans::SpanMetrics;

@@ -11,6 +11,7 @@ use super::logs::LogMetrics;
 use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
+use super::spans::SpanMetrics;
 
 /// The metrics of one server.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(crate) struct Metrics {
     pub(crate) logs: LogMetrics,
     pub(crate) memory: MemoryMetrics,
     pub(crate) requests: RequestMetrics,
+    pub(crate) spans: SpanMetrics,
 }
 
 impl Metrics {
@@ -44,6 +46,7 @@ impl Metrics {
             logs: LogMetrics::new(&new, lost_lines)?,
             memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,
+            spans: SpanMetrics::new(&new)?,
             registry: registry.clone(),
             process,
         })

@@ -11,5 +11,6 @@ mod neighbours;
 mod overload;
 mod reload;
 mod shutdown;
+mod spans;
 mod support;
 mod tls;

@@ -62,6 +62,11 @@ pub struct ServeArgs {
     #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
     pub full_metadata: bool,
 
+    /// Collector that gets a span of each request, by OTLP over plain HTTP, such as http://127.0.0.1:4318. [default:
+    /// none, and there are no spans]
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", help_heading = "Traces")]
+    pub otlp_endpoint: Option<String>,
+
     /// How objects are admitted.
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,

@@ -146,6 +146,15 @@ fn list_keys_that_no_item_has() {
 }
 
 #[test]
+fn a_hash_of_nothing_is_refused() {
+    let rollout = "rollout:\n  hash: {of: spec, at: v2, except: [spec]}\n";
+    check(
+        problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n{rollout}"), &crd(SAME, SAME)),
+        "thing.yaml:7: rollout.hash.except: spec is not a field of spec at v2",
+    );
+}
+
+#[test]
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout =

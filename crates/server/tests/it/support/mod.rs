@@ -3,6 +3,7 @@
 pub(crate) mod attack;
 pub(crate) mod certs;
 pub(crate) mod client;
+pub(crate) mod collector;
 pub(crate) mod gate;
 pub(crate) mod promtool;
 pub(crate) mod server;

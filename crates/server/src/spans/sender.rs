@@ -1,0 +1,116 @@
+//! The thread that sends spans: with a runtime of its own, so that nobody who serves encodes one or waits for a
+//! collector.
+
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SpanData;
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use super::collector::Collector;
+use super::queue::Queued;
+use crate::chain::chain;
+use crate::complaint::Complaint;
+use crate::metrics::SpanMetrics;
+
+/// Sends what is in the queue until the queue is gone.
+#[derive(Debug)]
+pub(super) struct SpanSender {
+    collector: Collector,
+    resource: ResourceAttributesWithSchema,
+    metrics: SpanMetrics,
+    complaint: Complaint,
+}
+
+impl SpanSender {
+    /// Starts the thread.
+    pub(super) fn start(
+        collector: Collector,
+        resource: &Resource,
+        metrics: SpanMetrics,
+        waiting: mpsc::Receiver<Queued>,
+    ) -> io::Result<()> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let this = Self { collector, resource: resource.into(), metrics, complaint: Complaint::default() };
+        thread::Builder::new().name("spans".to_owned()).spawn(move || {
+            runtime.block_on(this.run(waiting));
+            // A name that is still looked up holds nobody up.
+            runtime.shutdown_background();
+        })?;
+        Ok(())
+    }
+
+    async fn run(mut self, mut waiting: mpsc::Receiver<Queued>) {
+        while let Some(first) = waiting.recv().await {
+            let Gathered { spans, flushed } = gather(first, &mut waiting).await;
+            if !spans.is_empty() {
+                self.send(spans).await;
+            }
+            for flushed in flushed {
+                // Whoever waited may have gone.
+                let _ = flushed.send(());
+            }
+        }
+    }
+
+    /// Sends spans once: a second try would be in the way of those that come.
+    async fn send(&mut self, spans: Vec<SpanData>) {
+        let count = spans.len() as u64;
+        let resource_spans = group_spans_by_resource_and_scope(spans, &self.resource);
+        match self.collector.take(&ExportTraceServiceRequest { resource_spans }).await {
+            Ok(0) => {}
+            Ok(refused) => {
+                self.metrics.not_taken(refused.min(count));
+                self.complain("the collector refused some spans");
+            }
+            Err(error) => {
+                self.metrics.not_taken(count);
+                self.complain(&chain(&error));
+            }
+        }
+    }
+
+    fn complain(&mut self, error: &str) {
+        // The same, whatever the error is: a collector that fails now this way and now that gets no more lines.
+        if self.complaint.is_due("spans") {
+            tracing::warn!(error, "spans are lost, requests are answered as before (see --otlp-endpoint)");
+        }
+    }
+}
+
+/// What goes in one call, and who waits for it.
+struct Gathered {
+    spans: Vec<SpanData>,
+    flushed: Vec<oneshot::Sender<()>>,
+}
+
+/// Takes from the queue until there is enough, or a second has passed, or somebody waits.
+async fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>) -> Gathered {
+    let mut gathered = Gathered { spans: Vec::new(), flushed: Vec::new() };
+    let end = Instant::now() + PAUSE;
+    let mut next = Some(first);
+    while let Some(queued) = next {
+        match queued {
+            Queued::Span(span) => gathered.spans.push(*span),
+            Queued::Flush(flushed) => gathered.flushed.push(flushed),
+        }
+        if gathered.spans.len() >= BATCH || !gathered.flushed.is_empty() {
+            break;
+        }
+        next = timeout_at(end, waiting.recv()).await.unwrap_or_default();
+    }
+    gathered
+}
+
+/// Spans in one call: a fourth of the queue, some hundred KiB.
+const BATCH: usize = 256;
+
+/// How long a span waits for others.
+const PAUSE: Duration = Duration::from_secs(1);

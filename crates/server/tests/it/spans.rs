@@ -1,0 +1,214 @@
+//! What is told of a request to a collector of spans, and that nobody waits for one.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use pointsman_core::webhook::{BadReview, Conversions, Outcome, Reply};
+use pointsman_server::Decide;
+
+use crate::support::collector::{Behaviour, FakeCollector, attribute};
+use crate::support::eventually;
+use crate::support::server::{TestServer, echo, echo_reply};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const CALLER: &str = "b7ad6b7169203331";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn traced(server: &TestServer, path: &str, headers: &[(&'static str, &str)], body: &str) -> u16 {
+    let mut client = server.http1().await;
+    let mut request = client.request(Method::POST, path, body.to_owned());
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, value.parse().unwrap());
+    }
+    client.send(request).await.unwrap().status
+}
+
+/// What the core says of two objects that were converted.
+fn converted() -> Decide {
+    let name = |name: &str| -> Arc<str> { name.into() };
+    Decide::new(move |_, body| {
+        let conversions = Conversions { kind: name("Widget"), from: name("v1"), to: name("v2"), objects: 2 };
+        Ok(Reply { outcome: Outcome::Convert, conversions: vec![conversions], ..echo_reply(&body) })
+    })
+}
+
+async fn collected(decide: Decide) -> (FakeCollector, TestServer) {
+    let collector = FakeCollector::start(Behaviour::Takes).await;
+    let server = TestServer::start(decide, |options| options.collector = collector.address()).await;
+    (collector, server)
+}
+
+#[tokio::test]
+async fn a_request_is_a_span_in_the_trace_of_its_caller() {
+    let (collector, server) = collected(converted()).await;
+    let parent = format!("00-{TRACE}-{CALLER}-01");
+    let headers = [("traceparent", parent.as_str()), ("tracestate", "vendor=1")];
+    assert_eq!(traced(&server, "/convert?timeout=30s", &headers, "{\"secret\":\"hunter2\"}").await, 200);
+    let spans = collector.received(1).await;
+    let [span] = &spans[..] else { panic!("{spans:?}") };
+    assert_eq!((hex(&span.trace_id), hex(&span.parent_span_id)), (TRACE.to_owned(), CALLER.to_owned()));
+    assert_eq!(
+        (span.trace_state.as_str(), span.name.as_str(), span.kind()),
+        ("vendor=1", "POST /convert", SpanKind::Server)
+    );
+    for (key, value) in [
+        ("http.route", "/convert"),
+        ("http.response.status_code", "200"),
+        ("pointsman.webhook", "convert"),
+        ("pointsman.outcome", "convert"),
+        ("pointsman.review.uid", "uid"),
+        ("pointsman.kind", "Widget"),
+        ("pointsman.from", "v1"),
+        ("pointsman.to", "v2"),
+        ("pointsman.objects", "2"),
+    ] {
+        assert_eq!(attribute(span, key), value, "{key}");
+    }
+    assert!(span.status.as_ref().is_none_or(|status| status.code() == StatusCode::Unset), "{:?}", span.status);
+    assert!(!format!("{span:?}").contains("hunter2"), "{span:?}");
+    let resource = collector.resource();
+    assert!(resource.contains(&"service.name=pointsman".to_owned()), "{resource:?}");
+}
+
+/// A body that is slow to come is not a decision that is slow.
+#[tokio::test]
+async fn the_decision_is_timed_apart_from_the_arrival() {
+    let decide = Decide::new(|_, body| {
+        std::thread::sleep(Duration::from_millis(30));
+        Ok(echo_reply(&body))
+    });
+    let (collector, server) = collected(decide).await;
+    assert_eq!(traced(&server, "/validate", &[], "{}").await, 200);
+    let spans = collector.received(1).await;
+    let seconds = |key| attribute(&spans[0], key).parse::<f64>().unwrap();
+    let (arrival, decision) = (seconds("pointsman.arrival_seconds"), seconds("pointsman.decision_seconds"));
+    let whole = Duration::from_nanos(spans[0].end_time_unix_nano - spans[0].start_time_unix_nano).as_secs_f64();
+    assert!(decision >= 0.03 && arrival >= 0.0 && arrival + decision <= whole, "{arrival} + {decision} in {whole}");
+}
+
+#[tokio::test]
+async fn what_the_caller_does_not_sample_is_no_span() {
+    let (collector, server) = collected(echo()).await;
+    let parent = |flags| format!("00-{TRACE}-{CALLER}-{flags}");
+    assert_eq!(traced(&server, "/mutate", &[("traceparent", &parent("00"))], "{}").await, 200);
+    assert_eq!(traced(&server, "/no-such-path", &[], "{}").await, 404);
+    assert_eq!(traced(&server, "/validate", &[("traceparent", &parent("01"))], "{}").await, 200);
+    let begun = collector.received(1).await;
+    assert_eq!(begun.len(), 1);
+    assert_eq!((hex(&begun[0].trace_id).as_str(), begun[0].name.as_str()), (TRACE, "POST /validate"));
+}
+
+#[tokio::test]
+async fn what_is_no_trace_begins_one() {
+    let (collector, server) = collected(echo()).await;
+    let (long, parent) = ("a=1,".repeat(4000), format!("00-{TRACE}-{CALLER}-01"));
+    for headers in [&[][..], &[("traceparent", "nonsense")], &[("traceparent", parent.as_str()), ("tracestate", &long)]]
+    {
+        assert_eq!(traced(&server, "/mutate", headers, "{}").await, 200);
+    }
+    let spans = collector.received(3).await;
+    for span in &spans[..2] {
+        assert!(
+            span.parent_span_id.is_empty() && hex(&span.trace_id) != TRACE && hex(&span.trace_id).len() == 32,
+            "{span:?}"
+        );
+    }
+    assert_ne!(spans[0].trace_id, spans[1].trace_id);
+    assert_eq!((hex(&spans[2].trace_id).as_str(), spans[2].trace_state.as_str()), (TRACE, ""), "too long to be kept");
+}
+
+#[tokio::test]
+async fn a_failure_is_in_the_status_of_its_span() {
+    let decide = Decide::new(|_, body| match &body[..] {
+        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }),
+        b"panic" => panic!("of a secret object"),
+        b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("no".to_owned()), ..echo_reply(&body) }),
+        _ => {
+            let message = Some(format!("a\nb{}", "x".repeat(5000)));
+            Ok(Reply { outcome: Outcome::Fail, message, uid: "u\u{1b}".repeat(4000), ..echo_reply(&body) })
+        }
+    });
+    let (collector, server) = collected(decide).await;
+    for (body, code) in [("fail", 200), ("bad", 400), ("panic", 500), ("deny", 200)] {
+        assert_eq!(traced(&server, "/convert", &[], body).await, code, "{body}");
+    }
+    let spans = collector.received(4).await;
+    let status = |span: &Span| span.status.clone().map(|status| (status.code(), status.message)).unwrap_or_default();
+    let (code, message) = status(&spans[0]);
+    assert!(code == StatusCode::Error && message.starts_with("a\\nbxxx") && message.len() < 1100, "{message}");
+    assert!(attribute(&spans[0], "pointsman.review.uid").len() < 1100);
+    let (code, message) = status(&spans[1]);
+    assert!(code == StatusCode::Error && message.contains("line 1"), "{message}");
+    assert_eq!(attribute(&spans[1], "http.response.status_code"), "400");
+    let (code, message) = status(&spans[2]);
+    assert!(code == StatusCode::Error && !message.contains("secret"), "{message}");
+    assert_eq!((status(&spans[3]).0, attribute(&spans[3], "pointsman.outcome").as_str()), (StatusCode::Unset, "deny"));
+}
+
+/// Whatever the collector does, answers come as before, and what is lost is counted.
+#[tokio::test]
+async fn a_collector_that_fails_costs_spans_and_nothing_else() {
+    use Behaviour::{Babbles, Busy, Garbles, RefusesSome, Takes};
+    for (behaviour, lost) in [(Takes, 0.0), (RefusesSome(2), 2.0), (Busy, 3.0), (Babbles, 3.0), (Garbles, 3.0)] {
+        let collector = FakeCollector::start(behaviour).await;
+        let server = TestServer::start(echo(), |options| options.collector = collector.address()).await;
+        for _ in 0..3 {
+            assert_eq!(traced(&server, "/convert", &[], "{}").await, 200);
+        }
+        collector.received(3).await;
+        let counted = || server.metric("spans_lost_total{reason=\"collector\"}");
+        eventually("the lost are counted", || async { counted().await.filter(|count| *count == lost) }).await;
+        assert_eq!(server.metric("spans_lost_total{reason=\"queue\"}").await, Some(0.0));
+        server.stop();
+        server.ended().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_collector_that_is_not_there_costs_spans_and_nothing_else() {
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let collector = format!("http://{nobody}").parse().unwrap();
+    let server = TestServer::start(echo(), |options| options.collector = Some(collector)).await;
+    assert_eq!(traced(&server, "/convert", &[], "{}").await, 200);
+    let counted = || server.metric("spans_lost_total{reason=\"collector\"}");
+    eventually("the lost are counted", || async { counted().await.filter(|count| *count == 1.0) }).await;
+}
+
+#[tokio::test]
+async fn a_collector_that_hangs_holds_up_nobody() {
+    let collector = FakeCollector::start(Behaviour::Hangs).await;
+    let server = TestServer::start(echo(), |options| options.collector = collector.address()).await;
+    let mut client = server.http2().await;
+    assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    collector.received(1).await;
+    let begun = Instant::now();
+    // More than the queue holds.
+    for _ in 0..1500 {
+        assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
+    }
+    let took = begun.elapsed();
+    let full = server.metric("spans_lost_total{reason=\"queue\"}").await.unwrap();
+    assert!(took > Duration::from_secs(4) || full >= 400.0, "{full} in {took:?}");
+    drop(client);
+    let begun = Instant::now();
+    server.stop();
+    server.ended().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn the_last_spans_are_sent_before_the_end() {
+    let (collector, server) = collected(echo()).await;
+    assert_eq!(traced(&server, "/convert", &[], "{}").await, 200);
+    server.stop();
+    server.ended().await.unwrap();
+    assert_eq!(collector.spans().len(), 1);
+}
