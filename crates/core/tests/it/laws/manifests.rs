@@ -92,3 +92,22 @@ fn what_is_filled_in_later_is_no_edit() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What an API server would fill in is no cover for what somebody has written.
+#[test]
+fn an_edit_beside_what_is_filled_in_is_one() {
+    let webhook = Webhook::new(vec![load("a-guard-that-is-filled-in").unwrap()], Metadata::Full).unwrap();
+    let convert = |object: &str, to: &str| webhook.convert(object, to).unwrap().text;
+    let object = r#"{"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"a","uid":"u"},"spec":{"hosts":[{"h":"a"},{"h":"b"}]}}"#;
+    let there = convert(object, "v1");
+    let spec = r#""spec":{"host":{"h":"a"}}"#;
+    assert!(there.contains(spec), "{there}");
+    for (edit, home) in [
+        (r#""spec":{"host":{"h":"c"}}"#, r#""spec":{"hosts":[{"h":"c"}]}"#),
+        (r#""spec":{"host":{"h":"c","tls":"on"}}"#, r#""spec":{"hosts":[{"h":"c","tls":"on"}]}"#),
+        (r#""spec":{"host":{"h":"a","tls":"off"}}"#, r#""spec":{"hosts":[{"h":"a","tls":"off"}]}"#),
+    ] {
+        let back = convert(&there.replace(spec, edit), "v2");
+        assert!(back.contains(home), "{edit}: {back}");
+    }
+}

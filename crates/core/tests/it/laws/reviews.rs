@@ -91,3 +91,21 @@ fn a_failing_object_is_named_and_nothing_is_answered_for_the_others() {
         assert!(refused.contains(part), "{refused}");
     }
 }
+
+/// API servers ask about others only; whoever asks about all of a list gets all of it.
+#[test]
+fn an_object_that_is_there_already_is_answered_as_it_was_sent() {
+    let object = |version: &str, name: &str| {
+        let object =
+            format!(r#"{{"apiVersion":"example.com/{version}","kind":"Widget","metadata":{{"name":"{name}"}}}}"#);
+        Value::parse(&object)
+    };
+    let sent = vec![object("v2", "a"), object("v1", "b"), object("v2", "c")];
+    let text = review(&mut Random::new(0), "example.com/v2", sent.clone()).to_text();
+    let reply = WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).unwrap();
+    let answered = accepted_by_apiserver(&serde_json::from_str(&text).unwrap(), &reply.body).unwrap();
+    let answered: Vec<Value> = answered.iter().map(|one| Value::parse(&one.to_string())).collect();
+    assert_eq!((&answered[0], &answered[2]), (&sent[0], &sent[2]));
+    assert_eq!(answered[1].field("apiVersion"), sent[0].field("apiVersion"));
+    assert_eq!(reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(), 1);
+}
