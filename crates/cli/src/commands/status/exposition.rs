@@ -13,15 +13,7 @@ type MetricSample<'s> = (Vec<(&'static str, &'s str)>, u64);
 /// All of it; `now` is in seconds since 1970.
 pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     let mut text = String::new();
-    let mut add = |name: &str, help: &str, samples: Vec<MetricSample<'_>>| {
-        // Writing to a string never fails.
-        _ = write!(text, "# HELP pointsman_{name} {help}\n# TYPE pointsman_{name} gauge\n");
-        for (labels, value) in samples {
-            let labels: Vec<String> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
-            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-            _ = writeln!(text, "pointsman_{name}{labels} {value}");
-        }
-    };
+    let mut add = |name: &str, help: &str, samples| gauge(&mut text, name, help, samples);
     add("status_timestamp_seconds", "When it was looked, in seconds since the epoch.", vec![(Vec::new(), now)]);
     add(
         "crd_drift",
@@ -73,6 +65,17 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
         }),
     );
     text
+}
+
+/// Writes a metric that goes up and down.
+fn gauge(text: &mut String, name: &str, help: &str, samples: Vec<MetricSample<'_>>) {
+    // Writing to a string never fails.
+    _ = write!(text, "# HELP pointsman_{name} {help}\n# TYPE pointsman_{name} gauge\n");
+    for (labels, value) in samples {
+        let labels: Vec<String> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        _ = writeln!(text, "pointsman_{name}{labels} {value}");
+    }
 }
 
 /// The samples of each kind, with the name of its CRD before their own labels.
