@@ -163,7 +163,7 @@ impl<'t> Typed<'t> {
     }
 }
 
-fn program(file: &Path, script: &str) {
+pub(crate) fn program(file: &Path, script: &str) {
     fs::write(file, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }

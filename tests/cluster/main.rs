@@ -62,6 +62,7 @@ mod speed;
 mod status;
 mod stories;
 mod support;
+mod tutorial;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         rotate_trouble::SCENARIOS,
         away::SCENARIOS,
         documents::SCENARIOS,
+        tutorial::SCENARIOS,
         admission_matrix::SCENARIOS,
         admission_fleet::SCENARIOS,
         admission_flips::SCENARIOS,

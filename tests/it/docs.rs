@@ -6,12 +6,12 @@ use pointsman_core::definition::{self, Kind};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-/// An example of docs/definitions.md: what is written, and an object on both sides of it.
+/// An example of a page: what is written, and an object on both sides of it.
 #[derive(Default)]
 struct Example {
     section: String,
-    /// The step's `operations`, or all of the step.
-    step: String,
+    /// What the definition says below its CRD.
+    steps: String,
     older: Option<Value>,
     newer: Option<Value>,
     kept: Option<Value>,
@@ -19,9 +19,12 @@ struct Example {
     schemas: Vec<(String, String, Value)>,
 }
 
+fn page(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
 fn manual() -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/definitions.md");
-    std::fs::read_to_string(file).unwrap()
+    page("docs/definitions.md")
 }
 
 /// The blocks of a text: what stands behind the fence, and what is inside. Comments are blocks as well.
@@ -46,20 +49,24 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     blocks
 }
 
+/// The only step of most examples.
+const STEP: &str = "steps:\n- from: v1\n  to: v2\n";
+
 fn examples() -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    for section in manual().split("\n##") {
+    let pages = manual() + "\n" + &page("docs/when-no-operation-fits.md");
+    for section in pages.split("\n##") {
         let title = section.lines().next().unwrap().trim_matches(['#', ' ']);
         for (info, block) in blocks(section) {
             let yaml = || Some(serde_saphyr::from_str(&block).unwrap());
-            if let "yaml operations" | "yaml step" = info.as_str() {
+            if let "yaml operations" | "yaml step" | "yaml steps" = info.as_str() {
                 let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
-                let key = if info == "yaml step" { "" } else { "  operations:\n" };
-                examples.push(Example {
-                    section: title.to_owned(),
-                    step: format!("{key}{indented}"),
-                    ..Example::default()
-                });
+                let steps = match info.as_str() {
+                    "yaml steps" => block.clone(),
+                    "yaml step" => format!("{STEP}{indented}"),
+                    _ => format!("{STEP}  operations:\n{indented}"),
+                };
+                examples.push(Example { section: title.to_owned(), steps, ..Example::default() });
             }
             let Some(example) = examples.last_mut() else {
                 continue;
@@ -115,8 +122,8 @@ fn merge(into: &mut Value, from: Value) {
 
 impl Example {
     fn crd(&self) -> Value {
-        let version = |name: &str, object: &Option<Value>, storage: bool| {
-            let mut schema = schema(object.as_ref().unwrap());
+        let version = |name: &str, object: &Value, storage: bool| {
+            let mut schema = schema(object);
             for (_, path, more) in self.schemas.iter().filter(|(version, _, _)| version == name) {
                 let inner = path.rsplit('.').fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
                 merge(&mut schema, inner);
@@ -129,6 +136,11 @@ impl Example {
             }
             json!({ "name": name, "served": true, "storage": storage, "schema": { "openAPIV3Schema": schema } })
         };
+        let (older, newer) = (self.older.as_ref().unwrap(), self.newer.as_ref().unwrap());
+        let mut versions = vec![version("v1", older, false), version("v2", newer, true)];
+        // One that only a step knows has the schema that is said of it.
+        let between = self.schemas.iter().find(|(name, _, _)| !matches!(name.as_str(), "v1" | "v2"));
+        versions.extend(between.map(|(name, _, _)| version(name, &json!({ "spec": {} }), false)));
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
@@ -137,7 +149,7 @@ impl Example {
                 "group": "example.com",
                 "names": { "kind": "Gadget", "plural": "gadgets" },
                 "scope": "Namespaced",
-                "versions": [version("v1", &self.older, false), version("v2", &self.newer, true)],
+                "versions": versions,
             },
         })
     }
@@ -152,8 +164,8 @@ impl Example {
 
     fn run(&self) {
         let definition = format!(
-            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\nsteps:\n- from: v1\n  to: v2\n{}",
-            self.step
+            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\n{}",
+            self.steps
         );
         let crd = self.crd().to_string();
         let kind = Kind::load(&self.section, &definition, &mut |_| Ok(crd.clone()));
@@ -269,14 +281,13 @@ fn the_manual_names_every_key_of_admission() {
 /// What controllers have to do, in the words of their libraries: the examples compile, so what is shown does.
 #[test]
 fn what_controllers_do_stands_in_the_examples() {
-    let read = |file: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
-    let shown = blocks(&read("docs/running.md"));
+    let shown = blocks(&page("docs/for-controllers.md"));
     for (language, example) in
         [("go", "examples/controller-runtime/main.go"), ("rust,ignore", "examples/controller.rs")]
     {
         let blocks: Vec<_> = shown.iter().filter(|(info, _)| info == language).collect();
         assert_eq!(blocks.len(), 1, "{language}");
-        assert!(bare(&read(example)).contains(&bare(&blocks[0].1)), "{example} has it otherwise");
+        assert!(bare(&page(example)).contains(&bare(&blocks[0].1)), "{example} has it otherwise");
     }
 }

@@ -203,6 +203,44 @@ fn the_server_of_the_readme_answers_as_shown() {
     assert_eq!(curls, 2);
 }
 
+/// What needs a cluster is run elsewhere, or not at all; but whatever a page has people type is a command, with flags
+/// that there are.
+#[test]
+fn commands_that_need_a_cluster_have_flags_that_exist() {
+    let clone = Clone::new();
+    let nowhere = TempDir::new().unwrap();
+    let mut tried = 0;
+    for document in documents() {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&document)).unwrap();
+        for line in shell(&text) {
+            let commands = line.split('|').map(str::trim).filter(|part| part.starts_with("pointsman "));
+            for command in commands {
+                // Nothing of what it names is there, and no cluster: it ends at once, with 2 for a flag that is none.
+                let output = clone.command(command).current_dir(&nowhere).output().unwrap();
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.code().is_some_and(|code| code < 2), "{document}: {command}\n{said}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 40, "only {tried} commands are tried");
+}
+
+/// The lines of the blocks that need a cluster, whole.
+fn shell(text: &str) -> Vec<String> {
+    let mut within = false;
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.replace("\\\n", " ").lines().map(str::trim) {
+        match line {
+            "```sh" => within = true,
+            "```" => within = false,
+            _ if within => lines.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    lines
+}
+
 #[test]
 fn commands_that_are_not_run_exist() {
     let all: Vec<Session> = documents().iter().flat_map(|document| sessions(document)).collect();

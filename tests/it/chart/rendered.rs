@@ -280,7 +280,7 @@ fn what_the_pages_say_is_taken_by_helm_and_the_program() {
     let Some(helm) = Helm::find() else { return };
     let dir = TempDir::new().unwrap();
     let mut seen = [0, 0];
-    for page in ["README.md", "docs/install.md", "docs/running.md", "docs/uninstall.md"] {
+    for page in ["README.md", "docs/admission.md", "docs/install.md", "docs/running.md", "docs/uninstall.md"] {
         let text = fs::read_to_string(root().join(page)).unwrap().replace("\\\n", " ");
         for line in text.lines().map(|line| line.trim().replace(['\'', '"'], "")) {
             let command = line.split([';', '|', '>']).next().unwrap();

@@ -1,0 +1,150 @@
+//! The tutorial, typed from its first line to its last.
+//!
+//! A block is run as it stands, with the names of the scenario in it. A comment before it may say `not run`, and why;
+//! `refused`, where it has to fail; `looked at`, where it may. What is shown below a block has to be in what it says.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::documents::program;
+use crate::scenario::Scenario;
+use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("the_tutorial_leads_from_nothing_to_leaving", typed).of(&WIDGETS).needs("helm").failing().alone()];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// A block that is to be typed.
+#[derive(Default)]
+struct Block {
+    /// What the comment before it says.
+    comment: String,
+    script: String,
+    /// What is shown below it.
+    shown: String,
+}
+
+fn typed(scene: &Scene<'_>) {
+    scene.stop_pointsman();
+    // The Service, which the chart would make.
+    drop(scene.conversion());
+    let dir = desk(scene);
+    let mut run = 0;
+    for block in blocks() {
+        if block.comment.starts_with("not run: ") {
+            continue;
+        }
+        run += 1;
+        if block.script.contains("helm uninstall") {
+            scene.stop_pointsman();
+        }
+        types(scene, &dir, &block);
+        if block.script.contains("helm install") {
+            *scene.pointsman.borrow_mut() = Some(Pointsman::start(&as_the_chart_does(scene, &dir)));
+        }
+    }
+    assert!(run > 12, "only {run} blocks are run");
+}
+
+/// The directory of the repository, as far as the tutorial needs it, with programs that know the cluster.
+fn desk(scene: &Scene<'_>) -> PathBuf {
+    let dir = scene.dir.join("tutorial");
+    fs::create_dir_all(&dir).unwrap();
+    for folder in ["manifests", "tests"] {
+        symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), dir.join(folder)).unwrap();
+    }
+    let asset = |name: &str| scene.bed.assets.path(name).display().to_string();
+    program(&dir.join("pointsman"), &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_pointsman")));
+    program(&dir.join("kubectl"), &format!("exec {} --namespace={} \"$@\"", asset("kubectl"), scene.ns));
+    // There is nobody to run what it would install.
+    let template = "[ \"$1\" != install ] || { shift; exec \"$HELM\" template \"$@\"; }";
+    program(&dir.join("helm"), &format!("HELM={}\n{template}", asset("helm")));
+    dir
+}
+
+fn as_the_chart_does(scene: &Scene<'_>, dir: &Path) -> Setup {
+    let here = dir.join("tutorial");
+    let mut setup = scene.setup.clone();
+    (setup.cert, setup.key, setup.kinds) = (here.join("tls.crt"), here.join("tls.key"), here.join("kinds"));
+    setup.flags = ["--controller-version=1.0.0", "--default-version", "--served-versions=1.0.0"].map(str::to_owned).to_vec();
+    setup
+}
+
+fn types(scene: &Scene<'_>, dir: &Path, block: &Block) {
+    let script = here(scene, &block.script);
+    let output = Command::new("bash")
+        .args(["-c", &format!("exec 2>&1\nset -eu -o pipefail\n{script}")])
+        .current_dir(dir)
+        .env("PATH", format!("{}:{}", dir.display(), std::env::var("PATH").unwrap()))
+        .env("KUBECONFIG", &scene.bed.api.kubeconfig)
+        .env("HOME", dir)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let fits = match block.comment.split(':').next().unwrap() {
+        "" => output.status.success(),
+        "refused" => !output.status.success(),
+        "looked at" => output.status.code().is_some_and(|code| code <= 1),
+        other => panic!("docs/tutorial.md: what is {other:?}?"),
+    };
+    assert!(fits, "{}\n{script}\n{said}", output.status);
+    for line in here(scene, &block.shown).lines() {
+        assert!(said.contains(line.trim()), "{line:?} is not in what this says:\n{script}\n{said}");
+    }
+}
+
+/// What the names of the tutorial are called here, and without waiting for other API servers.
+fn here(scene: &Scene<'_>, text: &str) -> String {
+    let (ns, port) = (&scene.ns, scene.setup.port);
+    let mut text = text.replace("\\\n", " ");
+    let group = format!("sed -i s/example.com/{}/ tutorial/kinds/*", scene.group);
+    for (theirs, ours) in [
+        ("example.com", scene.group.as_str()),
+        ("tutorial/kinds\npointsman crd", &format!("tutorial/kinds\n{group}\npointsman crd")),
+        ("create namespace pointsman-system", "get namespace pointsman-system"),
+        ("pointsman-system/pointsman:443", &format!("pointsman-system/pointsman:{port}")),
+        ("localhost:8443", &format!("127.0.0.1:{port}")),
+        ("pointsman-system", ns),
+        ("pointsman migrate ", "pointsman migrate --settle=1s "),
+        ("pointsman disarm ", "pointsman disarm --settle=1s "),
+    ] {
+        text = text.replace(theirs, ours);
+    }
+    text
+}
+
+/// The blocks of the page, in their order.
+fn blocks() -> Vec<Block> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial.md")).unwrap();
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut fence, mut comment) = ("", String::new());
+    for line in page.lines() {
+        match (fence, line.strip_prefix("```")) {
+            ("", Some(info)) => {
+                fence = info;
+                if info == "sh" {
+                    blocks.push(Block { comment: std::mem::take(&mut comment), ..Block::default() });
+                }
+            }
+            (_, Some(_)) => fence = "",
+            ("", None) => {
+                if let Some(said) = line.strip_prefix("<!-- ") {
+                    said.trim_end_matches(" -->").clone_into(&mut comment);
+                }
+            }
+            (inside, None) => {
+                let block = blocks.last_mut().unwrap();
+                let text = if inside == "sh" { &mut block.script } else { &mut block.shown };
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    blocks
+}
