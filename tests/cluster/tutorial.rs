@@ -71,7 +71,8 @@ fn as_the_chart_does(scene: &Scene<'_>, dir: &Path) -> Setup {
     let here = dir.join("tutorial");
     let mut setup = scene.setup.clone();
     (setup.cert, setup.key, setup.kinds) = (here.join("tls.crt"), here.join("tls.key"), here.join("kinds"));
-    setup.flags = ["--controller-version=1.0.0", "--default-version", "--served-versions=1.0.0"].map(str::to_owned).to_vec();
+    setup.flags =
+        ["--controller-version=1.0.0", "--default-version", "--served-versions=1.0.0"].map(str::to_owned).to_vec();
     setup
 }
 

@@ -163,10 +163,8 @@ impl Example {
     }
 
     fn run(&self) {
-        let definition = format!(
-            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\n{}",
-            self.steps
-        );
+        let definition =
+            format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\n{}", self.steps);
         let crd = self.crd().to_string();
         let kind = Kind::load(&self.section, &definition, &mut |_| Ok(crd.clone()));
         let kind = kind.unwrap_or_else(|error| panic!("{error}\n{definition}"));

@@ -193,8 +193,9 @@ fn whatever_a_command_says_is_explained() {
     // What an error says begins with, or has, one of the texts of the page.
     let explained: Vec<&str> =
         page.split('`').skip(1).step_by(2).flat_map(|text| text.split('…')).map(str::trim).collect();
-    for file in &sources("crates/cluster/src") {
-        let text = plain(&read(file));
+    let ending = ["crates/cluster/src", "crates/server/src", "crates/transport/src"];
+    for file in ending.iter().flat_map(|package| sources(package)) {
+        let text = plain(&read(&file));
         for error in text.split("#[error(").skip(1).filter(|error| error.trim_start().starts_with('"')) {
             let message = error.trim_start().trim_start_matches('"').split('"').next().unwrap();
             let words = message.split(['{', '}']).step_by(2).any(|part| part.trim().len() > 8);
