@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
+use pointsman_cli::{DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
 use pointsman_server::{
-    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPair, LogQueue, Memory, Options,
-    ServeError,
+    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPage, DevPair, LogQueue, Memory,
+    Options, ServeError,
 };
 
 /// Serves until a signal asks to stop.
@@ -31,6 +31,11 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     }
     let served = definitions.served();
     options.conversions = served.conversions();
+    if dev.is_some() {
+        let (kinds, tried) = (DevAnswers::new(served.clone()), DevAnswers::new(served.clone()));
+        let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
+        options.dev_page = Some(page);
+    }
     if definitions.are_files() {
         options.definitions = Some(looking(definitions));
     }
@@ -137,6 +142,9 @@ Convert an example:
 See how it is doing:
   curl 'http://{admin}/readyz?verbose'
   curl http://{admin}/metrics
+
+Try conversions in a browser:
+  http://{admin}/dev
 
 In a cluster, mount a certificate and set --tls-cert-file and --tls-private-key-file: pointsman serve --help
 

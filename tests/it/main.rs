@@ -3,8 +3,10 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod browser;
 mod chart;
 mod cli;
+mod dev_page;
 mod docs;
 mod memory;
 mod readme;

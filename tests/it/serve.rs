@@ -165,6 +165,11 @@ impl Dev {
         format!("https://{}{path}", addr.split_once(' ').unwrap().0)
     }
 
+    /// The address of its page.
+    pub(crate) fn page(&self) -> String {
+        self.said.lines().map(str::trim).find(|line| line.ends_with("/dev")).unwrap().to_owned()
+    }
+
     /// The commands it printed.
     fn commands(&self) -> Vec<String> {
         self.said.lines().map(str::trim).filter(|line| line.starts_with("curl ")).map(str::to_owned).collect()

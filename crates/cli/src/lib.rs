@@ -8,7 +8,7 @@ mod logging;
 mod terminal;
 
 pub use cli::{Asked, run};
-pub use commands::{AuthorityRemarks, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage};
+pub use commands::{AuthorityRemarks, DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage};
 pub use ended::ended;
 pub use hint::hinted;
 pub use logging::{LogArgs, LogFormat, MakeLogWriter};

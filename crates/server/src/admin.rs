@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::dev_page::DevPage;
 use super::metrics::{ADMIN, Metrics};
 use pointsman_transport::connections::{
     ConnectionSlots, Entered, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
@@ -22,6 +23,8 @@ pub(super) struct Admin {
     pub(super) lifecycle: Lifecycle,
     pub(super) metrics: Arc<Metrics>,
     pub(super) max_connections: usize,
+    /// Where there is one.
+    pub(super) dev_page: Option<DevPage>,
 }
 
 impl Admin {
@@ -36,10 +39,16 @@ impl Admin {
             let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
             let lifecycle = self.lifecycle.clone();
             let metrics = Arc::clone(&self.metrics);
+            let dev_page = self.dev_page.clone();
             let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
-                let response = answer(&request, lifecycle.phase(), &metrics);
+                let page = dev_page.clone().filter(|_| DevPage::has(request.uri().path()));
+                let (phase, metrics) = (lifecycle.phase(), Arc::clone(&metrics));
                 Box::pin(async move {
+                    let response = match page {
+                        Some(page) => page.answer(request).await,
+                        None => answer(&request, phase, &metrics),
+                    };
                     drop(under_way);
                     Ok(response)
                 })

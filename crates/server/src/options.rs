@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::body_limits::BodyLimits;
 use super::definitions::Definitions;
+use super::dev_page::DevPage;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
 use super::spans::Collector;
@@ -61,6 +62,9 @@ pub struct Options {
     pub conversions: Vec<Conversions>,
     /// What looks for changed definitions, as often as certificates are looked at. Default: nothing.
     pub definitions: Option<Definitions>,
+    /// A page at `/dev` of the admin address, for a server that one person tries. Default: none, and there is no such
+    /// path.
+    pub dev_page: Option<DevPage>,
     /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
     pub log_queue: Option<LogQueue>,
     /// Where the spans of requests are sent: one of each, in the trace of the caller. Default: nowhere, and there are
@@ -96,6 +100,7 @@ impl Options {
             patience: Duration::from_secs(2),
             conversions: Vec::new(),
             definitions: None,
+            dev_page: None,
             log_queue: None,
             collector: None,
             reload_interval: Duration::from_secs(10),

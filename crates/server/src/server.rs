@@ -135,7 +135,13 @@ impl BoundServer {
             let watching = definitions.watch(options.reload_interval, &metrics);
             watching.map_err(|source| ServeError::Thread { source })?;
         }
-        let admin = Admin { socket: admin, lifecycle: lifecycle.clone(), metrics, max_connections: descriptors.admin };
+        let admin = Admin {
+            socket: admin,
+            lifecycle: lifecycle.clone(),
+            metrics,
+            max_connections: descriptors.admin,
+            dev_page: options.dev_page.clone(),
+        };
         background.spawn(async move { limits.report().await });
         background.spawn(budget.write_deadline(options.write_timeout));
         background.spawn(admin.run());

@@ -2,6 +2,7 @@ use serde_json::json as value;
 use tempfile::TempDir;
 
 use super::*;
+use crate::browser::opened;
 
 fn widgets(count: usize) -> Vec<u8> {
     let items = (0..count).map(|index| {
@@ -91,26 +92,13 @@ fn a_page_holds_every_object_and_nothing_from_elsewhere() {
 /// Where there is a Chromium: a fragment is searched for, so that one can point to some objects of a page.
 #[test]
 fn a_page_is_searched_in_a_browser() {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut browsers = std::env::split_paths(&paths).flat_map(|path| names.map(|name| path.join(name)));
-    let Some(browser) = browsers.find(|file| file.is_file()) else {
-        eprintln!("no Chromium: the page of a plan is not opened");
-        return;
-    };
     let directory = TempDir::new().unwrap();
     let (file, page) = (directory.path().join("objects.json"), directory.path().join("plan.html"));
     std::fs::write(&file, widgets(10_000)).unwrap();
     let plan = pointsman(&["plan", "--kinds", "tests/data/kinds", "-f", file.to_str().unwrap(), "-o", "html"]).data();
     std::fs::write(&page, plan).unwrap();
-    let opened = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"])
-        .arg(format!("--user-data-dir={}", directory.path().join("profile").display()))
-        .arg(format!("file://{}#n/w9999", page.display()))
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(opened.stdout).unwrap();
-    assert!(shown.contains(">1 of 10000 objects<"), "{}", String::from_utf8_lossy(&opened.stderr));
+    let Some(shown) = opened(&format!("file://{}#n/w9999", page.display())) else { return };
+    assert!(shown.contains(">1 of 10000 objects<"), "{shown}");
     assert_eq!(shown.matches("<tr hidden=\"\">").count(), 9_999);
 }
 

@@ -41,6 +41,6 @@ pub(crate) mod webhooks;
 mod yaml;
 
 pub use ca_file::AuthorityRemarks;
-pub use serve::{LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
+pub use serve::{DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
 pub(crate) use stop::{INTERRUPTED, Stopped};
 pub use usage::Usage;

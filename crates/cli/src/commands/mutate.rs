@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::webhook::PatchOperation;
+use pointsman_core::webhook::{PatchOperation, Webhook};
 
 use super::output::{self, complain, warn};
-use super::{format::TextFormat, json_tree::JsonTree, requests::OfflineArgs};
+use super::{format::TextFormat, input::InputObject, json_tree::JsonTree, requests::OfflineArgs};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -44,19 +44,29 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A line for each change: `+` for what is added, `~` for what is replaced.
+/// What a creation would be stamped with, and warned of.
+pub(crate) fn stamps(webhook: &Webhook, object: &InputObject) -> Result<Vec<String>, String> {
+    let (patch, warnings) =
+        webhook.stamp(&object.text, None).map_err(|error| format!("{}: {error}", object.label()))?;
+    let warnings = warnings.into_iter().map(|warning| format!("warning: {warning}"));
+    Ok(lines(&patch).chain(warnings).collect())
+}
+
 fn diff(name: &str, patch: &[PatchOperation]) -> String {
-    if patch.is_empty() {
-        return format!("{name}: right as it is\n");
+    match patch {
+        [] => format!("{name}: right as it is\n"),
+        patch => lines(patch).fold(format!("{name}:\n"), |text, line| text + &line + "\n"),
     }
-    let mut text = format!("{name}:\n");
-    for operation in patch.iter().filter(|operation| operation.value != "{}") {
+}
+
+/// A line for each change: `+` for what is added, `~` for what is replaced.
+fn lines(patch: &[PatchOperation]) -> impl Iterator<Item = String> {
+    patch.iter().filter(|operation| operation.value != "{}").map(|operation| {
         let sign = if operation.op == "add" { '+' } else { '~' };
         let path: Vec<String> =
             operation.path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
-        text.push_str(&format!("{sign} {}: {}\n", escaped(&path.join(".")), operation.value));
-    }
-    text
+        format!("{sign} {}: {}", escaped(&path.join(".")), operation.value)
+    })
 }
 
 fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<JsonTree> {

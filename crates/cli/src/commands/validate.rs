@@ -8,9 +8,9 @@ use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
 
 use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
-use super::requests::{OfflineArgs, OfflineRequest};
+use super::requests::OfflineArgs;
 use super::schema::{Violation, violation};
-use super::{format::TextFormat, json_tree::JsonTree};
+use super::{format::TextFormat, input::InputObject, json_tree::JsonTree};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let (mut good, mut unjudged, mut values, mut warnings) = (true, false, Vec::new(), Warnings::default());
     for request in all {
         let label = request.object.label();
-        let judged = match judge(&webhook, &request, args.as_flip) {
+        let judged = match judge(&webhook, &request.object, request.old.as_ref(), args.as_flip) {
             Ok(judged) => judged,
             Err(message) => {
                 good = false;
@@ -59,11 +59,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
                 talk(&format!("{label}: {key}: {value}"));
             }
         }
-        let verdict = match (&judged.denial, judged.judgement.unjudged) {
-            (Some(_), _) => "denied",
-            (None, true) => "not judged: it is not an object of this controller version",
-            (None, false) => "allowed",
-        };
+        let verdict = judged.verdict();
         unjudged |= judged.judgement.unjudged;
         values.push((format!("{label}: {operation} {verdict}\n"), json(&request.object.name(), operation, &judged)));
     }
@@ -84,15 +80,33 @@ struct Judged {
     denial: Option<String>,
 }
 
-fn judge(webhook: &Webhook, request: &OfflineRequest, as_flip: bool) -> Result<Judged, String> {
-    let OfflineRequest { object, old } = request;
+impl Judged {
+    fn verdict(&self) -> &'static str {
+        match (&self.denial, self.judgement.unjudged) {
+            (Some(_), _) => "denied",
+            (None, true) => "not judged: it is not an object of this controller version",
+            (None, false) => "allowed",
+        }
+    }
+}
+
+/// What would be said of a creation: the verdict, then why, and what it is warned of.
+pub(crate) fn on_creation(webhook: &Webhook, object: &InputObject) -> Result<Vec<String>, String> {
+    let judged = judge(webhook, object, None, false)?;
+    let mut said = vec![judged.verdict().to_owned()];
+    said.extend(judged.denial);
+    said.extend(judged.judgement.warnings.iter().map(|warning| format!("warning: {warning}")));
+    Ok(said)
+}
+
+fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_flip: bool) -> Result<Judged, String> {
     let kind = kind_of(webhook, object)?;
-    if let Some(violation) = violation(kind, object, old.as_ref()) {
+    if let Some(violation) = violation(kind, object, old) {
         let field = if violation.field.is_empty() { "the object" } else { &violation.field };
         let denial = format!("the API server refuses it by the schema: {field} {}", violation.message);
         return Ok(Judged { judgement: Judgement::default(), violation: Some(violation), denial: Some(denial) });
     }
-    let old = old.as_ref().map(|old| old.text.as_str());
+    let old = old.map(|old| old.text.as_str());
     let judged = if as_flip { webhook.judge_as_flip(&object.text, old) } else { webhook.judge(&object.text, old) };
     let (judgement, denial) = judged.map_err(|error| format!("{}: {error}", object.label()))?;
     Ok(Judged { judgement, violation: None, denial })

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use pointsman_server::DevPage;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::server::TestServer;
+use crate::support::server::{TestServer, echo};
 
 /// Silent ones, ones that stop within a head, ones that asked once and stay, and ones that do not read their answer.
 #[tokio::test]
@@ -39,4 +40,50 @@ async fn who_asks_nothing_is_let_go() {
     let mut silent = TcpStream::connect(server.admin).await.unwrap();
     let read = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 1])).await;
     assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
+}
+
+/// The page of a server that one person tries: only there where it was asked for, and only for that person's browser.
+#[tokio::test]
+async fn a_page_to_try_is_for_one_person() {
+    let server = TestServer::echo().await;
+    assert_eq!(server.admin("/dev").await.status, 404);
+    let tried = |body: &[u8]| format!("{{\"bytes\":{}}}", body.len());
+    let page = DevPage::new("<!DOCTYPE html>", || "[]".to_owned(), tried);
+    let server = TestServer::start(echo(), |options| options.dev_page = Some(page)).await;
+    let post = |host: &str, kind: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "POST /dev/try HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let get = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let large = "x".repeat((1 << 20) + 1);
+    for (request, status, answer) in [
+        (get("/dev", "localhost:1"), 200, "<!DOCTYPE html>"),
+        (get("/dev/kinds", "127.0.0.1"), 200, "[]"),
+        (get("/dev/kinds", "attacker.example"), 403, "localhost"),
+        (get("/dev/try", "localhost"), 405, ""),
+        (post("localhost", "application/json", "{}"), 200, "{\"bytes\":2}"),
+        (post("attacker.example", "application/json", "{}"), 403, "localhost"),
+        (post("localhost", "text/plain", "{}"), 415, "application/json"),
+        (post("localhost", "application/json", &large), 413, "1 MiB"),
+    ] {
+        let mut stream = TcpStream::connect(server.admin).await.unwrap();
+        let (mut reading, mut writing) = stream.split();
+        let mut head = String::new();
+        let answered = async {
+            let mut bytes = vec![0; 4096];
+            while !(head.contains("\r\n\r\n") && head.contains(answer)) {
+                let read = reading.read(&mut bytes).await.unwrap();
+                assert!(read > 0, "{head}");
+                head.push_str(&String::from_utf8_lossy(&bytes[..read]));
+            }
+        };
+        // One that is refused early may not be read to its end.
+        let (_, ()) = tokio::join!(writing.write_all(request.as_bytes()), answered);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(head.to_lowercase().contains("cache-control: no-store"), "{head}");
+    }
+    assert_eq!(server.admin("/dev/else").await.status, 404);
+    assert_eq!(server.admin("/livez").await.status, 200);
 }

@@ -53,7 +53,7 @@ fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
             continue;
         }
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
-        let rows: Vec<[String; 4]> = converted.changes.iter().map(row).collect();
+        let rows: Vec<[String; 4]> = converted.changes.iter().map(told).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
             false => laid_out(&rows, width).lines().for_each(|line| talk(&format!("  {line}"))),
@@ -90,7 +90,8 @@ fn summary(all: &[&ConversionResult]) -> Option<String> {
     (all.len() > 1).then_some(summary)
 }
 
-fn row(change: &Change) -> [String; 4] {
+/// What a change is told as: the operation, its fields before and after, and what there is to say about it.
+pub(crate) fn told(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),
         fields => {

@@ -5,3 +5,4 @@ mod conversion_result;
 mod explain;
 
 pub(crate) use command::{ConvertArgs, run};
+pub(crate) use explain::told;

@@ -14,7 +14,7 @@ pub(crate) struct Hashed {
 }
 
 /// Hashes an object as the webhook does.
-pub(super) fn hash(webhook: &Webhook, object: &InputObject) -> Result<Hashed, String> {
+pub(crate) fn hash(webhook: &Webhook, object: &InputObject) -> Result<Hashed, String> {
     let kind = kind_of(webhook, object)?;
     let Some(version) = kind.hash_version() else {
         let (label, kind) = (object.label(), kind.kind());

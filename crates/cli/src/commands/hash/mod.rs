@@ -6,4 +6,5 @@ mod hashed;
 mod stale;
 
 pub(crate) use command::{HashArgs, run};
+pub(crate) use hashed::hash;
 pub(crate) use stale::stamped;

@@ -78,17 +78,17 @@ impl Questions<'_> {
 }
 
 /// What there is to say about an object.
-pub(super) struct Remark {
+pub(crate) struct Remark {
     /// The version where it is so; none where it is so everywhere.
     pub(super) to: Option<String>,
-    pub(super) what: Severity,
+    pub(crate) what: Severity,
     /// In words; values in it are those of the object.
-    pub(super) detail: String,
+    pub(crate) detail: String,
 }
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     /// It cannot be read at a version: no list of the kind is answered there.
     Refused,
     /// It comes home without something, or with another value.
@@ -109,7 +109,7 @@ impl Severity {
         [Self::Refused, Self::Lost, Self::TooLarge, Self::Invalid, Self::Denied, Self::Rolls];
 
     /// One word for it.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Lost => "lost",
@@ -139,7 +139,7 @@ impl Severity {
 }
 
 /// What there is to say about an object at a version.
-fn remarks(to: &str, preview: &Preview) -> Vec<Remark> {
+pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |what: Severity, detail: String| remarks.push(Remark { to: Some(to.to_owned()), what, detail });
     if let Some(why) = &preview.refused {

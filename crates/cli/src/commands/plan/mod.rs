@@ -6,4 +6,5 @@ mod html;
 mod report;
 mod told;
 
+pub(crate) use assessed::remarks;
 pub(crate) use command::{PlanArgs, run};

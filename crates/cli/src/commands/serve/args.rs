@@ -20,8 +20,8 @@ use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
 #[allow(rustdoc::broken_intra_doc_links, reason = "[::] is an address, in help as it is printed")]
 #[command(after_long_help = EXAMPLES)]
 pub struct ServeArgs {
-    /// Serve on the loopback address with a throw-away certificate, kept under certs/dev. For a first try and for
-    /// tests, never for a cluster.
+    /// Serve on the loopback address with a throw-away certificate, kept under certs/dev, and a page to try conversions
+    /// on at /dev of the admin address. For a first try and for tests, never for a cluster.
     #[arg(long, env = "POINTSMAN_DEV", conflicts_with_all = ["tls_cert_file", "tls_private_key_file"])]
     pub dev: bool,
     #[command(flatten)]

@@ -23,6 +23,11 @@ impl ServedKinds {
         self.0.load().handle(endpoint, body)
     }
 
+    /// What decides now.
+    pub(super) fn webhook(&self) -> Arc<Webhook> {
+        self.0.load_full()
+    }
+
     /// The conversions there can be.
     #[must_use]
     pub fn conversions(&self) -> Vec<Conversions> {

@@ -2,8 +2,10 @@
 
 mod args;
 mod definitions;
+mod dev_page;
 mod limits;
 
 pub use args::ServeArgs;
 pub use definitions::{ServedDefinitions, ServedKinds};
+pub use dev_page::DevAnswers;
 pub use limits::LimitArgs;

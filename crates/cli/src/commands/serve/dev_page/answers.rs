@@ -1,0 +1,78 @@
+//! What the page is answered.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::schema_of;
+use pointsman_core::webhook::Webhook;
+
+use super::sample::sample;
+use super::tried::{ToTry, tried};
+use crate::commands::input::{InputObject, Source, documents};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::serve::definitions::ServedKinds;
+use crate::commands::yaml;
+use crate::terminal::escaped;
+
+/// Answers what a browser asks, by the definitions that are served at that time. Nothing is written anywhere.
+#[derive(Clone, Debug)]
+pub struct DevAnswers(ServedKinds);
+
+impl DevAnswers {
+    /// The page: HTML that asks for nothing from elsewhere.
+    pub const PAGE: &str = include_str!("page.html");
+
+    /// Answers by these kinds.
+    #[must_use]
+    pub fn new(served: ServedKinds) -> Self {
+        Self(served)
+    }
+
+    /// The kinds with their versions, each with a small object to begin with, as
+    /// `[{kind, versions: [{name, sample}]}]`.
+    #[must_use]
+    pub fn kinds(&self) -> String {
+        let webhook = self.0.webhook();
+        JsonTree::Array(webhook.kinds().iter().map(kind).collect()).to_string()
+    }
+
+    /// What becomes of the objects in `{"text": YAML or JSON, "to": VERSION}`, as `{objects: […], errors: […]}`. Where
+    /// an object's kind has no such version, it is its next one.
+    #[must_use]
+    pub fn tried(&self, question: &[u8]) -> String {
+        let (objects, errors) = match serde_json::from_slice(question) {
+            Ok(question) => all_tried(&self.0.webhook(), &question),
+            Err(error) => (Vec::new(), vec![format!("not a question: {error}")]),
+        };
+        let errors = errors.iter().map(|error| JsonTree::string(escaped(error)));
+        let answer = [("objects", JsonTree::Array(objects)), ("errors", JsonTree::Array(errors.collect()))];
+        JsonTree::object(answer).to_string()
+    }
+}
+
+fn kind(kind: &Kind) -> JsonTree {
+    let versions = kind.versions().map(|version| {
+        let sample = schema_of(kind, version).map(|schema| sample(kind, version, schema));
+        let sample = sample.as_ref().map_or_else(String::new, yaml::write);
+        JsonTree::object([("name", JsonTree::string(version)), ("sample", JsonTree::string(sample))])
+    });
+    JsonTree::object([
+        ("kind", JsonTree::string(format!("{}.{}", kind.kind(), kind.group()))),
+        ("versions", JsonTree::Array(versions.collect())),
+    ])
+}
+
+fn all_tried(webhook: &Webhook, question: &ToTry) -> (Vec<JsonTree>, Vec<String>) {
+    let source = Source { name: "input".to_owned(), text: question.text.clone() };
+    let read = match documents(&source) {
+        Ok(read) => read,
+        Err(errors) => return (Vec::new(), errors),
+    };
+    let objects: Vec<InputObject> = read.into_iter().flat_map(|document| document.into_objects()).collect();
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for object in &objects {
+        match tried(webhook, object, &question.to) {
+            Ok(tried) => good.push(tried),
+            Err(error) => bad.push(error),
+        }
+    }
+    (good, bad)
+}

@@ -1,0 +1,61 @@
+//! What becomes of one object.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{Value, preview};
+use pointsman_core::webhook::Webhook;
+use serde::Deserialize;
+
+use crate::commands::convert::told;
+use crate::commands::hash::hash;
+use crate::commands::input::InputObject;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::kind_of;
+use crate::commands::plan::remarks;
+use crate::commands::{mutate, validate, yaml};
+
+/// What the page asks.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToTry {
+    /// Objects, as YAML or JSON.
+    pub(super) text: String,
+    /// The version to convert to.
+    pub(super) to: String,
+}
+
+/// Converts an object, looks at its way back, and asks what the admission webhooks would say if it were created.
+pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result<JsonTree, String> {
+    let kind = kind_of(webhook, object)?;
+    if !kind.versions().any(|version| version == object.version()) {
+        let known: Vec<&str> = kind.versions().collect();
+        return Err(format!("{}: {} has {}", object.label(), kind.kind(), known.join(", ")));
+    }
+    let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
+    let to = asked(kind, object, to);
+    let (converted, changes) = webhook.explain(&object.text, to).map_err(|error| refused(&error))?;
+    let converted = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
+    let value = Value::read(&object.text).map_err(|error| refused(&error))?;
+    let way_back = preview(webhook, kind, &value, to).map_or_else(Vec::new, |preview| remarks(to, &preview));
+    let way_back = way_back.iter().map(|remark| format!("{}: {}", remark.what.name(), remark.detail)).collect();
+    let texts = |texts: Vec<String>| JsonTree::Array(texts.into_iter().map(JsonTree::string).collect());
+    let changes = changes.iter().map(|change| texts(told(change).to_vec()));
+    Ok(JsonTree::object([
+        ("name", JsonTree::string(object.name())),
+        ("from", JsonTree::string(object.version())),
+        ("to", JsonTree::string(to)),
+        ("versions", texts(kind.versions().map(str::to_owned).collect())),
+        ("converted", JsonTree::string(yaml::write(&converted))),
+        ("changes", JsonTree::Array(changes.collect())),
+        ("wayBack", texts(way_back)),
+        ("hash", hash(webhook, object).map_or(JsonTree::Null, |hashed| JsonTree::string(hashed.preimage.hash()))),
+        ("mutate", texts(mutate::stamps(webhook, object)?)),
+        ("validate", texts(validate::on_creation(webhook, object)?)),
+    ]))
+}
+
+/// The version that is asked for, or the one behind the object's own, or the first.
+fn asked<'k>(kind: &'k Kind, object: &InputObject, to: &str) -> &'k str {
+    let others = || kind.versions().filter(|version| *version != object.version());
+    let next = || kind.versions().skip_while(|version| *version != object.version()).nth(1);
+    let found = others().find(|version| *version == to);
+    found.or_else(next).or_else(|| others().next()).or_else(|| kind.versions().next()).unwrap_or_default()
+}

@@ -1,0 +1,164 @@
+//! A page for whoever tries a server on a machine of their own.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Body, Bytes};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode};
+
+/// A page at `/dev` of the admin address, on which a browser tries what the webhooks would answer. It asks two things
+/// of this server: `GET /dev/kinds`, and `POST /dev/try` with at most 1 MiB; both are answered in JSON.
+///
+/// For a server that one person tries and nobody else reaches. Only requests that name it by an IP address or as
+/// `localhost` are answered, so that no page from elsewhere reads the answers by a name that it points here.
+#[derive(Clone)]
+pub struct DevPage {
+    html: &'static str,
+    kinds: Arc<dyn Fn() -> String + Send + Sync>,
+    tried: Arc<Tried>,
+}
+
+/// From a body to JSON.
+type Tried = dyn Fn(&[u8]) -> String + Send + Sync;
+
+impl DevPage {
+    /// A page, what `/dev/kinds` answers, and what `/dev/try` answers to a body. Both are JSON, what went wrong too.
+    #[must_use]
+    pub fn new(
+        html: &'static str,
+        kinds: impl Fn() -> String + Send + Sync + 'static,
+        tried: impl Fn(&[u8]) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self { html, kinds: Arc::new(kinds), tried: Arc::new(tried) }
+    }
+
+    /// Whether a path is one of the page's.
+    pub(super) fn has(path: &str) -> bool {
+        [PAGE, KINDS, TRY].contains(&path)
+    }
+
+    /// Answers a request for one of its paths.
+    pub(super) async fn answer<B>(self, request: Request<B>) -> Response<Full<Bytes>>
+    where
+        B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
+    {
+        if !names_this_machine(request.headers()) {
+            return said(StatusCode::FORBIDDEN, "ask by an IP address, or as localhost\n");
+        }
+        let allowed =
+            if request.uri().path() == TRY { [Method::POST].as_slice() } else { &[Method::GET, Method::HEAD] };
+        if !allowed.contains(request.method()) {
+            let mut response = said(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+            let allowed = if request.uri().path() == TRY { "POST" } else { "GET, HEAD" };
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+            return response;
+        }
+        match request.uri().path() {
+            PAGE => {
+                let mut response = with(StatusCode::OK, "text/html; charset=utf-8", self.html);
+                response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+                response
+            }
+            KINDS => with(StatusCode::OK, JSON, (self.kinds)()),
+            _ => self.try_body(request).await,
+        }
+    }
+
+    async fn try_body<B>(self, request: Request<B>) -> Response<Full<Bytes>>
+    where
+        B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
+    {
+        // A page from elsewhere cannot send this type without asking first, and nobody here says yes.
+        if request.headers().get(CONTENT_TYPE).is_none_or(|kind| kind != JSON) {
+            return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json\n");
+        }
+        let body = Limited::new(request.into_body(), MOST).collect();
+        let body = match tokio::time::timeout(PATIENCE, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(_)) => return said(StatusCode::PAYLOAD_TOO_LARGE, "at most 1 MiB, sent whole\n"),
+            Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n"),
+        };
+        match tokio::task::spawn_blocking(move || (self.tried)(&body)).await {
+            Ok(answer) => with(StatusCode::OK, JSON, answer),
+            Err(_) => said(StatusCode::INTERNAL_SERVER_ERROR, "it failed: see the log\n"),
+        }
+    }
+}
+
+impl fmt::Debug for DevPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DevPage").finish_non_exhaustive()
+    }
+}
+
+/// Whether a request names this server as its user would: not by a name that anybody may have pointed here.
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok()
+}
+
+fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    with(status, "text/plain; charset=utf-8", text)
+}
+
+fn with(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+const PAGE: &str = "/dev";
+
+const KINDS: &str = "/dev/kinds";
+
+const TRY: &str = "/dev/try";
+
+const JSON: &str = "application/json";
+
+/// Nothing from elsewhere, and nobody puts it into a frame.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// An API server takes no object that is larger than etcd's 1.5 MiB, and people paste smaller ones.
+const MOST: usize = 1 << 20;
+
+/// From the same machine it takes no time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_anybody_may_point_here_is_not_answered() {
+        let named = |host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            names_this_machine(&headers)
+        };
+        for host in ["127.0.0.1:8080", "127.0.0.1", "localhost:8080", "LOCALHOST", "[::1]:8080", "[::1]", "10.0.0.7:1"]
+        {
+            assert!(named(host), "{host}");
+        }
+        for host in ["attacker.example:8080", "127.0.0.1.nip.example", "localhost.attacker.example", "", "[::1", ":80"]
+        {
+            assert!(!named(host), "{host}");
+        }
+        assert!(!names_this_machine(&HeaderMap::new()));
+    }
+}

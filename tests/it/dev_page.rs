@@ -1,0 +1,132 @@
+//! The page of `serve --dev`, in a browser and without one.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::browser::opened;
+use crate::serve::Dev;
+
+const KINDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kinds");
+
+const WIDGET: &str = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {hostPort: 'a:080'}}";
+
+fn dev(dir: &TempDir) -> (Dev, String) {
+    let dev = Dev::start(dir.path(), &["--kinds", KINDS]);
+    let page = dev.page();
+    (dev, page)
+}
+
+fn curl(args: &[&str]) -> String {
+    let output = Command::new("curl").args(["--silent", "--show-error"]).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn tried(page: &str, question: &Value) -> Value {
+    let kind = "Content-Type: application/json";
+    let answer = curl(&["-H", kind, "--data", &question.to_string(), &format!("{page}/try")]);
+    serde_json::from_str(&answer).unwrap()
+}
+
+#[test]
+fn what_is_tried_is_converted_explained_and_judged() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let answer = tried(&page, &json!({"text": WIDGET, "to": "v2"}));
+    let object = &answer["objects"][0];
+    assert_eq!((&object["from"], &object["to"]), (&json!("v1"), &json!("v2")));
+    let converted = object["converted"].as_str().unwrap();
+    assert!(
+        converted.contains("pointsman.dev/kept-v1") && converted.ends_with("  host: a\n  port: 80\n"),
+        "{converted}"
+    );
+    let change = ["split", "spec.hostPort: \"a:080\"", "spec.host: \"a\", spec.port: 80", "kept for the way back"];
+    assert_eq!(object["changes"], json!([change]));
+    assert_eq!((&object["wayBack"], &object["validate"]), (&json!([]), &json!(["allowed"])));
+
+    // A version it does not have is the next one; what the schema refuses is denied.
+    let wrong = WIDGET.replace("'a:080'", "7");
+    let answer = tried(&page, &json!({"text": format!("{WIDGET}\n---\n{wrong}"), "to": "v9"}));
+    let judged = [0, 1].map(|index| answer["objects"][index]["validate"][0].clone());
+    assert_eq!((&answer["objects"][0]["to"], judged), (&json!("v2"), [json!("allowed"), json!("denied")]));
+}
+
+#[test]
+fn what_cannot_be_tried_is_said() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    for (question, said) in [
+        (json!({"text": "a: b: c", "to": "v2"}), "input:1: document 1: "),
+        (json!({"text": "{apiVersion: v1, kind: Pod}", "to": "v2"}), "no definition of v1 Pod"),
+        (json!({"text": WIDGET.replace("/v1", "/v7"), "to": "v2"}), "Widget has v1, v2"),
+        (json!({"text": "just a text", "to": "v2"}), "not an object"),
+        (json!([]), "not a question: "),
+    ] {
+        let answer = tried(&page, &question);
+        let error = answer["errors"][0].as_str().unwrap();
+        assert!(error.contains(said), "{error}");
+        assert_eq!(answer["objects"], json!([]));
+    }
+    assert_eq!(tried(&page, &json!({"text": "", "to": ""})), json!({"objects": [], "errors": []}));
+}
+
+/// Each kind has an object to begin with, which converts.
+#[test]
+fn every_sample_can_be_tried() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let kinds: Value = serde_json::from_str(&curl(&[&format!("{page}/kinds")])).unwrap();
+    let versions = kinds.as_array().unwrap().iter().flat_map(|kind| kind["versions"].as_array().unwrap());
+    let samples: Vec<&str> = versions.map(|version| version["sample"].as_str().unwrap()).collect();
+    assert!(samples.len() > 10, "{kinds}");
+    let answer = tried(&page, &json!({"text": samples.join("---\n"), "to": ""}));
+    assert_eq!(answer["errors"], json!([]));
+    for object in answer["objects"].as_array().unwrap() {
+        assert_eq!(object["wayBack"], json!([]), "{object}");
+    }
+}
+
+/// Where there is a Chromium. The fragment is what somebody typed, and is shown as it was typed.
+#[test]
+fn a_browser_shows_what_becomes_of_what_is_typed() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let typed = "apiVersion:+example.com/v1%0Akind:+Widget%0Ametadata:+{name:+a}%0Aspec:%0A++hostPort:+%3Cb%3Ea:080%0A";
+    let Some(shown) = opened(&format!("{page}#to=v2&text={typed}")) else { return };
+    for part in [
+        "  host: &lt;b&gt;a\n  port: 80\n</pre>",
+        "<code>spec.hostPort: \"&lt;b&gt;a:080\"</code>",
+        "It comes home as it left.",
+        "<option value=\"v2\">v2</option>",
+        "Materialize.materialize.cloud v1alpha1</option>",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let Some(shown) = opened(&format!("{page}#text=%3Cb%3E")) else { return };
+    assert!(shown.contains("<p class=\"bad\">input: not an object"), "{shown}");
+}
+
+#[test]
+fn there_is_no_page_without_dev() {
+    let dir = TempDir::new().unwrap();
+    drop(Dev::start(dir.path(), &[]));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .current_dir(dir.path())
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-format", "json"])
+        .args(["--tls-cert-file", "certs/dev/tls.crt", "--tls-private-key-file", "certs/dev/tls.key"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let admin = lines.filter_map(|line| line["admin"].as_str().map(str::to_owned)).next().unwrap();
+    let status =
+        |path: &str| curl(&["--output", "/dev/null", "--write-out", "%{http_code}", &format!("http://{admin}{path}")]);
+    let found = ["/livez", "/dev", "/dev/kinds", "/dev/try"].map(status);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found, ["200", "404", "404", "404"]);
+}
