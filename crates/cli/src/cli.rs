@@ -84,6 +84,7 @@ pub enum Asked {
 /// process, with 2 or with 0. `remarks` is for commands that are given authorities to trust.
 #[must_use]
 pub fn run(remarks: AuthorityRemarks) -> Asked {
+    completion::answer(Cli::command);
     let Cli { log, command } = Cli::parse();
     if let Command::Serve(args) = command {
         return Asked::Serve(log, args);
@@ -96,7 +97,7 @@ impl Command {
     fn run(self, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
         match self {
             Self::Arm(args) => arm::run(&args, remarks),
-            Self::Completion(args) => completion::run(&args, Cli::command()),
+            Self::Completion(args) => completion::run(&args),
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),
             Self::Disarm(args) => disarm::run(&args),

@@ -90,9 +90,42 @@ fn every_example_runs() {
 fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = pointsman(&["completion", shell]).data();
-        assert!(script.contains("keep-unknown"), "{shell}");
+        assert!(script.contains("POINTSMAN_COMPLETE"), "{shell}");
     }
     assert!(pointsman(&["completion", "tcsh"]).refusal(2).contains("possible values"));
+}
+
+/// Through bash itself: what it is given by the script, and what the program answers it.
+#[test]
+fn a_shell_completes_what_only_this_program_knows() {
+    let here = TempDir::new().unwrap();
+    for name in ["widgets.yaml", "widgets.crt", "other"] {
+        fs::write(here.path().join(name), "").unwrap();
+    }
+    let kinds = format!("{}/tests/data/kinds", env!("CARGO_MANIFEST_DIR"));
+    let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let completed = |line: &str| {
+        let script = format!(
+            "source <(pointsman completion bash); COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             COMP_TYPE=9; _clap_complete_pointsman pointsman \"${{COMP_WORDS[COMP_CWORD]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let output = Command::new("bash").args(["-c", &script]).current_dir(&here).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().replace('\n', " ")
+    };
+    for (line, words) in [
+        ("pointsman migr", "migrate"),
+        ("pointsman plan mat", "materialize"),
+        ("pointsman convert --to v1a", "v1alpha1 v1alpha2"),
+        ("pointsman migrate materialize --to v", "v1alpha1 v1alpha2"),
+        (&format!("pointsman plan --kinds {kinds} --no-built-in wid"), "widget"),
+        (&format!("pointsman migrate --kinds={kinds} widget --to v"), "v1 v2"),
+        ("pointsman convert -f w", "widgets.yaml"),
+        ("pointsman convert --kinds gone --to v", ""),
+    ] {
+        assert_eq!(completed(line), words, "{line}");
+    }
 }
 
 #[test]

@@ -1,11 +1,18 @@
-//! `pointsman completion`.
+//! `pointsman completion`, and what a shell is told that asks.
 
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::env::{CompleteEnv, Shells};
 
-use super::output;
+use super::input::is_document;
+use super::kinds_dir::{KindsArgs, Known};
+use super::{kind_names, output};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -15,15 +22,96 @@ pub(crate) struct CompletionArgs {
     shell: Shell,
 }
 
-/// Prints what makes a shell complete this command line.
-pub(crate) fn run(args: &CompletionArgs, mut command: Command) -> anyhow::Result<ExitCode> {
+/// Prints what makes a shell ask this program how a command line may go on.
+pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
+    let shells = Shells::builtins();
+    let name = args.shell.to_string();
+    let shell = shells.completer(&name).ok_or_else(|| anyhow::anyhow!("no completions for {name}"))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "pointsman", &mut script);
+    shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
     output::data(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Answers a shell that asks how a command line may go on, and ends the process; returns where none asks.
+pub(crate) fn answer(command: impl Fn() -> Command) {
+    CompleteEnv::with_factory(|| completed(command())).var(ASKED).bin(PROGRAM).completer(PROGRAM).complete();
+}
+
+/// The command with what its values may be, as far as only this program knows: by what help calls them.
+fn completed(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let name = arg.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
+        let add = |arg: Arg, completer: ArgValueCompleter| arg.add(completer);
+        match (arg.get_id().as_str(), name.as_deref()) {
+            ("kind", _) | (_, Some("KIND")) => add(arg, ArgValueCompleter::new(kinds)),
+            (_, Some("VERSION")) => add(arg, ArgValueCompleter::new(versions)),
+            ("files" | "old", _) => add(arg, ArgValueCompleter::new(objects)),
+            (_, Some("DIR")) => add(arg, ArgValueCompleter::new(PathCompleter::dir())),
+            _ => arg,
+        }
+    });
+    command.mut_subcommands(completed)
+}
+
+fn kinds(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let known = known();
+    beginning(begun, known.iter().map(|known| known.kind.name()))
+}
+
+/// Those of the kind that the line names, or of all.
+fn versions(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let (known, words) = (known(), words());
+    let named = words.iter().skip(1).find_map(|word| kind_names::find(&known, word).ok());
+    match named {
+        Some(named) => beginning(begun, named.kind.versions()),
+        None => beginning(begun, known.iter().flat_map(|known| known.kind.versions())),
+    }
+}
+
+/// Files that may hold objects, and directories.
+fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
+    PathCompleter::any().stdio().filter(|path: &Path| path.is_dir() || is_document(path)).complete(begun)
+}
+
+fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let mut names: Vec<&str> = names.filter(|name| name.starts_with(&*begun)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The kinds that the line would know. Where it would not know any, a person is told when it runs, and not before.
+fn known() -> Vec<Known> {
+    let words = words();
+    let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
+    for (word, next) in words.iter().zip(words.iter().skip(1).map(Some).chain([None])) {
+        match word.strip_prefix("--kinds") {
+            Some("") => directories.extend(next.map(PathBuf::from)),
+            Some(rest) => directories.extend(rest.strip_prefix('=').map(PathBuf::from)),
+            None => {}
+        }
+    }
+    let no_built_in = words.iter().any(|word| word == "--no-built-in");
+    KindsArgs { directories, no_built_in }.load().unwrap_or_default()
+}
+
+/// The line so far. A shell hands it over behind `--`.
+fn words() -> Vec<String> {
+    let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words.skip_while(|word| word != "--").skip(1).collect()
+}
+
+/// What a shell sets when it asks; our own name, since others listen to the usual one.
+const ASKED: &str = "POINTSMAN_COMPLETE";
+
+const PROGRAM: &str = "pointsman";
+
 const EXAMPLES: &str = "\
+The shell asks the pointsman of its path, so that kinds and versions are those
+that are known where you are: the built-in ones, and those of --kinds.
+
 Examples:
   In this shell:
     source <(pointsman completion bash)

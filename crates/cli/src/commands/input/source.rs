@@ -35,16 +35,19 @@ fn collect(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> anyho
         let entry = entry.with_context(failed)?;
         let path = entry.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let ours =
-            path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours));
         // A link to a directory is not followed: it may lead round.
         if recursive && !hidden && entry.file_type().with_context(failed)?.is_dir() {
             collect(&path, recursive, files)?;
-        } else if ours && !hidden && path.is_file() {
+        } else if is_document(&path) && !hidden && path.is_file() {
             files.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether a file is called as if it held documents.
+pub(crate) fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours))
 }
 
 /// Reads one file, or stdin where it is `-`.
