@@ -3,6 +3,7 @@
 mod all;
 mod clean;
 mod clock;
+mod controllers;
 mod error;
 mod events;
 mod fleet;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::clock::RollClock;
+use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::events::tell_events;
 use super::fleet::Fleet;
@@ -75,6 +76,7 @@ pub async fn run_roll(
         options,
         clock,
         lease,
+        controllers: ControllerLeases::default(),
         fleet: None,
         spec: Value::Null,
         listed: None,
@@ -95,6 +97,7 @@ struct RollRunner<'r> {
     options: &'r RollOptions,
     clock: RollClock,
     lease: RollLease,
+    controllers: ControllerLeases,
     fleet: Option<Fleet>,
     /// What the Roll said when the fleet was listed.
     spec: Value,
@@ -180,10 +183,12 @@ impl RollRunner<'_> {
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll, &status).await?;
+        let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
             remembered: self.remembered.clone(),
             consistent,
+            shut,
             trouble: self.trouble.take(),
             others: if status.started.is_none() { self.others(&document, &fleet).await? } else { Vec::new() },
         };

@@ -4,6 +4,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast};
 
 use super::clock::RollClock;
+use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::fleet::Fleet;
 use super::writes::{Landed, Really, write};
@@ -43,7 +44,8 @@ pub async fn survey_roll(
 ) -> Result<RollSurvey, RollError> {
     let clock = RollClock::start();
     let listed = Fleet::list(cluster, kind, roll).await?;
-    let mut facts = RollFacts { consistent: true, ..RollFacts::default() };
+    let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
+    let mut facts = RollFacts { consistent: true, shut, ..RollFacts::default() };
     let mut asked = 0;
     if asks == SurveyAsks::TheServer {
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());

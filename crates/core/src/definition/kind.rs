@@ -216,6 +216,12 @@ impl Kind {
         &self.admission.version_label
     }
 
+    /// Namespace and name of the Lease that a controller version holds while it runs, where the definition names them.
+    #[must_use]
+    pub fn controller_lease(&self, version: &str) -> Option<(String, String)> {
+        self.admission.lease.as_ref().map(|lease| lease.of(version))
+    }
+
     /// The annotation that forces a rollout, if there is one.
     #[must_use]
     pub fn force_annotation(&self) -> Option<&str> {

@@ -101,6 +101,8 @@ impl<'a> RollCompiler<'a> {
             direction: direction.unwrap_or_default(),
             health,
             path: self.kind.admission.version_path.clone(),
+            lease: self.kind.admission.lease.clone(),
+            managers: self.kind.admission.managers.clone(),
             versions,
         })
     }
@@ -117,6 +119,17 @@ impl<'a> RollCompiler<'a> {
         }
         if spec.from.as_ref() == Some(&spec.to) {
             self.bad(format!("from and to are both {:?}: nothing would move", spec.to));
+        }
+        let lease = self.kind.admission.lease.as_ref();
+        if let Some((lease, from)) = lease.zip(spec.from.as_ref())
+            && lease.collide(from, &spec.to)
+        {
+            let message = format!(
+                "from and to: the controllers of {from} and {} would hold one Lease, {}",
+                spec.to,
+                lease.of(from).1
+            );
+            self.bad(message);
         }
     }
 

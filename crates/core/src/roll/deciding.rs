@@ -1,7 +1,7 @@
 //! What is decided, in its order.
 
 use super::advancing::{advance, go_back, stop};
-use super::failing::{look_for_unhealthy, note_failures, note_turned_back};
+use super::failing::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::releasing::{release, remember};
@@ -27,6 +27,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     remember(planner);
     release(planner);
     note_turned_back(planner);
+    note_two_controllers(planner);
     note_failures(planner);
     if turns(planner) && !planner.facts.consistent {
         planner.ask_for_list();

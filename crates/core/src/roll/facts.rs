@@ -14,6 +14,9 @@ pub struct RollFacts {
     /// cache, and not put together from several answers. Objects that are under way are as they are now in either case:
     /// what is seen of them lets them go.
     pub consistent: bool,
+    /// What a roll is not to go on without, such as a controller that runs; in words. Nothing more is moved, and what
+    /// was moved does not count as healthy.
+    pub shut: Option<String>,
     /// What is in the way of every write, such as a webhook that does not answer; in words.
     pub trouble: Option<String>,
     /// Other rolls that are under way over some of the same objects: their names, and these objects.

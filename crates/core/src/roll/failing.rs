@@ -35,6 +35,20 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
     }
 }
 
+/// The old controller goes on acting on an object that was moved: whatever it writes, the new one does not expect.
+pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let is_ours = |object: &&FleetObject| object.mark_of(planner.roll).is_some() && !object.is_going;
+    let contested = planner.fleet.iter().filter(is_ours).filter_map(|object| Some((object, judge.contested(object)?)));
+    let contested: Vec<(&FleetObject, String)> =
+        contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).collect();
+    for (object, why) in contested.into_iter().take(FAILURES) {
+        let failure = failure(planner, object, TWO_CONTROLLERS, why.clone());
+        planner.status.failures.push(failure);
+        planner.halt(TWO_CONTROLLERS, format!("{}: {why}", object.title()));
+    }
+}
+
 /// Objects that are not healthy in time, and what the Roll says of that.
 pub(super) fn note_failures(planner: &mut Planner<'_>) {
     let judge = planner.judge();
@@ -112,6 +126,9 @@ fn failure(planner: &Planner<'_>, object: &FleetObject, reason: &str, message: S
         cleared: false,
     }
 }
+
+/// The reason of a failure where the old controller still acts on a moved object.
+const TWO_CONTROLLERS: &str = "TwoControllers";
 
 /// Failures in a status, which must not become large.
 const FAILURES: usize = 50;

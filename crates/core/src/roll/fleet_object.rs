@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
-use super::managed::{has_looked, label_owner};
+use super::managed::{label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use crate::definition::Path;
 
@@ -32,6 +32,8 @@ pub struct FleetObject {
     pub(super) unhealthy: Option<String>,
     /// Whether the new controller has looked since it was moved.
     pub(super) is_seen: bool,
+    /// The field manager of its old controller, and when it last wrote, if that was after the move.
+    pub(super) contested: Option<(String, u64)>,
     /// An annotation turns the upgrade path off for it.
     pub(super) opts_out: bool,
 }
@@ -57,6 +59,11 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let wave = roll.waves.iter().position(|wave| wave.chosen.holds(namespace.as_deref(), &labels));
+        let was = mark.as_ref().filter(|_| is_marked).and_then(|(mark, _)| mark.was.as_deref());
+        let contested = was.and_then(|was| {
+            let manager = roll.old_manager(was)?;
+            Some((manager.to_owned(), wrote_since(object, manager, &roll.label)?))
+        });
         Some(Self {
             name: text("name")?,
             uid: text("uid")?,
@@ -68,7 +75,12 @@ impl FleetObject {
             is_going: metadata.get("deletionTimestamp").is_some(),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
-            is_seen: roll.health.seen.as_ref().is_none_or(|manager| has_looked(object, manager, &roll.label)),
+            is_seen: roll
+                .health
+                .seen
+                .as_ref()
+                .is_none_or(|manager| wrote_since(object, manager, &roll.label).is_some()),
+            contested,
             opts_out: roll.path.as_ref().is_some_and(of_path),
             namespace,
             labels,

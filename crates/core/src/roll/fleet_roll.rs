@@ -1,10 +1,12 @@
 //! A Roll that was checked against the definition of its kind.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chosen::Chosen;
+use super::status::RollStatus;
 use super::wave::Wave;
-use crate::definition::admission::UpgradePath;
+use crate::definition::admission::{ControllerLease, UpgradePath};
 use crate::definition::{Health, Path};
 use crate::upgrade;
 
@@ -31,6 +33,9 @@ pub struct FleetRoll {
     pub(super) direction: Direction,
     pub(super) health: Health,
     pub(super) path: Option<UpgradePath>,
+    pub(super) lease: Option<ControllerLease>,
+    /// Field managers by controller version.
+    pub(super) managers: BTreeMap<String, String>,
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
 }
@@ -83,6 +88,44 @@ impl FleetRoll {
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
         let mut readable = self.versions.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
         readable.clone().find(|version| *version == stored).or_else(|| readable.next())
+    }
+
+    /// Namespace and name of each Lease that has to be held for the roll to go on, with its controller version. Forward
+    /// it takes both controllers, since there has to be a way back; whoever goes back may do so because the new one is
+    /// dead.
+    #[must_use]
+    pub fn leases(&self, status: &RollStatus) -> Vec<(&str, String, String)> {
+        let (from, to) = (self.from.as_deref(), Some(self.to.as_str()));
+        let versions = match status.direction_of(self) {
+            Direction::Forward => [from, to],
+            Direction::Back => [from, None],
+            Direction::Stop => [None, to],
+        };
+        let named = versions.into_iter().flatten().filter_map(|version| {
+            let (namespace, name) = self.lease.as_ref()?.of(version);
+            Some((version, namespace, name))
+        });
+        named.collect()
+    }
+
+    /// Why it would not be found out that two controllers act on one object; nothing where it would.
+    #[must_use]
+    pub fn cannot_tell_controllers(&self) -> Option<String> {
+        let manager = |version: &str| self.managers.get(version);
+        let known = self.from.as_deref().is_none_or(|from| manager(from).is_some()) && manager(&self.to).is_some();
+        if !known {
+            let from = self.from.as_deref().map_or_else(String::new, |from| format!("{from} and "));
+            return Some(format!("the definition names no field managers of {from}{} under `managers`", self.to));
+        }
+        let same = self.from.as_deref().and_then(manager).filter(|from| Some(*from) == manager(&self.to))?;
+        Some(format!("both write as {same}"))
+    }
+
+    /// The field manager that would go on writing to an object after its move, if its old controller did; nothing where
+    /// that cannot be told from the new one.
+    pub(super) fn old_manager(&self, was: &str) -> Option<&str> {
+        let (old, new) = (self.managers.get(was)?, self.managers.get(&self.to)?);
+        (old != new).then_some(old)
     }
 
     /// The names of its waves, in their order.

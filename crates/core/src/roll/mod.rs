@@ -39,7 +39,7 @@ pub use fleet_object::FleetObject;
 pub use fleet_roll::{Direction, FleetRoll};
 pub use forecast::{Forecast, forecast};
 pub use managed::ROLL_MANAGER;
-pub use moment::{Moment, rfc3339};
+pub use moment::{Moment, rfc3339, wall};
 pub use patch::FleetMove;
 pub use plan::{RollPlan, RollWrite, plan};
 pub use read::{answered_roll, read_roll, rolled_kind};

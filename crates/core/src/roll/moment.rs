@@ -21,7 +21,7 @@ pub fn rfc3339(wall: u64) -> String {
 }
 
 /// Seconds since 1970 of a point in time as Kubernetes writes it. Fractions of a second are passed over.
-pub(super) fn wall(text: &str) -> Option<u64> {
+pub fn wall(text: &str) -> Option<u64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let mut date = date.split('-').map(|part| part.parse::<u64>().ok());
     let mut next = || date.next().flatten();

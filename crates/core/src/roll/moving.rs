@@ -10,6 +10,7 @@ use super::status::Reservation;
 /// The writes of objects that are reserved, and not to be seen on them yet.
 pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
     if planner.rests
+        || planner.facts.shut.is_some()
         || planner.is_stopped()
         || planner.status.started.is_none()
         || planner.status.direction == Direction::Stop

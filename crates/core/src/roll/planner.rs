@@ -30,7 +30,7 @@ impl<'a> Planner<'a> {
         facts: RollFacts,
         now: Moment,
     ) -> Self {
-        let in_the_way = InTheWay { trouble: facts.trouble.clone(), waits: None };
+        let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), waits: None };
         Self { roll, fleet, now, status, facts, wants_list: false, in_the_way, rests: false }
     }
 
@@ -73,7 +73,7 @@ impl<'a> Planner<'a> {
 
     /// Reserves the next objects, as many as may be under way.
     pub(super) fn reserve(&mut self, next: &[&FleetObject], at_once: usize, back: bool) {
-        if self.facts.trouble.is_some() {
+        if self.facts.trouble.is_some() || self.facts.shut.is_some() {
             return;
         }
         let budget = at_once.saturating_sub(self.status.reserved.len());

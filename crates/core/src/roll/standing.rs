@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
-use super::moment::{Moment, wall};
+use super::moment::{Moment, rfc3339, wall};
 use super::status::{Reservation, RollStatus};
 
 /// How an object stands.
@@ -79,6 +79,9 @@ impl Judge<'_> {
     pub(super) fn standing(&self, object: &FleetObject) -> Standing {
         if object.is_going {
             return Standing::Gone;
+        }
+        if let Some(why) = self.contested(object) {
+            return Standing::Failed(why);
         }
         if let Some(reservation) = self.status.reservation(&object.uid)
             && !self.was_turned_back(object, reservation)
@@ -163,8 +166,24 @@ impl Judge<'_> {
         Standing::Moving(gate)
     }
 
+    /// Who acts on an object beside its new controller, since the roll was resumed last.
+    pub(super) fn contested(&self, object: &FleetObject) -> Option<String> {
+        if self.back || !object.is_at(&self.roll.to) {
+            return None;
+        }
+        let (manager, at) = object.contested.as_ref().filter(|(_, at)| *at > self.status.resumed_at())?;
+        Some(format!(
+            "two controllers: {manager} wrote to it at {}, after it was moved to {}",
+            rfc3339(*at),
+            self.roll.to
+        ))
+    }
+
     /// What does not hold of an object that was moved. Health from before the move says nothing.
     pub(super) fn shut(&self, object: &FleetObject) -> Option<String> {
+        if let Some(shut) = &self.facts.shut {
+            return Some(shut.clone());
+        }
         match &self.roll.health.seen {
             Some(manager) if !object.is_seen => Some(format!("{manager} has not written to it since the move")),
             _ => object.unhealthy.clone(),

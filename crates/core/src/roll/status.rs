@@ -246,6 +246,14 @@ impl RollStatus {
         }
     }
 
+    /// Where the fleet is to go.
+    pub(super) fn direction_of(&self, roll: &FleetRoll) -> Direction {
+        match roll.direction {
+            Direction::Forward if self.back_all => Direction::Back,
+            direction => direction,
+        }
+    }
+
     pub(super) fn reservation(&self, uid: &str) -> Option<&Reservation> {
         self.reserved.iter().find(|reservation| reservation.uid == uid)
     }

@@ -9,6 +9,8 @@ use super::status::{RollPhase, RollStatus, WaveCounts};
 pub(super) struct InTheWay {
     /// Of every write.
     pub(super) trouble: Option<String>,
+    /// Of every move, though others may write.
+    pub(super) shut: Option<String>,
     /// What a wave waits for that is through.
     pub(super) waits: Option<String>,
 }
@@ -59,6 +61,9 @@ fn words(
         (Direction::Back, _) => format!("going back, {} to go", status.counts.new),
         _ => "stopping".to_owned(),
     };
+    if let Some(shut) = &in_the_way.shut {
+        return (RollPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {shut}"));
+    }
     if let Some(waits) = &in_the_way.waits {
         return (RollPhase::Waiting, None, format!("{place}, {waits}"));
     }

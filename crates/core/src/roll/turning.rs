@@ -50,8 +50,5 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
 
 /// Where the fleet is to go.
 fn wanted(planner: &Planner<'_>) -> Direction {
-    match planner.roll.direction {
-        Direction::Forward if planner.status.back_all => Direction::Back,
-        direction => direction,
-    }
+    planner.status.direction_of(planner.roll)
 }

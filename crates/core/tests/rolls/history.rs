@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, Standing};
+use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, RollWrite, Standing};
 use serde_json::{Value, json};
 
 use super::runner::{Done, Runner, change, set};
@@ -93,6 +93,8 @@ impl<'a> History<'a> {
             Happening::Lost(at) => self.runners[at].lost = true,
             Happening::Clock(at, ahead) => self.runners[at].ahead = ahead,
             Happening::Tick(seconds) => world.now += seconds,
+            // Whoever is dead looks at nothing.
+            Happening::Look(..) if world.dead => {}
             Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
             Happening::Noise(at) => world.noise(&world.name(at)),
             Happening::TurnBack(at) => world.turn_back(&world.name(at)),
@@ -102,6 +104,8 @@ impl<'a> History<'a> {
             Happening::Create => drop(world.create(Some(OLD), false)),
             Happening::Down => world.down = true,
             Happening::Up => world.down = false,
+            Happening::Dead(dead) => world.dead = dead,
+            Happening::OldWrites(at) => world.old_writes(&world.name(at)),
             Happening::Approve => self.approve(),
             Happening::Resume => self.resume(),
             Happening::Pause => set(world, "paused", json!(true)),
@@ -139,6 +143,7 @@ impl<'a> History<'a> {
                         .push(format!("{now} runner {at} plans: {:?} {}", plan.status.phase, plan.status.message));
                 }
                 self.is_in_order(&plan, &fleet);
+                self.needs_both_controllers(&plan);
             }
             Done::Wrote(status) => {
                 let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
@@ -213,6 +218,16 @@ impl<'a> History<'a> {
         let unhealthy = unhealthy.count();
         if unhealthy > self.setup.unhealthy_max {
             self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
+        }
+    }
+
+    /// Nothing is begun while the new controller is dead.
+    fn needs_both_controllers(&mut self, plan: &RollPlan) {
+        let began = plan.status.reserved.iter().find(|one| !one.back && !self.reserved.contains(&one.uid));
+        let moves = plan.writes.iter().any(|write| matches!(write, RollWrite::Move(_)));
+        let forward = plan.status.direction == Direction::Forward;
+        if self.world.dead && forward && (moves || began.is_some()) {
+            self.breaks("nothing moves to a controller that does not run", format!("{began:?}"));
         }
     }
 
@@ -318,7 +333,7 @@ impl<'a> History<'a> {
     /// its end, or says what it waits for.
     fn quiet(&mut self) {
         self.world.log.push("quiet".to_owned());
-        self.world.down = false;
+        (self.world.down, self.world.dead) = (false, false);
         self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_000 {

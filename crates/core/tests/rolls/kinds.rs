@@ -12,8 +12,12 @@ pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].ma
 /// A kind with a path by which every version may follow every other, and back.
 fn kind(settle: &str) -> Kind {
     let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}");
-    with_healthy(&healthy).unwrap()
+    with_admission(&format!(", {CONTROLLERS}"), &healthy).unwrap()
 }
+
+/// How the controllers of boats are told from each other.
+const CONTROLLERS: &str =
+    "lease: {namespace: harbour, name: \"boat-{version}\"}, managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
 
 /// A Roll of boats to 2.17.0, with these members.
 pub(crate) fn roll_of(members: &Value) -> FleetRoll {
@@ -27,8 +31,13 @@ pub(crate) fn roll_of(members: &Value) -> FleetRoll {
 
 /// The same with another `healthy` block.
 pub(crate) fn with_healthy(healthy: &str) -> Result<Kind, BadDefinition> {
+    with_admission("", healthy)
+}
+
+/// The same with more in its `admission` block, beside how its controllers are told from each other.
+fn with_admission(more: &str, healthy: &str) -> Result<Kind, BadDefinition> {
     let paths = "{all: {rules: [{from: \"*\", step: major, back: major}]}}";
-    define(&format!("admission: {{versionPath: all, paths: {paths}}}\nhealthy: {healthy}\n"))
+    define(&format!("admission: {{versionPath: all, paths: {paths}{more}}}\nhealthy: {healthy}\n"))
 }
 
 /// A kind with the rest of its definition.

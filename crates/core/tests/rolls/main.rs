@@ -7,6 +7,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod controllers;
 mod documents;
 mod health;
 mod history;

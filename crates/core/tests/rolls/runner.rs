@@ -10,7 +10,7 @@ use pointsman_core::roll::{
 };
 use serde_json::Value;
 
-use super::world::{NotWritten, World, uid};
+use super::world::{NEW, NotWritten, World, uid};
 
 /// A process that runs the roll.
 #[derive(Default)]
@@ -87,7 +87,10 @@ impl Runner {
         let roll = &self.roll.as_ref().unwrap().1;
         let objects = self.fleet.iter().flat_map(BTreeMap::values);
         let fleet: Vec<FleetObject> = objects.filter_map(|object| FleetObject::of(object, roll)).collect();
+        let needed = roll.leases(&status).iter().any(|(version, _, _)| *version == NEW);
+        let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let facts = || RollFacts {
+            shut: shut.clone(),
             remembered: self.remembered.clone(),
             consistent,
             trouble: self.trouble.clone(),

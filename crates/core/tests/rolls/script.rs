@@ -56,6 +56,10 @@ pub(super) enum Happening {
     Create,
     Down,
     Up,
+    /// The new controller dies, and so is not there to look; or is there again.
+    Dead(bool),
+    /// The old controller writes to an object, in whosever hands it is.
+    OldWrites(usize),
     Approve,
     Resume,
     Pause,
@@ -106,7 +110,9 @@ impl Setup {
                 let most = if random.percent(10) { 100 } else { 8 };
                 Happening::Tick(1 + random.below(most) as u64)
             }
-            72..76 => Happening::Noise(object),
+            72..75 => Happening::Noise(object),
+            75 if trouble && random.percent(30) => Happening::OldWrites(object),
+            75 => Happening::Noise(object),
             76..78 => Happening::Sync,
             78 if trouble => Happening::MoveOn(object),
             78 => Happening::Step(runner),
@@ -122,11 +128,7 @@ impl Setup {
             95 => Happening::Recreate(object),
             96 => Happening::Create,
             97 => {
-                if random.percent(50) {
-                    Happening::Down
-                } else {
-                    Happening::Up
-                }
+                *random.pick(&[Happening::Down, Happening::Up, Happening::Dead(true), Happening::Dead(false)]).unwrap()
             }
             98 => Happening::Pause,
             _ if goes_back => {

@@ -16,6 +16,8 @@ pub(super) const OTHER: &str = "2.15.0";
 /// Seconds after the last canary in which nothing goes on, where there are any.
 pub(super) const SOAK: u64 = 30;
 pub(super) const CONTROLLER: &str = "boatman";
+/// That of the old version.
+const OLD_CONTROLLER: &str = "oarsman";
 pub(super) const GITOPS: &str = "kustomize-controller";
 
 /// Why the API server, or whoever it asked, did not take a write.
@@ -41,6 +43,8 @@ pub(super) struct World {
     /// Seconds since 1970.
     pub(super) now: u64,
     pub(super) down: bool,
+    /// The new controller does not run.
+    pub(super) dead: bool,
     made: usize,
     named: usize,
     refused: BTreeSet<String>,
@@ -68,6 +72,7 @@ impl World {
             version: 1,
             now: 1_795_000_000,
             down: false,
+            dead: false,
             made: 0,
             named: 0,
             refused: BTreeSet::new(),
@@ -164,6 +169,13 @@ impl World {
         if let Some(object) = self.objects.get_mut(name) {
             object["status"]["noise"] = json!(now);
             entry(object, "somebody", "Update", now, false);
+        }
+    }
+
+    pub(super) fn old_writes(&mut self, name: &str) {
+        let now = self.now;
+        if let Some(object) = self.objects.get_mut(name) {
+            entry(object, OLD_CONTROLLER, "Update", now, false);
         }
     }
 

@@ -6,10 +6,11 @@ use clap::{Args, Subcommand};
 use pointsman_core::roll::ROLL_CRD;
 
 use super::change::{ApproveArgs, ChangeArgs, CleanArgs, StartArgs};
+use super::lease::LeaseArgs;
 use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
 use super::plan::PlanRollArgs;
 use super::run::RunArgs;
-use super::{change, look, plan, run as running};
+use super::{change, lease, look, plan, run as running};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -31,6 +32,8 @@ enum RollCommand {
     Clean(CleanArgs),
     /// Print what a cluster has to know of Rolls: their CRD, and the policy that keeps those that are under way.
     Crd,
+    /// Print what the Lease of a controller version is called, for whoever starts the controller.
+    Lease(LeaseArgs),
     /// List rolls.
     List(ListRollsArgs),
     /// Show how each object of a roll stands.
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
             output::data(ROLL_CRD)?;
             Ok(ExitCode::SUCCESS)
         }
+        RollCommand::Lease(args) => lease::lease(args),
         RollCommand::List(args) => look::list(args),
         RollCommand::Objects(args) => look::objects(args),
         RollCommand::Pause(args) => change::pause(args),

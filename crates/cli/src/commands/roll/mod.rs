@@ -3,6 +3,7 @@
 mod change;
 mod command;
 mod known;
+mod lease;
 mod look;
 mod plan;
 mod run;

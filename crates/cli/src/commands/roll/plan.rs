@@ -52,12 +52,14 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             let way_back = roll.no_way_back();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "dryRuns": survey.asked, "noWayBack": way_back, "objects": objects_json(&told),
+                "dryRuns": survey.asked, "noWayBack": way_back, "shut": survey.facts.shut,
+                "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    Ok(if stays == 0 && roll.way_back().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let begins = roll.way_back().is_ok() && survey.facts.shut.is_none();
+    Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: usize) -> String {
@@ -81,6 +83,12 @@ fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: 
         (Some(_), Err(why)) => format!("{why}\n"),
         (Some(why), Ok(())) => format!("no way back, which is accepted: {why}\n"),
     });
+    if let Some(shut) = &survey.facts.shut {
+        text.push_str(&format!("nothing would be moved: {shut}\n"));
+    }
+    if let Some(why) = roll.cannot_tell_controllers() {
+        text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
+    }
     text.push_str(&match survey.asked {
         0 => format!("calls to come: {moves} patches; --server asks every webhook by a dry run\n"),
         asked => format!("calls to come: {moves} patches; {asked} were sent as dry runs, and nothing was stored\n"),

@@ -6,11 +6,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::controller_lease::ControllerLease;
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
-use crate::{apimachinery::is_qualified_name, definition::version::Versions, upgrade::Range};
+use crate::{
+    apimachinery::{is_label_value, is_qualified_name},
+    definition::version::Versions,
+    upgrade::Range,
+};
 
 /// What is checked when an object is written, besides what its schema says.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,6 +29,13 @@ pub(crate) struct AdmissionSpec {
     /// Labels that people take for the version label: whoever sets one is refused, and told the right one.
     #[serde(default)]
     pub(super) mistaken_labels: Vec<String>,
+    /// The Lease that a controller version holds while it runs. A roll moves nothing while those of the old and of the
+    /// new version are not held.
+    pub(super) lease: Option<ControllerLease>,
+    /// The field managers that controller versions write as, by version, where they differ. By them a roll finds out
+    /// that two controllers act on one object.
+    #[serde(default)]
+    pub(super) managers: BTreeMap<String, String>,
     /// What must hold before an object goes to another controller version.
     #[serde(default)]
     #[schemars(with = "Vec<GateSpec>")]
@@ -59,6 +71,8 @@ pub(crate) struct Admission {
     pub(crate) version_label: String,
     pub(crate) version_path: Option<UpgradePath>,
     pub(crate) mistaken_labels: Vec<String>,
+    pub(crate) lease: Option<ControllerLease>,
+    pub(crate) managers: BTreeMap<String, String>,
     pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
 }
@@ -70,6 +84,8 @@ impl Admission {
             version_label: default_label(group),
             version_path: None,
             mistaken_labels: Vec::new(),
+            lease: None,
+            managers: BTreeMap::new(),
             handover: Vec::new(),
             rules: Vec::new(),
         }
@@ -114,7 +130,27 @@ impl Admission {
                 problems.add(at_line, format!("mistakenLabels: {key} is the version label itself"));
             }
         }
-        Some(Self { version_label, version_path, mistaken_labels, handover, rules })
+        spec.name_controllers(at_line, problems);
+        let (lease, managers) = (spec.lease.clone(), spec.managers.clone());
+        Some(Self { version_label, version_path, mistaken_labels, lease, managers, handover, rules })
+    }
+}
+
+impl AdmissionSpec {
+    /// By what the controllers of the versions are told from each other.
+    fn name_controllers(&self, at_line: u64, problems: &mut Problems) {
+        let versions = self.managers.keys().map(String::as_str);
+        if let Some(message) = self.lease.as_ref().and_then(|lease| lease.problem(versions)) {
+            problems.add(at_line, message);
+        }
+        for (version, manager) in &self.managers {
+            if !is_label_value(version) || version.is_empty() {
+                problems.add(at_line, format!("managers: {version:?} can be no value of the version label"));
+            }
+            if manager.is_empty() {
+                problems.add(at_line, format!("managers: {version}: a field manager has a name"));
+            }
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 
 mod block;
 mod compiler;
+mod controller_lease;
 mod rule;
 mod rule_spec;
 mod upgrade_path;
 
 pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
+pub(crate) use controller_lease::ControllerLease;
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;
 pub(crate) use upgrade_path::UpgradePath;

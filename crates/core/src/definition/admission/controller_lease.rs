@@ -1,0 +1,56 @@
+//! The Leases that controller versions hold: each its own, so that two of them run side by side.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::apimachinery::{is_dns_label, is_dns_subdomain};
+
+/// The Lease that a controller version holds while it runs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Lease")]
+pub(crate) struct ControllerLease {
+    /// Its namespace: that of the controllers.
+    namespace: String,
+    /// Its name, with `{version}` in it, which becomes the version with dashes for its dots:
+    /// `elastic-operator-leader-v{version}` is `elastic-operator-leader-v2-16-1` for `2.16.1`.
+    name: String,
+}
+
+impl ControllerLease {
+    /// Namespace and name of the Lease of a version.
+    pub(crate) fn of(&self, version: &str) -> (String, String) {
+        (self.namespace.clone(), self.name.replace(PLACE, &version.replace('.', "-")))
+    }
+
+    /// What is wrong with it, for the versions that a definition names.
+    pub(super) fn problem<'v>(&self, versions: impl Iterator<Item = &'v str>) -> Option<String> {
+        if !is_dns_label(&self.namespace) {
+            return Some(format!("lease: {:?} is no name of a namespace", self.namespace));
+        }
+        if self.name.matches(PLACE).count() != 1 {
+            return Some(format!(
+                "lease: {:?} must have {PLACE} in it once: two versions that share a Lease do not run side by side",
+                self.name
+            ));
+        }
+        let (_, name) = self.of("1.2.3");
+        if !is_dns_subdomain(&name) {
+            return Some(format!(
+                "lease: {name:?} is no name of a Lease: use lower case letters, digits, hyphens, dots"
+            ));
+        }
+        let versions: Vec<&str> = versions.collect();
+        let pairs =
+            versions.iter().enumerate().flat_map(|(at, one)| versions.iter().skip(at + 1).map(move |two| (one, two)));
+        let (one, two) = pairs.into_iter().find(|(one, two)| self.collide(one, two))?;
+        Some(format!("lease: {one} and {two} are different versions, and both would hold {}", self.of(one).1))
+    }
+
+    /// Whether two versions would hold the same Lease.
+    pub(crate) fn collide(&self, one: &str, two: &str) -> bool {
+        one != two && self.of(one) == self.of(two)
+    }
+}
+
+/// Where the version stands in the name.
+const PLACE: &str = "{version}";

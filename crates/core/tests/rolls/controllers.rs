@@ -1,0 +1,147 @@
+//! That the controllers run which a roll needs, and that only one of them acts on an object.
+
+use std::time::Duration;
+
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, plan,
+};
+use serde_json::{Value, json};
+
+use crate::kinds::{define, roll_of};
+use crate::patches::{NOW, boat};
+
+const KEY: &str = "example.com/controller-version";
+
+fn roll(direction: &str) -> FleetRoll {
+    roll_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}], "direction": direction}))
+}
+
+/// A boat that was moved at 10:00:00, with these writes since, as manager and second.
+fn moved(writes: &[(&str, u64)]) -> Value {
+    let entry = |manager: &str, second: u64| json!({"manager": manager, "operation": "Update", "time": format!("2026-11-18T10:00:{second:02}Z")});
+    let entries: Vec<Value> = [("pointsman-roll", 0)].iter().chain(writes).map(|(who, at)| entry(who, *at)).collect();
+    let mark = json!({"roll": "roll-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T10:00:00Z"}).to_string();
+    boat(json!({
+        "labels": {KEY: "2.17.0"}, "annotations": {"pointsman.dev/roll": mark}, "managedFields": entries,
+    }))
+}
+
+fn planned(roll: &FleetRoll, status: &RollStatus, object: &Value, shut: Option<&str>, second: u64) -> RollPlan {
+    let fleet = [FleetObject::of(object, roll).unwrap()];
+    // 2026-11-18T10:00:00Z.
+    let now = Moment { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
+    let facts = RollFacts {
+        consistent: true,
+        shut: shut.map(str::to_owned),
+        remembered: Remembered::default(),
+        ..RollFacts::default()
+    };
+    plan(roll, status, &fleet, facts, now)
+}
+
+fn with_reserved(mut status: RollStatus) -> RollStatus {
+    let at = "2026-11-18T10:00:00Z";
+    let reserved = json!([{"object": "n/b", "uid": "u", "since": at}]);
+    let document = json!({"status": {"phase": "Rolling", "started": at, "reserved": reserved}});
+    status = RollStatus { resumed: status.resumed, ..RollStatus::of(&document) };
+    status
+}
+
+#[test]
+fn nothing_moves_while_a_controller_does_not_run() {
+    let old = boat(json!({"labels": {KEY: "2.16.0"}}));
+    let roll = roll("Forward");
+    let plan = planned(&roll, &RollStatus::default(), &old, Some("controller 2.17.0 does not run"), 10);
+    assert!(plan.status.reserved.is_empty() && plan.writes.iter().all(|write| matches!(write, RollWrite::Status(_))));
+    assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RollPhase::Waiting, Some("Shut")));
+    assert_eq!(plan.status.message, "all 0/1, controller 2.17.0 does not run");
+    // It runs again.
+    let plan = planned(&roll, &plan.status, &old, None, 11);
+    assert_eq!(plan.status.reserved.len(), 1);
+}
+
+/// What was healthy may have been so in the hands of the old one.
+#[test]
+fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
+    let there = moved(&[("boatman", 5)]);
+    let roll = roll("Forward");
+    let status = with_reserved(RollStatus::default());
+    let plan = planned(&roll, &status, &there, Some("controller 2.17.0 does not run"), 10);
+    assert_eq!(plan.standings, [Standing::Moving("controller 2.17.0 does not run".to_owned())]);
+    assert_eq!(plan.status.reserved.len(), 1);
+    // For too long.
+    let plan = planned(&roll, &status, &there, Some("controller 2.17.0 does not run"), 3_600);
+    assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RollPhase::Paused, Some("TimedOut")));
+    assert!(planned(&roll, &status, &there, None, 10).status.reserved.is_empty());
+}
+
+#[test]
+fn whoever_goes_back_does_not_need_the_new_controller() {
+    let status = RollStatus::default();
+    let leases = |direction| {
+        let roll = roll(direction);
+        roll.leases(&status).into_iter().map(|(_, namespace, name)| format!("{namespace}/{name}")).collect::<Vec<_>>()
+    };
+    assert_eq!(leases("Forward"), ["harbour/boat-2-16-0", "harbour/boat-2-17-0"]);
+    assert_eq!(leases("Back"), ["harbour/boat-2-16-0"]);
+    assert_eq!(leases("Stop"), ["harbour/boat-2-17-0"]);
+    let all = RollStatus { back_all: true, ..status.clone() };
+    assert_eq!(roll("Forward").leases(&all).len(), 1);
+    let adopts = roll_of(&json!({"waves": [{"name": "all"}]}));
+    assert_eq!(adopts.leases(&status).len(), 1, "who comes from anywhere comes from nobody");
+}
+
+#[test]
+fn a_write_of_the_old_controller_after_the_move_stops_the_roll() {
+    let roll = roll("Forward");
+    for status in [RollStatus::default(), with_reserved(RollStatus::default())] {
+        let stopped = |writes: &[(&str, u64)], status: &RollStatus, second| {
+            let plan = planned(&roll, status, &moved(writes), None, second);
+            (plan.status.phase == RollPhase::Paused, plan.status)
+        };
+        // Of the same second it may have been before.
+        for writes in [&[("boatman", 9)][..], &[("oarsman", 0), ("boatman", 9)], &[("somebody", 9), ("boatman", 9)]] {
+            assert!(!stopped(writes, &status, 10).0, "{writes:?}");
+        }
+        let (is_stopped, stopped_status) = stopped(&[("boatman", 9), ("oarsman", 8)], &status, 10);
+        assert!(is_stopped, "{stopped_status:?}");
+        assert_eq!(stopped_status.reason.as_deref(), Some("TwoControllers"));
+        assert_eq!(
+            stopped_status.message,
+            "n/b: two controllers: oarsman wrote to it at 2026-11-18T10:00:08Z, after it was moved to 2.17.0"
+        );
+        let failure = stopped_status.failures.first().unwrap();
+        assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
+        // Somebody has looked: what was written before counts no more, and what is written after does.
+        let mut resumed = stopped_status;
+        resumed.resume(Moment { wall: 1_794_996_012, ..NOW });
+        assert!(!stopped(&[("boatman", 9), ("oarsman", 8)], &resumed, 13).0);
+        assert!(stopped(&[("boatman", 9), ("oarsman", 20)], &resumed, 21).0);
+    }
+}
+
+#[test]
+fn what_goes_back_is_written_by_the_old_controller() {
+    let plan = planned(&roll("Back"), &with_reserved(RollStatus::default()), &moved(&[("oarsman", 8)]), None, 10);
+    assert_eq!(plan.status.phase, RollPhase::Rolling, "{}", plan.status.message);
+}
+
+#[test]
+fn what_controllers_cannot_be_called_is_said() {
+    for (admission, said) in [
+        ("lease: {namespace: Harbour, name: \"b-{version}\"}", "\"Harbour\" is no name of a namespace"),
+        ("lease: {namespace: harbour, name: boat}", "must have {version} in it once"),
+        ("lease: {namespace: harbour, name: \"Boat-{version}\"}", "\"Boat-1-2-3\" is no name of a Lease"),
+        (
+            "lease: {namespace: h, name: \"b-{version}\"}, managers: {2.1.0: a, 2-1-0: b}",
+            "2-1-0 and 2.1.0 are different versions, and both would hold b-2-1-0",
+        ),
+        ("managers: {\"2/1\": a}", "managers: \"2/1\" can be no value of the version label"),
+        ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
+    ] {
+        let bad = define(&format!("admission: {{{admission}}}\n")).map(|_| ()).expect_err(admission).to_string();
+        assert!(bad.contains(said), "{admission}: {bad}");
+    }
+    let kind = define("admission: {lease: {namespace: h, name: \"b-v{version}\"}}\n").unwrap();
+    assert_eq!(kind.controller_lease("2.16.1"), Some(("h".to_owned(), "b-v2-16-1".to_owned())));
+}
