@@ -53,6 +53,7 @@ mod plan;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
+mod roll_controllers;
 mod rolls;
 mod rotate;
 mod rotate_trouble;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         disarm::SCENARIOS,
         crd_guard::SCENARIOS,
         status::SCENARIOS,
+        roll_controllers::SCENARIOS,
         rolls::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,

@@ -1,0 +1,154 @@
+//! Rolls and the controllers that they move objects between: that these run, and that only one acts on an object.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::Method;
+use pointsman_core::roll::rfc3339;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::rolling::{Controllers, status};
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::{MERGE, Scene};
+use crate::support::side_by_side::{A, B};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_roll_moves_nothing_to_a_controller_that_does_not_run", dead).of(&ENGINES).newest(),
+    Scenario::new("a_roll_stops_where_the_old_controller_still_writes", contested).of(&ENGINES).newest(),
+];
+
+/// A cluster with some healthy engines at A, whose definition tells their controllers from each other.
+fn begins(scene: &Scene<'_>, count: usize) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    let lease = format!("lease: {{namespace: {}, name: \"engine-v{{version}}\"}}", scene.ns);
+    let managers = format!("managers: {{{A}: old-controller, {B}: engine-controller}}");
+    let admission = format!("admission:\n  {lease}\n  {managers}\n");
+    fs::write(&file, definition.replace("admission:\n", &admission)).unwrap();
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..count).map(|at| format!("e-{at:02}")).collect();
+    scene.engines(&names, Some(A));
+}
+
+/// The Lease of a controller, and whoever renews it; dropped, it is renewed no more.
+struct Renewed {
+    ends: Arc<AtomicBool>,
+    works: Option<JoinHandle<()>>,
+}
+
+impl Renewed {
+    fn start(scene: &Scene<'_>, version: &str) -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let (ended, client) = (ends.clone(), scene.bed.api.client.another());
+        let all = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", scene.ns);
+        let name = format!("engine-v{}", version.replace('.', "-"));
+        let one = format!("{all}/{name}");
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
+            "spec": {"holderIdentity": "played", "leaseDurationSeconds": 5, "renewTime": renewed_at()},
+        });
+        scene.call(Method::POST, &all, Some(("application/json", lease.to_string())));
+        let works = thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                let renewed = json!({"spec": {"renewTime": renewed_at()}}).to_string();
+                client.call(Method::PATCH, &one, Some((MERGE, renewed)));
+                sleep(Duration::from_millis(500));
+            }
+        });
+        Self { ends, works: Some(works) }
+    }
+}
+
+impl Drop for Renewed {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(works) = self.works.take() {
+            let _ = works.join();
+        }
+    }
+}
+
+fn renewed_at() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    rfc3339(now.as_secs()).replace('Z', &format!(".{:06}Z", now.subsec_micros()))
+}
+
+fn at(scene: &Scene<'_>, version: &str) -> usize {
+    scene.versions().get(version).copied().unwrap_or_default()
+}
+
+/// Its objects look healthy all the time: it was the old controller that said so.
+fn dead(scene: &Scene<'_>) {
+    // They take longer than it takes a Lease to run out, and to be looked at.
+    begins(scene, 25);
+    let file =
+        scene.roll_file(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "120s"})).display().to_string();
+    let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 is not there", scene.ns);
+    let (code, text, errors) = scene.command(&["roll", "plan", "-f", &file]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains(&format!("\nnothing would be moved: {not_there}\n")), "{text}");
+    scene.commanded(&["roll", "start", "-f", &file]);
+    let (code, text, errors) = scene.runs_roll(&["--once"]);
+    assert_eq!(code, 0, "it waits: {text}{errors}");
+    assert!(text.contains(&not_there), "{text}");
+    assert_eq!(scene.roll_status()["reason"], "Shut");
+
+    let (_old, new) = (Renewed::start(scene, A), Renewed::start(scene, B));
+    let controllers = Controllers::start(scene, |_, _| Some(true));
+    let mut running = scene.rolls_on("one");
+    scene.eventually(|| (at(scene, B) >= 1).then_some(()));
+    drop(new);
+    let status = scene.roll_says("controller 2.17.0 does not run");
+    let message = status["message"].as_str().unwrap();
+    assert!(message.contains("engine-v2-17-0 was not renewed for") && message.contains("lasts 5 s"), "{message}");
+    let moved = at(scene, B);
+    sleep(Duration::from_secs(5));
+    assert_eq!((at(scene, B), moved < 25), (moved, true), "nothing more was moved");
+    let _new = Renewed::start(scene, B);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    drop(controllers);
+    assert_eq!(scene.roll_writes().len(), 25);
+    scene.forgets_roll();
+}
+
+fn contested(scene: &Scene<'_>) {
+    begins(scene, 3);
+    let _leases = [A, B].map(|version| Renewed::start(scene, version));
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let wave = json!({"name": "first", "select": {"labels": "roll=first"}, "then": "approval"});
+    scene.patch(scene.sample.new, "e-01", &json!({"metadata": {"labels": {"roll": "first"}}})).ok();
+    scene.starts_roll(&json!({"waves": [wave, {"name": "rest"}]}));
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("waiting for approval");
+    let writes = |manager: &str| -> Value {
+        let path = format!("{}/status?fieldManager={manager}", scene.one(scene.sample.new, "e-01"));
+        let said = json!({"status": status(true, &renewed_at())["status"]}).to_string();
+        scene.call(Method::PATCH, &path, Some((MERGE, said))).ok()
+    };
+    writes("somebody");
+    sleep(Duration::from_secs(2));
+    assert_eq!(scene.roll_status()["phase"], "Waiting");
+    writes("old-controller");
+    // The fleet as a whole is looked at now and then.
+    let stopped = scene.roll_says("TwoControllers");
+    assert_eq!(stopped["phase"], "Paused");
+    let said = format!("{}/e-01: two controllers: old-controller wrote to it at", scene.ns);
+    assert!(stopped["message"].as_str().unwrap().starts_with(&said), "{stopped}");
+    let events = scene.roll_events();
+    assert!(events.iter().any(|(name, reason, _)| name == "e-01" && reason == "TwoControllers"), "{events:?}");
+    // The old one has learned its lesson.
+    scene.does(&["resume"]);
+    scene.does(&["approve", "first"]);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(at(scene, B), 3);
+    scene.forgets_roll();
+}
