@@ -7,6 +7,7 @@ mod help;
 mod input;
 mod kinds;
 mod plan;
+mod rolls;
 mod terminal;
 mod trial;
 mod validate;

@@ -30,8 +30,8 @@ struct LeaseSeen {
 }
 
 impl ControllerLeases {
-    /// Says which controller does not run that has to, and why that is thought; nothing where all do. It looks every few
-    /// seconds at most.
+    /// Says which controller does not run that has to, and why that is thought; nothing where all do. It looks every
+    /// few seconds at most.
     pub(super) async fn shut(
         &mut self,
         cluster: &Cluster,
@@ -43,7 +43,7 @@ impl ControllerLeases {
             return Ok(self.shut.clone());
         }
         let mut shut = None;
-        for (version, namespace, name) in roll.leases(status) {
+        for (version, namespace, name) in status.leases(roll) {
             let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
             let why = match cluster.get(&path).await {
                 Ok(lease) => self.not_held(&path, &lease, clock),
@@ -85,7 +85,8 @@ impl ControllerLeases {
     }
 }
 
-/// How often they are looked at: a controller renews its own every 2 s, and has lost it after 15 s (client-go's defaults).
+/// How often they are looked at: a controller renews its own every 2 s, and has lost it after 15 s
+/// (client-go's defaults).
 const SELDOM: Duration = Duration::from_secs(5);
 
 /// Seconds, where a Lease does not say.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chosen::Chosen;
-use super::status::RollStatus;
 use super::wave::Wave;
 use crate::definition::admission::{ControllerLease, UpgradePath};
 use crate::definition::{Health, Path};
@@ -88,24 +87,6 @@ impl FleetRoll {
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
         let mut readable = self.versions.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
         readable.clone().find(|version| *version == stored).or_else(|| readable.next())
-    }
-
-    /// Namespace and name of each Lease that has to be held for the roll to go on, with its controller version. Forward
-    /// it takes both controllers, since there has to be a way back; whoever goes back may do so because the new one is
-    /// dead.
-    #[must_use]
-    pub fn leases(&self, status: &RollStatus) -> Vec<(&str, String, String)> {
-        let (from, to) = (self.from.as_deref(), Some(self.to.as_str()));
-        let versions = match status.direction_of(self) {
-            Direction::Forward => [from, to],
-            Direction::Back => [from, None],
-            Direction::Stop => [None, to],
-        };
-        let named = versions.into_iter().flatten().filter_map(|version| {
-            let (namespace, name) = self.lease.as_ref()?.of(version);
-            Some((version, namespace, name))
-        });
-        named.collect()
     }
 
     /// Why it would not be found out that two controllers act on one object; nothing where it would.

@@ -246,6 +246,24 @@ impl RollStatus {
         }
     }
 
+    /// Namespace and name of each Lease that has to be held for a roll to go on, with its controller version. Forward
+    /// it takes both controllers, since there has to be a way back; whoever goes back may do so because the new one is
+    /// dead.
+    #[must_use]
+    pub fn leases<'r>(&self, roll: &'r FleetRoll) -> Vec<(&'r str, String, String)> {
+        let (from, to) = (roll.from(), Some(roll.to()));
+        let versions = match self.direction_of(roll) {
+            Direction::Forward => [from, to],
+            Direction::Back => [from, None],
+            Direction::Stop => [None, to],
+        };
+        let named = versions.into_iter().flatten().filter_map(|version| {
+            let (namespace, name) = roll.lease.as_ref()?.of(version);
+            Some((version, namespace, name))
+        });
+        named.collect()
+    }
+
     /// Where the fleet is to go.
     pub(super) fn direction_of(&self, roll: &FleetRoll) -> Direction {
         match roll.direction {

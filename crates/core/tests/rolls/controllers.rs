@@ -18,7 +18,10 @@ fn roll(direction: &str) -> FleetRoll {
 
 /// A boat that was moved at 10:00:00, with these writes since, as manager and second.
 fn moved(writes: &[(&str, u64)]) -> Value {
-    let entry = |manager: &str, second: u64| json!({"manager": manager, "operation": "Update", "time": format!("2026-11-18T10:00:{second:02}Z")});
+    let entry = |manager: &str, second: u64| {
+        let time = format!("2026-11-18T10:00:{second:02}Z");
+        json!({"manager": manager, "operation": "Update", "time": time})
+    };
     let entries: Vec<Value> = [("pointsman-roll", 0)].iter().chain(writes).map(|(who, at)| entry(who, *at)).collect();
     let mark = json!({"roll": "roll-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T10:00:00Z"}).to_string();
     boat(json!({
@@ -80,15 +83,15 @@ fn whoever_goes_back_does_not_need_the_new_controller() {
     let status = RollStatus::default();
     let leases = |direction| {
         let roll = roll(direction);
-        roll.leases(&status).into_iter().map(|(_, namespace, name)| format!("{namespace}/{name}")).collect::<Vec<_>>()
+        status.leases(&roll).into_iter().map(|(_, namespace, name)| format!("{namespace}/{name}")).collect::<Vec<_>>()
     };
     assert_eq!(leases("Forward"), ["harbour/boat-2-16-0", "harbour/boat-2-17-0"]);
     assert_eq!(leases("Back"), ["harbour/boat-2-16-0"]);
     assert_eq!(leases("Stop"), ["harbour/boat-2-17-0"]);
     let all = RollStatus { back_all: true, ..status.clone() };
-    assert_eq!(roll("Forward").leases(&all).len(), 1);
+    assert_eq!(all.leases(&roll("Forward")).len(), 1);
     let adopts = roll_of(&json!({"waves": [{"name": "all"}]}));
-    assert_eq!(adopts.leases(&status).len(), 1, "who comes from anywhere comes from nobody");
+    assert_eq!(status.leases(&adopts).len(), 1, "who comes from anywhere comes from nobody");
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Runner {
         let roll = &self.roll.as_ref().unwrap().1;
         let objects = self.fleet.iter().flat_map(BTreeMap::values);
         let fleet: Vec<FleetObject> = objects.filter_map(|object| FleetObject::of(object, roll)).collect();
-        let needed = roll.leases(&status).iter().any(|(version, _, _)| *version == NEW);
+        let needed = status.leases(roll).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let facts = || RollFacts {
             shut: shut.clone(),

@@ -18,7 +18,7 @@ pub(crate) struct LeaseArgs {
     kind: String,
     /// Controller version, as the version label has it, such as 2.16.1.
     #[arg(value_name = "X.Y.Z")]
-    version: String,
+    controller: String,
     /// Form of the result; without it, the name alone.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
@@ -30,7 +30,7 @@ pub(crate) struct LeaseArgs {
 pub(super) fn lease(args: &LeaseArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    let Some((namespace, name)) = kind.controller_lease(&args.version) else {
+    let Some((namespace, name)) = kind.controller_lease(&args.controller) else {
         anyhow::bail!("the definition of {} names no Lease: give it `lease` under `admission`", kind.name());
     };
     match args.output {
