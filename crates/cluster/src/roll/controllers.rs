@@ -50,7 +50,9 @@ impl ControllerLeases {
                 Err(error) if error.code() == Some(404) => Some("is not there".to_owned()),
                 Err(error) => return Err(error),
             };
-            shut = shut.or(why.map(|why| format!("controller {version} does not run: Lease {namespace}/{name} {why}")));
+            if let Some(why) = why.filter(|_| shut.is_none()) {
+                shut = Some(format!("controller {version} does not run: Lease {namespace}/{name} {why}"));
+            }
         }
         (self.looked, self.shut) = (Some(Instant::now()), shut.clone());
         Ok(shut)

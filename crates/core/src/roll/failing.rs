@@ -41,8 +41,8 @@ pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
     let is_ours = |object: &&FleetObject| object.mark_of(planner.roll).is_some() && !object.is_going;
     let contested = planner.fleet.iter().filter(is_ours).filter_map(|object| Some((object, judge.contested(object)?)));
     let contested: Vec<(&FleetObject, String)> =
-        contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).collect();
-    for (object, why) in contested.into_iter().take(FAILURES) {
+        contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).take(FAILURES).collect();
+    for (object, why) in contested {
         let failure = failure(planner, object, TWO_CONTROLLERS, why.clone());
         planner.status.failures.push(failure);
         planner.halt(TWO_CONTROLLERS, format!("{}: {why}", object.title()));
