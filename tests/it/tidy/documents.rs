@@ -232,3 +232,41 @@ fn every_claim_of_the_threat_model_names_its_test() {
     let without: Vec<String> = rows.iter().filter(without).map(|row| format!("docs/threat-model.md: {row}")).collect();
     nothing(&without);
 }
+
+/// What is met names the tests that show it, and what is not says what is missing.
+#[test]
+fn every_requirement_has_a_state_and_what_is_met_its_tests() {
+    const PAGE: &str = "docs/requirements.md";
+    let sources: String = files("").iter().filter(|file| file.ends_with(".rs")).map(|file| read(file)).collect();
+    // A test takes nothing; a scenario is called by its text.
+    let exists = |name: &str| {
+        sources.contains(&format!("fn {name}() {{")) || sources.contains(&format!("Scenario::new(\"{name}\","))
+    };
+    let (mut wrong, mut ids) = (Vec::new(), BTreeSet::new());
+    for story in read(PAGE).split("\n## ").skip(1) {
+        let rows: Vec<&str> =
+            story.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id |")).collect();
+        let prefix = rows.first().map_or("", |row| &row[2..4]);
+        for (index, row) in rows.iter().enumerate() {
+            let cells: Vec<&str> = row.trim_matches('|').split(" |").map(str::trim).collect();
+            let &[id, asked, state, place, shown] = cells.as_slice() else {
+                wrong.push(format!("{PAGE}: five cells, not {}: {row}", cells.len()));
+                continue;
+            };
+            let names: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
+            let is_shown = match state {
+                "yes" | "partly" => !names.is_empty(),
+                "no" | "not ours" => shown.is_empty(),
+                _ => false,
+            };
+            // One after the other, so that none is missing.
+            let is_next = id == format!("{prefix}{}", index + 1) && ids.insert(id.to_owned());
+            if !is_next || asked.is_empty() || place.is_empty() || !is_shown {
+                wrong.push(format!("{PAGE}: {row}"));
+            }
+            wrong.extend(names.iter().filter(|name| !exists(name)).map(|name| format!("{PAGE}: {id}: no test {name}")));
+        }
+    }
+    nothing(&wrong);
+    assert!(ids.len() > 100, "only {} requirements", ids.len());
+}
