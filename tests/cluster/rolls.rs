@@ -99,6 +99,15 @@ fn never_healthy(scene: &Scene<'_>) {
     {
         assert!(message.contains(said), "{said}: {message}");
     }
+    let metrics = scene.does(&["list", "-o", "prometheus"]);
+    let of = format!("{{roll=\"{}\",kind=\"{}\"", scene.ns, scene.crd_name());
+    for sample in [
+        format!("pointsman_roll_phase{of},phase=\"Paused\",reason=\"TimedOut\"}} 1"),
+        format!("pointsman_roll_objects{of},state=\"failed\"}} 3"),
+        format!("pointsman_roll_wave_objects{of},wave=\"all\",objects=\"total\"}} 20"),
+    ] {
+        assert!(metrics.lines().any(|line| line == sample), "{sample}: {metrics}");
+    }
     let told = scene.roll_events();
     for (about, reason, said) in [
         (&scene.ns[..], "Rolling", "under way"),

@@ -159,7 +159,8 @@ impl Scene<'_> {
     }
 
     pub(crate) fn does(&self, what: &[&str]) -> String {
-        let own = ["roll", what[0], &self.ns];
+        // All of them, and so none by its name.
+        let own = if what[0] == "list" { vec!["roll", "list"] } else { vec!["roll", what[0], &self.ns] };
         // Those that know no kinds say so.
         let kubeconfig = format!("--kubeconfig={}", self.bed.api.kubeconfig.display());
         let args: Vec<String> = match what[0] {

@@ -14,6 +14,7 @@ pub(crate) mod doctor;
 mod dry_run_args;
 mod file_stamps;
 mod format;
+mod gauge;
 pub(crate) mod hash;
 mod input;
 mod json_tree;

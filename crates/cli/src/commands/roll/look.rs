@@ -6,19 +6,20 @@ use clap::Args;
 use pointsman_cluster::{RollClock, SurveyAsks, get_roll, list_rolls, survey_roll};
 use pointsman_core::roll::{RollStatus, forecast};
 
+use super::exposition::exposition;
 use super::known::{advise, checked};
 use super::tables::{objects as table_of, objects_json, rolls, screen};
 use crate::commands::connected::ClusterArgs;
-use crate::commands::format::Format;
+use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
 
 #[derive(Args, Debug)]
 pub(crate) struct ListRollsArgs {
-    /// Form of the result; without it, a table for people.
-    #[arg(short, long, value_enum)]
-    output: Option<Format>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = WatchedFormat::Text)]
+    output: WatchedFormat,
     #[command(flatten)]
     cluster: ClusterArgs,
 }
@@ -45,13 +46,15 @@ pub(crate) struct ObjectsArgs {
 
 pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
     let documents = args.cluster.with(async |cluster| list_rolls(&cluster).await.map_err(advise))?;
+    let all = || -> anyhow::Result<Vec<JsonTree>> {
+        documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
+    };
     match args.output {
-        None if documents.is_empty() => talk("no rolls in this cluster"),
-        None => output::text(&rolls(&documents))?,
-        Some(format) => {
-            let all = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
-            output::data(&format.write_all(all.collect::<anyhow::Result<_>>()?))?;
-        }
+        WatchedFormat::Text if documents.is_empty() => talk("no rolls in this cluster"),
+        WatchedFormat::Text => output::text(&rolls(&documents))?,
+        WatchedFormat::Prometheus => output::data(&exposition(&documents, RollClock::start().now().wall))?,
+        WatchedFormat::Json => output::data(&Format::Json.write_all(all()?))?,
+        WatchedFormat::Yaml => output::data(&Format::Yaml.write_all(all()?))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod command;
+mod exposition;
 mod known;
 mod lease;
 mod look;

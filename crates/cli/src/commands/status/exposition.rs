@@ -1,14 +1,11 @@
 //! What was seen of kinds, as metrics in the text format of Prometheus.
 //!
 //! `serve` knows no cluster, so that none of this can be among its own metrics: a CronJob, or a file that node-exporter
-//! reads, brings it there. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
-
-use std::fmt::Write;
+//! reads, brings it there.
 
 use pointsman_cluster::KindStatus;
 
-/// Labels of a sample, by their names, and its value.
-type MetricSample<'s> = (Vec<(&'static str, &'s str)>, u64);
+use crate::commands::gauge::{MetricSample, gauge};
 
 /// All of it; `now` is in seconds since 1970.
 pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
@@ -67,17 +64,6 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     text
 }
 
-/// Writes a metric that goes up and down.
-fn gauge(text: &mut String, name: &str, help: &str, samples: Vec<MetricSample<'_>>) {
-    // Writing to a string never fails.
-    _ = write!(text, "# HELP pointsman_{name} {help}\n# TYPE pointsman_{name} gauge\n");
-    for (labels, value) in samples {
-        let labels: Vec<String> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        _ = writeln!(text, "pointsman_{name}{labels} {value}");
-    }
-}
-
 /// The samples of each kind, with the name of its CRD before their own labels.
 fn each<'s>(
     seen: &'s [KindStatus],
@@ -92,11 +78,6 @@ fn each<'s>(
 
 fn count(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
-}
-
-/// A label's value as the format has it.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
