@@ -1,7 +1,7 @@
 //! A fleet goes from one controller version to another: each story once, on the real API server.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_plan_of_a_roll_names_what_would_not_move", planned).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_fails_takes_the_fleet_back", taken_back).of(&ENGINES).newest(),
     Scenario::new("a_roll_without_a_way_back_is_refused_unless_that_is_accepted", one_way).of(&ENGINES).newest(),
+    Scenario::new("a_roll_waits_for_its_window", closed).of(&ENGINES).newest(),
     Scenario::new("a_roll_waits_for_a_webhook_that_is_down", down).of(&ENGINES).newest(),
     Scenario::new("an_object_that_was_made_again_is_looked_at_again_by_a_roll", made_again).of(&ENGINES).newest(),
     Scenario::new("a_roll_waits_behind_its_canary_for_approval", approval).of(&ENGINES).newest(),
@@ -513,6 +514,32 @@ fn one_way(scene: &Scene<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.roll_status()["history"][0]["accepted"], json!(["no-way-back"]));
     assert_eq!(scene.versions(), [(C.to_owned(), 2)].into());
+    scene.forgets_roll();
+}
+
+/// Half a day from now it is open, and for an hour.
+fn closed(scene: &Scene<'_>) {
+    begins(scene, 2);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 3600;
+    let hour = |hours: u64| format!("{:02}:00", (now + hours) % 24);
+    let window = |from: String, to: String| json!([{"from": from, "to": to, "zone": "Etc/UTC"}]);
+    let file = scene.roll_file(&json!({"windows": window(hour(12), hour(13))}));
+    let (_, text, errors) = scene.command(&["roll", "plan", "-f", &file.display().to_string()]);
+    assert!(text.contains("nothing would be moved now: outside its windows: daily "), "{text}{errors}");
+    let unknown =
+        scene.roll_file(&json!({"name": "nowhere", "windows": [{"from": "00:00", "to": "24:00", "zone": "Mars"}]}));
+    let (code, _, errors) = scene.command(&["roll", "start", "-f", &unknown.display().to_string()]);
+    assert_eq!((code, errors.contains("no time zone \"Mars\" is known")), (1, true), "{errors}");
+    scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    let (code, text, errors) = scene.runs_roll(&["--once"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let status = scene.roll_status();
+    assert_eq!((&status["phase"], count(scene, B)), (&json!("Waiting"), 0), "{status}");
+    assert!(status["message"].as_str().unwrap().contains("outside its windows"), "{status}");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"windows": window(hour(23), hour(2))}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, count(scene, B)), (0, 2), "{text}{errors}");
     scene.forgets_roll();
 }
 

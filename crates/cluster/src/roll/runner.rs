@@ -16,6 +16,7 @@ use super::error::RollError;
 use super::events::tell_events;
 use super::fleet::Fleet;
 use super::lease::{Leased, RollLease};
+use super::local_times::local_times;
 use super::store::{get_roll, list_rolls, put_status};
 use super::writes::{Landed, Really, write};
 use crate::call_error::CallError;
@@ -189,6 +190,7 @@ impl RollRunner<'_> {
             remembered: self.remembered.clone(),
             consistent,
             shut,
+            local: local_times(&roll, self.clock.now()),
             trouble: self.trouble.take(),
             others: if status.started.is_none() { self.others(&document, &fleet).await? } else { Vec::new() },
         };

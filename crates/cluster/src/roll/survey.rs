@@ -7,6 +7,7 @@ use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::fleet::Fleet;
+use super::local_times::local_times;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
@@ -45,7 +46,7 @@ pub async fn survey_roll(
     let clock = RollClock::start();
     let listed = Fleet::list(cluster, kind, roll).await?;
     let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
-    let mut facts = RollFacts { consistent: true, shut, ..RollFacts::default() };
+    let mut facts = RollFacts { consistent: true, shut, local: local_times(roll, clock.now()), ..RollFacts::default() };
     let mut asked = 0;
     if asks == SurveyAsks::TheServer {
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());

@@ -14,7 +14,12 @@ pub(super) fn advance(planner: &mut Planner<'_>) {
         planner.status.wave = Some(wave.name.clone());
         if !is_through(planner, at) {
             planner.status.wave_done = None;
-            reserve_forward(planner, wave, at);
+            match planner.facts.closed(planner.roll) {
+                // What is under way ends.
+                Some(closed) if planner.status.reserved.is_empty() => planner.in_the_way.waits = Some(closed),
+                Some(_) => {}
+                None => reserve_forward(planner, wave, at),
+            }
             return;
         }
         // A cache may not know yet of an object that is to be moved.

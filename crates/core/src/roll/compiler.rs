@@ -7,8 +7,9 @@ use serde_saphyr::Spanned;
 use super::bad_roll::BadRoll;
 use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
-use super::spec::{OrderSpec, RollDocument, RollSpec, WaveSpec};
+use super::spec::{OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave};
+use super::window::Window;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::{Kind, Path, Problem, line};
 use crate::upgrade;
@@ -59,6 +60,7 @@ impl<'a> RollCompiler<'a> {
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
         let order = spec.order.as_ref().map(|order| self.order(order));
         let waves = self.waves(&spec.waves, &label);
+        let windows = self.windows(&spec.windows);
         self.line = line(&document.spec);
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
@@ -91,6 +93,7 @@ impl<'a> RollCompiler<'a> {
             chosen: chosen?,
             order,
             waves,
+            windows,
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
@@ -204,6 +207,14 @@ impl<'a> RollCompiler<'a> {
             self.bad(format!("waves: nothing comes after {}: `then: approval` would never be asked", last.value.name));
         }
         waves
+    }
+
+    fn windows(&mut self, specs: &[Spanned<WindowSpec>]) -> Vec<Window> {
+        let compiled = specs.iter().filter_map(|spec| {
+            self.line = line(spec);
+            self.fine(Window::compile(&spec.value).map_err(|error| format!("windows: {error}")))
+        });
+        compiled.collect()
     }
 
     fn wave(&mut self, spec: &WaveSpec, label: &str) -> Option<Wave> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
+use super::window::{LocalTime, closed};
 
 /// What is known beside the fleet.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,8 @@ pub struct RollFacts {
     /// What a roll is not to go on without, such as a controller that runs; in words. Nothing more is moved, and what
     /// was moved does not count as healthy.
     pub shut: Option<String>,
+    /// What time it is in the zones that the windows of the roll are told in.
+    pub local: BTreeMap<String, LocalTime>,
     /// What is in the way of every write, such as a webhook that does not answer; in words.
     pub trouble: Option<String>,
     /// Other rolls that are under way over some of the same objects: their names, and these objects.
@@ -40,6 +44,14 @@ pub(super) struct RefusedMove {
     pub(super) passes: bool,
     /// When somebody was asked last.
     asked: Duration,
+}
+
+impl RollFacts {
+    /// Why no object of a roll may be begun with now, by the time of the day.
+    #[must_use]
+    pub fn closed(&self, roll: &FleetRoll) -> Option<String> {
+        closed(&roll.windows, |zone| self.local.get(zone).copied())
+    }
 }
 
 impl Remembered {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::chosen::Chosen;
 use super::wave::Wave;
+use super::window::Window;
 use crate::definition::admission::{ControllerLease, UpgradePath};
 use crate::definition::{Health, Path};
 use crate::upgrade;
@@ -22,6 +23,7 @@ pub struct FleetRoll {
     /// The field that orders the objects, and its values, the first ones first.
     pub(super) order: Option<(Path, Vec<String>)>,
     pub(super) waves: Vec<Wave>,
+    pub(super) windows: Vec<Window>,
     pub(super) unhealthy_max: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,
@@ -112,6 +114,11 @@ impl FleetRoll {
     /// The names of its waves, in their order.
     pub fn waves(&self) -> impl Iterator<Item = &str> {
         self.waves.iter().map(|wave| wave.name.as_str())
+    }
+
+    /// The time zones that its windows are told in, as the IANA database names them.
+    pub fn zones(&self) -> impl Iterator<Item = &str> {
+        self.windows.iter().map(|window| window.zone.as_str())
     }
 
     /// Whether a wave waits for somebody's approval before the next one begins.

@@ -32,6 +32,7 @@ mod status;
 mod telling;
 mod turning;
 mod wave;
+mod window;
 
 pub use bad_roll::BadRoll;
 pub use facts::{Remembered, RollFacts};
@@ -46,3 +47,4 @@ pub use read::{answered_roll, read_roll, rolled_kind};
 pub use spec::{ROLL, ROLL_CRD};
 pub use standing::Standing;
 pub use status::{Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, Unmoved, WaveCounts};
+pub use window::LocalTime;

@@ -48,6 +48,8 @@ pub(super) struct RollSpec {
     pub(super) select: SelectSpec,
     pub(super) order: Option<OrderSpec>,
     pub(super) waves: Vec<Spanned<WaveSpec>>,
+    #[serde(default)]
+    pub(super) windows: Vec<Spanned<WindowSpec>>,
     pub(super) unhealthy_max: Option<u64>,
     pub(super) timeout: Option<String>,
     pub(super) on_failure: Option<String>,
@@ -86,6 +88,17 @@ pub(super) struct WaveSpec {
     pub(super) at_once: Option<Value>,
     pub(super) soak: Option<String>,
     pub(super) then: Option<String>,
+}
+
+/// When objects may be moved.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct WindowSpec {
+    #[serde(default)]
+    pub(super) days: Vec<String>,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) zone: Option<String>,
 }
 
 impl RollDocument {

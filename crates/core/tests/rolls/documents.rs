@@ -17,6 +17,8 @@ spec:
   waves:
   - {name: canary, select: {labels: roll=canary}, atOnce: 1, soak: 30m, then: approval}
   - {name: rest, atOnce: 10%}
+  windows:
+  - {days: [mon-thu], from: 09:00, to: 16:00, zone: Asia/Tokyo}
   unhealthyMax: 2
   timeout: 20m
   onFailure: Back
@@ -86,7 +88,9 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
             "order.by: boat has no field status.tier in its newest version",
         ),
         ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
-        ("  waves:", "  windows: []\n  waves:", "unknown key \"windows\""),
+        ("  waves:", "  window: []\n  waves:", "unknown key \"window\", did you mean \"windows\"?"),
+        ("from: 09:00", "from: soon", "roll.yaml:14: windows: \"soon\" is no time of the day"),
+        ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
     ] {
         assert!(ROLL.contains(instead_of), "{instead_of}");

@@ -17,6 +17,7 @@ mod patches;
 mod runner;
 mod script;
 mod versions;
+mod windows;
 mod world;
 
 use history::{Broken, History};

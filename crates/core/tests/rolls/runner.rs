@@ -91,6 +91,7 @@ impl Runner {
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let facts = || RollFacts {
             shut: shut.clone(),
+            local: BTreeMap::new(),
             remembered: self.remembered.clone(),
             consistent,
             trouble: self.trouble.clone(),

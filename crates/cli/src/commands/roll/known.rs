@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pointsman_cluster::{CallError, RollError};
+use pointsman_cluster::{CallError, RollError, unknown_zone};
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetRoll, answered_roll, read_roll, rolled_kind};
 use serde_json::Value;
@@ -23,6 +23,12 @@ impl FileRoll {
         let source = input::read(file)?;
         let kind = &find(all, &rolled_kind(&source.name, &source.text)?)?.kind;
         let roll = read_roll(&source.name, &source.text, kind)?;
+        if let Some(zone) = unknown_zone(&roll) {
+            anyhow::bail!(
+                "{}: windows: no time zone {zone:?} is known: use a name of the IANA database, such as Europe/Berlin",
+                source.name
+            );
+        }
         Ok(Self { roll, document: serde_saphyr::from_str(&source.text)? })
     }
 

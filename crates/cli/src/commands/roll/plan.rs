@@ -86,6 +86,9 @@ fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: 
     if let Some(shut) = &survey.facts.shut {
         text.push_str(&format!("nothing would be moved: {shut}\n"));
     }
+    if let Some(closed) = survey.facts.closed(roll) {
+        text.push_str(&format!("nothing would be moved now: {closed}\n"));
+    }
     if let Some(why) = roll.cannot_tell_controllers() {
         text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
     }
