@@ -9,7 +9,7 @@ use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
 use super::spec::{OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave};
-use super::window::Window;
+use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::{Kind, Path, Problem, line};
 use crate::upgrade;
@@ -209,10 +209,10 @@ impl<'a> RollCompiler<'a> {
         waves
     }
 
-    fn windows(&mut self, specs: &[Spanned<WindowSpec>]) -> Vec<Window> {
+    fn windows(&mut self, specs: &[Spanned<WindowSpec>]) -> Vec<RollWindow> {
         let compiled = specs.iter().filter_map(|spec| {
             self.line = line(spec);
-            self.fine(Window::compile(&spec.value).map_err(|error| format!("windows: {error}")))
+            self.fine(RollWindow::compile(&spec.value).map_err(|error| format!("windows: {error}")))
         });
         compiled.collect()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::chosen::Chosen;
 use super::wave::Wave;
-use super::window::Window;
+use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath};
 use crate::definition::{Health, Path};
 use crate::upgrade;
@@ -23,7 +23,7 @@ pub struct FleetRoll {
     /// The field that orders the objects, and its values, the first ones first.
     pub(super) order: Option<(Path, Vec<String>)>,
     pub(super) waves: Vec<Wave>,
-    pub(super) windows: Vec<Window>,
+    pub(super) windows: Vec<RollWindow>,
     pub(super) unhealthy_max: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,

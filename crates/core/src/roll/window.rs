@@ -4,7 +4,7 @@ use super::spec::WindowSpec;
 
 /// When something may be begun.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(super) struct RollWindow {
     /// From Monday to Sunday.
     days: [bool; 7],
     /// Minutes after midnight.
@@ -25,7 +25,7 @@ pub struct LocalTime {
     pub minute: u16,
 }
 
-impl Window {
+impl RollWindow {
     pub(super) fn compile(spec: &WindowSpec) -> Result<Self, String> {
         let WindowSpec { days, from, to, zone } = spec;
         let zone = zone.clone().unwrap_or_else(|| "UTC".to_owned());
@@ -48,10 +48,11 @@ impl Window {
     }
 }
 
-/// Why nothing is begun now: no window is open, by the time in the zone of each. Nothing where one is, or there is none.
-pub(super) fn closed(windows: &[Window], local: impl Fn(&str) -> Option<LocalTime>) -> Option<String> {
+/// Why nothing is begun now: no window is open, by the time in the zone of each. Nothing where one is, or there is
+/// none.
+pub(super) fn closed(windows: &[RollWindow], local: impl Fn(&str) -> Option<LocalTime>) -> Option<String> {
     // What time it is where nobody knows the zone is anybody's guess: it is not open.
-    let is_open = |window: &Window| local(&window.zone).is_some_and(|at| window.is_open(at));
+    let is_open = |window: &RollWindow| local(&window.zone).is_some_and(|at| window.is_open(at));
     if windows.is_empty() || windows.iter().any(is_open) {
         return None;
     }
@@ -103,9 +104,9 @@ const MIDNIGHT: u16 = 24 * 60;
 mod tests {
     use super::*;
 
-    fn window(days: &[&str], from: &str, to: &str) -> Result<Window, String> {
+    fn window(days: &[&str], from: &str, to: &str) -> Result<RollWindow, String> {
         let days = days.iter().map(|day| (*day).to_owned()).collect();
-        Window::compile(&WindowSpec { days, from: from.to_owned(), to: to.to_owned(), zone: None })
+        RollWindow::compile(&WindowSpec { days, from: from.to_owned(), to: to.to_owned(), zone: None })
     }
 
     fn is_open(days: &[&str], from: &str, to: &str, weekday: u8, at: &str) -> bool {
