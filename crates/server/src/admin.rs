@@ -1,4 +1,4 @@
-//! The port for probes and metrics: plain HTTP, and alive until the very end.
+//! The port for probes, metrics and the last errors: plain HTTP, and alive until the very end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,43 +11,49 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::dev_page::DevPage;
+use super::last_errors::LastErrors;
 use super::metrics::{ADMIN, Metrics};
 use pointsman_transport::connections::{
     ConnectionSlots, Entered, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
-/// The admin listener.
+/// The admin listener. Whoever reaches it reads the names of objects in `/errors`, and nothing else of them.
 #[derive(Debug)]
 pub(super) struct Admin {
     pub(super) socket: TcpListener,
-    pub(super) lifecycle: Lifecycle,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) told: AdminTold,
     pub(super) max_connections: usize,
     /// Where there is one.
     pub(super) dev_page: Option<DevPage>,
 }
 
+/// What is told there.
+#[derive(Clone, Debug)]
+pub(super) struct AdminTold {
+    pub(super) lifecycle: Lifecycle,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) last_errors: Arc<LastErrors>,
+}
+
 impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
-        let evicted = self.metrics.connections.evicted(ADMIN);
+        let evicted = self.told.metrics.connections.evicted(ADMIN);
         let slots = ConnectionSlots::new(self.max_connections, 0, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
             let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
-            let lifecycle = self.lifecycle.clone();
-            let metrics = Arc::clone(&self.metrics);
-            let dev_page = self.dev_page.clone();
+            let (told, dev_page) = (self.told.clone(), self.dev_page.clone());
             let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
                 let page = dev_page.clone().filter(|_| DevPage::has(request.uri().path()));
-                let (phase, metrics) = (lifecycle.phase(), Arc::clone(&metrics));
+                let told = told.clone();
                 Box::pin(async move {
                     let response = match page {
                         Some(page) => page.answer(request).await,
-                        None => answer(&request, phase, &metrics),
+                        None => told.answer(&request),
                     };
                     drop(under_way);
                     Ok(response)
@@ -59,27 +65,28 @@ impl Admin {
     }
 }
 
-fn answer(request: &Request<Incoming>, phase: Phase, metrics: &Metrics) -> Response<Full<Bytes>> {
-    let path = request.uri().path();
-    if !matches!(path, "/livez" | "/metrics" | "/readyz") {
-        return text(StatusCode::NOT_FOUND, "no such path: use /livez, /metrics or /readyz\n".to_owned());
-    }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use GET\n".to_owned());
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return response;
-    }
-    match path {
-        "/livez" => text(StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => readyz(phase, request.uri().query().unwrap_or_default()),
-        _ => match metrics.text() {
-            Ok(metrics) => {
-                let mut response = text(StatusCode::OK, metrics);
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(prometheus::TEXT_FORMAT));
-                response
-            }
-            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("failed to encode the metrics: {error}\n")),
-        },
+impl AdminTold {
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let path = request.uri().path();
+        if !matches!(path, "/errors" | "/livez" | "/metrics" | "/readyz") {
+            return text(StatusCode::NOT_FOUND, "no such path: use /errors, /livez, /metrics or /readyz\n".to_owned());
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use GET\n".to_owned());
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
+        }
+        match path {
+            "/errors" => typed("application/json", self.last_errors.text()),
+            "/livez" => text(StatusCode::OK, "ok\n".to_owned()),
+            "/readyz" => readyz(self.lifecycle.phase(), request.uri().query().unwrap_or_default()),
+            _ => match self.metrics.text() {
+                Ok(metrics) => typed(prometheus::TEXT_FORMAT, metrics),
+                Err(error) => {
+                    text(StatusCode::INTERNAL_SERVER_ERROR, format!("failed to encode the metrics: {error}\n"))
+                }
+            },
+        }
     }
 }
 
@@ -103,9 +110,14 @@ fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
+    let mut response = typed("text/plain; charset=utf-8", body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+fn typed(media_type: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 

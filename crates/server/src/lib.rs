@@ -21,6 +21,7 @@ mod definitions;
 mod descriptors;
 mod dev_page;
 mod labels;
+mod last_errors;
 mod line_limits;
 mod listener;
 mod log;

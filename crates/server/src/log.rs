@@ -5,19 +5,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::labels::outcome_name;
+use super::labels::{outcome_name, webhook_name};
+use super::last_errors::LastErrors;
 use super::line_limits::{Line, LineLimits};
 use super::printable::printable;
 use super::refusal::Refusal;
 use pointsman_core::webhook::{Outcome, Reply};
 
-/// The log of one server.
+/// The log of one server, and what is remembered of it.
 #[derive(Clone, Debug)]
-pub(super) struct Log(Arc<LineLimits>);
+pub(super) struct Log {
+    limits: Arc<LineLimits>,
+    last_errors: Arc<LastErrors>,
+}
 
 impl Log {
-    pub(super) fn new(limits: Arc<LineLimits>) -> Self {
-        Self(limits)
+    pub(super) fn new(limits: Arc<LineLimits>, last_errors: Arc<LastErrors>) -> Self {
+        Self { limits, last_errors }
     }
 
     /// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
@@ -30,11 +34,14 @@ impl Log {
         // Not `message`: a JSON line has that already, for what happened.
         let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
         let uid = || printable(&reply.uid);
+        if reply.outcome == Outcome::Fail {
+            self.last_errors.failed(webhook, reply);
+        }
         match reply.outcome {
-            Outcome::Fail if self.0.allow(Line::Failed) => {
+            Outcome::Fail if self.limits.allow(Line::Failed) => {
                 tracing::warn!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review failed");
             }
-            Outcome::Deny if self.0.allow(Line::Denied) => {
+            Outcome::Deny if self.limits.allow(Line::Denied) => {
                 tracing::info!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review denied");
             }
             Outcome::Fail | Outcome::Deny => {}
@@ -42,7 +49,7 @@ impl Log {
                 tracing::debug!(webhook, uid = uid(), outcome, %peer, seconds, "review answered");
             }
         }
-        for notice in reply.notices.iter().filter(|_| self.0.allow(Line::Notice)) {
+        for notice in reply.notices.iter().filter(|_| self.limits.allow(Line::Notice)) {
             tracing::info!(webhook, uid = uid(), event = notice.event, object = printable(&notice.object), "notice");
         }
     }
@@ -51,32 +58,23 @@ impl Log {
     pub(super) fn refusal(&self, webhook: &'static str, peer: SocketAddr, refusal: &Refusal, took: Duration) {
         let code = refusal.status().as_u16();
         let seconds = took.as_secs_f64();
+        if refusal.is_error() {
+            self.last_errors.refused(webhook, &refusal.to_string());
+        }
         match refusal {
-            Refusal::Panic { message } if self.0.allow(Line::Panicked) => {
-                let reason = printable(message);
-                tracing::error!(webhook, code, reason, %peer, seconds, "decision panicked");
+            Refusal::Panic { message } => {
+                if self.limits.allow(Line::Panicked) {
+                    let reason = printable(message);
+                    tracing::error!(webhook, code, reason, %peer, seconds, "decision panicked");
+                }
             }
-            Refusal::Panic { .. } => {}
-            Refusal::Draining
-            | Refusal::Method
-            | Refusal::NoSuchPath
-            | Refusal::OldAuthorities
-            | Refusal::Overload
-            | Refusal::Starting => {
-                tracing::debug!(webhook, code, %peer, seconds, error = printable(&refusal.to_string()), "request refused");
-            }
-            Refusal::BadReview(_)
-            | Refusal::BrokenBody
-            | Refusal::Expired
-            | Refusal::Forbidden
-            | Refusal::MediaType
-            | Refusal::SlowBody
-            | Refusal::TooHeavy { .. }
-            | Refusal::TooLarge { .. }
-            | Refusal::Unauthorized => {
-                if self.0.allow(Line::Refused) {
+            refusal if refusal.is_error() && !matches!(refusal, Refusal::Overload) => {
+                if self.limits.allow(Line::Refused) {
                     tracing::warn!(webhook, code, %peer, seconds, error = printable(&refusal.to_string()), "request refused");
                 }
+            }
+            refusal => {
+                tracing::debug!(webhook, code, %peer, seconds, error = printable(&refusal.to_string()), "request refused");
             }
         }
     }
@@ -86,7 +84,10 @@ impl Log {
     pub(super) fn handshake(&self, peer: SocketAddr, error: &io::Error) {
         match error.get_ref().and_then(|error| error.downcast_ref()) {
             Some(rustls::Error::AlertReceived(alert)) => {
-                if self.0.allow(Line::Handshake) {
+                let reason =
+                    format!("a client refused the handshake ({alert:?}): does its caBundle match our certificate?");
+                self.last_errors.refused(webhook_name(None), &reason);
+                if self.limits.allow(Line::Handshake) {
                     tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
                 }
             }

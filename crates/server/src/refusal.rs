@@ -71,6 +71,24 @@ impl Refusal {
         self.gives_up_on_body() || matches!(self, Self::OldAuthorities)
     }
 
+    /// Whether something is wrong that lasts: not what is over in a moment, and not what a stranger tries.
+    pub(super) fn is_error(&self) -> bool {
+        match self {
+            Self::Draining | Self::Method | Self::NoSuchPath | Self::OldAuthorities | Self::Starting => false,
+            Self::BadReview(_)
+            | Self::BrokenBody
+            | Self::Expired
+            | Self::Forbidden
+            | Self::MediaType
+            | Self::Overload
+            | Self::Panic { .. }
+            | Self::SlowBody
+            | Self::TooHeavy { .. }
+            | Self::TooLarge { .. }
+            | Self::Unauthorized => true,
+        }
+    }
+
     pub(super) fn response(&self) -> Response<Vec<u8>> {
         let status = self.status();
         let body = webhook::refusal(status.as_u16(), &self.to_string());

@@ -10,10 +10,11 @@ use tokio::task::JoinSet;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::admin::{ADMIN_CONNECTIONS, Admin};
+use super::admin::{ADMIN_CONNECTIONS, Admin, AdminTold};
 use super::budget::Budget;
 use super::decide::Decide;
 use super::descriptors::Descriptors;
+use super::last_errors::LastErrors;
 use super::line_limits::LineLimits;
 use super::listener::Listener;
 use super::log::Log;
@@ -105,7 +106,8 @@ impl BoundServer {
         let Self { options, decide, metrics, tracer, reloader, descriptors, listener, admin } = self;
         let lifecycle = Lifecycle::new();
         let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
-        let log = Log::new(Arc::clone(&limits));
+        let last_errors = Arc::new(LastErrors::default());
+        let log = Log::new(Arc::clone(&limits), Arc::clone(&last_errors));
         let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
@@ -137,8 +139,7 @@ impl BoundServer {
         }
         let admin = Admin {
             socket: admin,
-            lifecycle: lifecycle.clone(),
-            metrics,
+            told: AdminTold { lifecycle: lifecycle.clone(), metrics, last_errors },
             max_connections: descriptors.admin,
             dev_page: options.dev_page.clone(),
         };

@@ -1,12 +1,18 @@
-//! Probes and metrics, whoever else is on their port.
+//! Probes, metrics and the last errors, whoever else is on their port.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_server::DevPage;
+use pointsman_core::webhook::{BadReview, Conversions, FailedObject, Outcome, Reply};
+use pointsman_server::{Decide, DevPage};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
-use crate::support::server::{TestServer, echo};
+use crate::support::certs::Authority;
+use crate::support::client::Dial;
+use crate::support::server::{TestServer, echo, echo_reply};
 
 /// Silent ones, ones that stop within a head, ones that asked once and stay, and ones that do not read their answer.
 #[tokio::test]
@@ -18,6 +24,7 @@ async fn probes_are_answered_whatever_is_connected() {
         "GET /livez HTTP/1.1\r\nHost:",
         "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /errors HTTP/1.1\r\nHost: a\r\n\r\n",
     ] {
         for _ in 0..70 {
             let mut stream = TcpStream::connect(server.admin).await.unwrap();
@@ -86,4 +93,69 @@ async fn a_page_to_try_is_for_one_person() {
     }
     assert_eq!(server.admin("/dev/else").await.status, 404);
     assert_eq!(server.admin("/livez").await.status, 200);
+}
+
+/// What failed, without what was sent; what was answered, denied or asked by a stranger is no error.
+#[tokio::test]
+async fn the_last_errors_are_told_and_no_object() {
+    let decide = Decide::new(|_, body| match &body[..] {
+        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }),
+        b"panic" => panic!("of a secret object"),
+        b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("denied".to_owned()), ..echo_reply(&body) }),
+        b"secret" => Ok(failed(&body)),
+        _ => Ok(echo_reply(&body)),
+    });
+    let server = TestServer::start(decide, |options| options.body_limits.convert = 10).await;
+    let errors = async || {
+        let answer = server.admin("/errors").await;
+        assert_eq!((answer.status, answer.headers["content-type"].to_str().unwrap()), (200, "application/json"));
+        let text = answer.text();
+        assert!(!text.contains("secret"), "{text}");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+        document["errors"].as_array().unwrap().clone()
+    };
+    let mut client = server.http1().await;
+    for body in ["allow", "deny"] {
+        client.post("/validate", body).await.unwrap();
+    }
+    client.post("/nowhere", "x").await.unwrap();
+    assert_eq!(errors().await, [Value::Null; 0]);
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for body in ["secret", "bad", "panic", "longer than it may be", "secret"] {
+        client.post("/convert", body).await.unwrap();
+    }
+    let seen = errors().await;
+    let said = |text: &str| seen.iter().find(|one| one["reason"].as_str().unwrap().contains(text));
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    for text in ["line 1", "internal error", "larger than 10 bytes"] {
+        assert_eq!(said(text).unwrap()["webhook"], "convert", "{text}");
+    }
+    let one = said("cannot convert").unwrap();
+    let (first, last) = (one["first"].as_u64().unwrap(), one["last"].as_u64().unwrap());
+    assert!(began <= first && first <= last && last < began + 60, "{one}");
+    let wanted = json!({
+        "webhook": "convert", "kind": "Widget", "from": "v1", "to": "v2", "object": "n/a", "path": "spec.size",
+        "reason": "cannot convert\\n1", "times": 2, "first": first, "last": last,
+    });
+    assert_eq!(*one, wanted);
+    // An API server with another authority.
+    let stranger = Authority::new();
+    assert!(Dial::new(server.addr, &stranger).connect().await.is_err());
+    let heard = async || errors().await.iter().any(|one| one["reason"].as_str().unwrap().contains("does its caBundle"));
+    while !heard().await {
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn failed(body: &[u8]) -> Reply {
+    let (kind, from, to) = (Arc::from("Widget"), Arc::from("v1"), Arc::from("v2"));
+    let object = FailedObject { object: "n/a".to_owned(), kind: Arc::clone(&kind), path: "spec.size".to_owned() };
+    Reply {
+        outcome: Outcome::Fail,
+        message: Some("cannot convert\n1".to_owned()),
+        failed: Some(object),
+        failures: vec![Conversions { kind, from, to, objects: 1 }],
+        ..echo_reply(body)
+    }
 }

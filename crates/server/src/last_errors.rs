@@ -1,0 +1,192 @@
+//! The last errors, for whoever may ask the admin port: each one once, and how often. What the log says of them, and
+//! like there nothing of an object but its name and the field.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::printable::printable;
+use pointsman_core::webhook::Reply;
+
+/// The last errors of one server. Reviews that failed have places of their own: whoever sends requests that are none
+/// pushes no conversion out. At most 16 errors of three texts of 1 KiB, beside names of definitions: 64 KiB, of the 32
+/// MiB that the process is given.
+#[derive(Debug, Default)]
+pub(super) struct LastErrors {
+    reviews: Mutex<VecDeque<LastError>>,
+    requests: Mutex<VecDeque<LastError>>,
+}
+
+/// An error, and when there was such a one.
+#[derive(Debug)]
+struct LastError {
+    what: ErrorText,
+    times: u64,
+    /// In seconds since 1970, as `last` is.
+    first: u64,
+    last: u64,
+}
+
+/// What went wrong.
+#[derive(Debug, Default)]
+struct ErrorText {
+    webhook: &'static str,
+    kind: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    object: Option<String>,
+    path: Option<String>,
+    reason: String,
+}
+
+impl ErrorText {
+    /// Whether it is the same again. A list names an object beside others, so that where there is one, the words do not
+    /// count.
+    fn is(&self, other: &Self) -> bool {
+        fn names(one: &ErrorText) -> [&Option<String>; 5] {
+            [&one.kind, &one.from, &one.to, &one.object, &one.path]
+        }
+        let says_the_same = self.object.is_some() || self.reason == other.reason;
+        self.webhook == other.webhook && names(self) == names(other) && says_the_same
+    }
+}
+
+impl LastErrors {
+    /// A review that failed.
+    pub(super) fn failed(&self, webhook: &'static str, reply: &Reply) {
+        let (failed, conversion) = (reply.failed.as_ref(), reply.failures.first());
+        let what = ErrorText {
+            webhook,
+            kind: failed.map(|failed| failed.kind.to_string()),
+            from: conversion.map(|conversion| conversion.from.to_string()),
+            to: conversion.map(|conversion| conversion.to.to_string()),
+            object: failed.map(|failed| printable(&failed.object)),
+            path: failed.map(|failed| printable(&failed.path)),
+            reason: printable(reply.message.as_deref().unwrap_or_default()),
+        };
+        note(&mut open(&self.reviews), what, REVIEWS);
+    }
+
+    /// A request that got no review, or a connection that came to nothing.
+    pub(super) fn refused(&self, webhook: &'static str, reason: &str) {
+        let what = ErrorText { webhook, reason: printable(reason), ..ErrorText::default() };
+        note(&mut open(&self.requests), what, REQUESTS);
+    }
+
+    /// All of them as JSON, the last one first.
+    pub(super) fn text(&self) -> String {
+        let mut all: Vec<(u64, Value)> = Vec::new();
+        for errors in [&self.reviews, &self.requests] {
+            all.extend(open(errors).iter().map(|one| (one.last, document(one))));
+        }
+        // Stable: within a second, in the order that they are kept in.
+        all.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
+        let all: Vec<Value> = all.into_iter().map(|(_, one)| one).collect();
+        format!("{}\n", json!({"version": env!("CARGO_PKG_VERSION"), "errors": all}))
+    }
+}
+
+/// Counts an error as the last one, and forgets the one that is the longest ago where there are too many.
+fn note(errors: &mut VecDeque<LastError>, what: ErrorText, most: usize) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let before = errors.iter().position(|one| one.what.is(&what)).and_then(|at| errors.remove(at));
+    let (times, first) = before.map_or((0, now), |before| (before.times, before.first));
+    errors.push_front(LastError { what, times: times.saturating_add(1), first, last: now });
+    errors.truncate(most);
+}
+
+fn document(one: &LastError) -> Value {
+    let LastError { what, times, first, last } = one;
+    json!({
+        "webhook": what.webhook, "kind": what.kind, "from": what.from, "to": what.to, "object": what.object,
+        "path": what.path, "reason": what.reason, "times": times, "first": first, "last": last,
+    })
+}
+
+/// Nothing in here panics half-way.
+fn open(errors: &Mutex<VecDeque<LastError>>) -> MutexGuard<'_, VecDeque<LastError>> {
+    errors.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// More than a person looks at. An object that cannot be converted fails every list, so that it is the same one again.
+const REVIEWS: usize = 12;
+
+/// What is wrong with requests is mostly wrong with all of them.
+const REQUESTS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::webhook::{Conversions, FailedObject, Outcome};
+
+    use super::*;
+
+    fn failed(object: &str, message: &str) -> Reply {
+        let text = |text: &str| std::sync::Arc::<str>::from(text);
+        Reply {
+            body: b"secret".to_vec(),
+            outcome: Outcome::Fail,
+            uid: "u".to_owned(),
+            message: Some(message.to_owned()),
+            failed: Some(FailedObject { object: object.to_owned(), kind: text("Widget"), path: "spec".to_owned() }),
+            conversions: Vec::new(),
+            failures: vec![Conversions { kind: text("Widget"), from: text("v1"), to: text("v2"), objects: 1 }],
+            notices: Vec::new(),
+            verdicts: Vec::new(),
+            flip: None,
+        }
+    }
+
+    fn all(errors: &LastErrors) -> Vec<Value> {
+        let document: Value = serde_json::from_str(&errors.text()).unwrap();
+        document["errors"].as_array().unwrap().clone()
+    }
+
+    #[test]
+    fn the_same_error_is_one_and_counted() {
+        let errors = LastErrors::default();
+        for message in ["cannot convert 1 of 1", "cannot convert 1 of 7"] {
+            errors.failed("convert", &failed("n/a", message));
+            errors.failed("convert", &failed("n/b", message));
+            errors.refused("other", message);
+        }
+        errors.failed("convert", &failed("n/a", "again"));
+        let seen: Vec<_> = all(&errors).iter().map(|one| (one["reason"].clone(), one["times"].clone())).collect();
+        let wanted =
+            [("again", 3), ("cannot convert 1 of 7", 2), ("cannot convert 1 of 7", 1), ("cannot convert 1 of 1", 1)];
+        assert_eq!(seen, wanted.map(|(reason, times)| (json!(reason), json!(times))));
+        let first = &all(&errors)[0];
+        assert_eq!([&first["kind"], &first["from"], &first["to"]], [&json!("Widget"), &json!("v1"), &json!("v2")]);
+        assert_eq!(
+            [&first["object"], &first["path"], &first["webhook"]],
+            [&json!("n/a"), &json!("spec"), &json!("convert")]
+        );
+    }
+
+    #[test]
+    fn errors_are_few_and_short_and_printable() {
+        let errors = LastErrors::default();
+        for at in 0..1000 {
+            let long = format!("{at}\u{1b}[31m{}", "é\n".repeat(100_000));
+            errors.failed("convert", &failed(&long, &long));
+            errors.refused("convert", &long);
+        }
+        let text = errors.text();
+        assert_eq!(all(&errors).len(), REVIEWS + REQUESTS);
+        // Quotes and backslashes take two bytes of JSON.
+        assert!(text.len() <= 2 * (64 << 10), "{}", text.len());
+        assert!(!text.trim_end().contains(char::is_control) && !text.contains("secret"), "{text}");
+        assert!(!all(&errors).iter().any(|one| one["reason"].as_str().unwrap().contains('\u{1b}')));
+    }
+
+    #[test]
+    fn requests_push_no_review_out() {
+        let errors = LastErrors::default();
+        errors.failed("convert", &failed("n/a", "no"));
+        for at in 0..100 {
+            errors.refused("other", &format!("nonsense {at}"));
+        }
+        assert!(all(&errors).iter().any(|one| one["object"] == "n/a"));
+    }
+}
