@@ -239,7 +239,7 @@ fn registering(scene: &Scene<'_>) {
 }
 
 /// Does it with all rights of some roles, and without each of those of the first one that are meant.
-fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
+pub(crate) fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
     let (role, documented) = (roles[0], documented(scene, roles[0]));
     let others: Vec<Value> =
         roles[1..].iter().flat_map(|role| self::documented(scene, role).as_array().unwrap().clone()).collect();
@@ -410,7 +410,7 @@ fn by_proxy(scene: &Scene<'_>, web: u16) {
 }
 
 /// Something that speaks HTTP and is no API server.
-fn web_server() -> u16 {
+pub(crate) fn web_server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {

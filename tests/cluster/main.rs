@@ -40,6 +40,7 @@ mod failures;
 mod gitops;
 mod harness;
 mod incomplete;
+mod last_errors;
 mod lifecycle;
 mod load;
 mod losses;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         crd_guard::SCENARIOS,
         status::SCENARIOS,
         roll_controllers::SCENARIOS,
+        last_errors::SCENARIOS,
         rolls::SCENARIOS,
         model::SCENARIOS,
         deletion::SCENARIOS,

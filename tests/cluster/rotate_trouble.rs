@@ -229,7 +229,7 @@ fn endpoints(scene: &Scene<'_>) {
 }
 
 /// An address of this machine that is not loopback, which slices must not have.
-fn own_address() -> Option<String> {
+pub(crate) fn own_address() -> Option<String> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("198.51.100.1:9").ok()?;
     let address = socket.local_addr().ok()?.ip();

@@ -94,6 +94,14 @@ impl Cluster {
         self.call(Method::GET, path, extent, None).await
     }
 
+    /// Asks once, for so long at most: it is not worth waiting for.
+    pub(crate) async fn get_once(&self, path: &str, patience: Duration) -> Result<Value, CallError> {
+        let (asked, address) = (format!("GET {path}"), self.address.clone());
+        let reason = format!("not within {} s", patience.as_secs());
+        let late = |_| Err(CallError::NoAnswer { asked, address, reason });
+        timeout(patience, self.call_once(&Method::GET, path, Extent::Objects, None)).await.unwrap_or_else(late)
+    }
+
     /// Writes a patch. `extent` says how much of the object is answered.
     pub(crate) async fn patch(
         &self,

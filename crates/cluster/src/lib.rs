@@ -47,4 +47,7 @@ pub use roll::{
     list_rolls, run_roll, run_rolls, set_in_roll, start_roll, survey_roll, unknown_zone,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
-pub use status::{CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions, status};
+pub use status::{
+    AdminPorts, CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, ReportedError, ReportedErrors, StatusFinding,
+    StatusOptions, status,
+};

@@ -20,7 +20,7 @@ pub struct Options {
     /// The webhooks' address. An unspecified IPv6 address (`[::]`) means every address of the host, IPv4 included,
     /// and falls back to `0.0.0.0` where the host has no IPv6.
     pub listen: SocketAddr,
-    /// The address of `/metrics`, `/livez` and `/readyz`, in plain HTTP. `[::]` as for `listen`.
+    /// The address of `/metrics`, `/errors`, `/livez` and `/readyz`, in plain HTTP. `[::]` as for `listen`.
     pub admin_listen: SocketAddr,
     /// The certificate to serve and its key.
     pub cert: CertPaths,

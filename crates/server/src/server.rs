@@ -78,7 +78,7 @@ impl BoundServer {
         self.listener.local_addr()
     }
 
-    /// Where `/metrics`, `/livez` and `/readyz` are served, over plain HTTP.
+    /// Where `/metrics`, `/errors`, `/livez` and `/readyz` are served, over plain HTTP.
     ///
     /// # Errors
     /// Whatever `getsockname` says.

@@ -38,7 +38,7 @@ impl Pointsman {
         let mut args = vec![
             "serve".to_owned(),
             format!("--listen={}:{}", setup.host, setup.port),
-            format!("--admin-listen=127.0.0.1:{admin}"),
+            format!("--admin-listen=0.0.0.0:{admin}"),
             format!("--tls-cert-file={}", file(&setup.cert)),
             format!("--tls-private-key-file={}", file(&setup.key)),
             format!("--kinds={}", file(&setup.kinds)),

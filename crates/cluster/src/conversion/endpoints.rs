@@ -17,10 +17,27 @@ pub(crate) enum NoEndpoints {
     Nobody(String),
 }
 
+/// Somebody who is ready.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Replica {
+    /// `host:port`.
+    pub(crate) address: String,
+    /// Where the API server has its Pod, if it is one.
+    pub(crate) pod: Option<String>,
+}
+
 /// `host:port` of everybody who is ready.
 pub(crate) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, NoEndpoints> {
+    let mut found: Vec<String> = replicas(cluster, place).await?.into_iter().map(|one| one.address).collect();
+    found.dedup();
+    Ok(found)
+}
+
+/// Everybody who is ready.
+pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<Replica>, NoEndpoints> {
+    let alone = |address| Ok(vec![Replica { address, pod: None }]);
     let (namespace, name, port) = match place {
-        WebhookPlace::Url { host, port } => return Ok(vec![joined(host, *port)]),
+        WebhookPlace::Url { host, port } => return alone(joined(host, *port)),
         WebhookPlace::Service { namespace, name, port } => (namespace, name, *port),
     };
     let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
@@ -34,7 +51,7 @@ pub(crate) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result
     };
     let text = |path: &str| service.pointer(path).and_then(Value::as_str);
     if text("/spec/type") == Some("ExternalName") {
-        return Ok(vec![joined(text("/spec/externalName").unwrap_or_default(), port)]);
+        return alone(joined(text("/spec/externalName").unwrap_or_default(), port));
     }
     let ports = service.pointer("/spec/ports").and_then(Value::as_array);
     let is_it = |entry: &&Value| entry.get("port").and_then(Value::as_u64) == Some(u64::from(port));
@@ -50,8 +67,8 @@ pub(crate) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result
     Ok(found)
 }
 
-/// The addresses in `EndpointSlice`s that are ready, at the port of this name.
-fn ready(slices: &Value, port: &str) -> Vec<String> {
+/// Those in `EndpointSlice`s that are ready, at the port of this name.
+fn ready(slices: &Value, port: &str) -> Vec<Replica> {
     let mut found = Vec::new();
     let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     for slice in list(slices, "items") {
@@ -62,12 +79,20 @@ fn ready(slices: &Value, port: &str) -> Vec<String> {
             let is_ready = endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
             let addresses = list(&endpoint, "addresses");
             let first = addresses.first().and_then(Value::as_str).filter(|_| is_ready);
-            found.extend(first.map(|address| joined(address, number)));
+            let replica = |address| Replica { address: joined(address, number), pod: pod(&endpoint) };
+            found.extend(first.map(replica));
         }
     }
     found.sort();
     found.dedup();
     found
+}
+
+/// The path of the Pod behind an endpoint.
+fn pod(endpoint: &Value) -> Option<String> {
+    let text = |name: &str| endpoint.get("targetRef")?.get(name)?.as_str();
+    let (namespace, name) = (text("namespace")?, text("name")?);
+    (text("kind") == Some("Pod")).then(|| format!("/api/v1/namespaces/{namespace}/pods/{name}"))
 }
 
 /// As sockets are written.
@@ -85,14 +110,18 @@ mod tests {
     fn endpoints_that_are_ready_are_found_at_their_own_port() {
         let slices = json!({"items": [
             {"ports": [{"name": "metrics", "port": 8080}, {"name": "https", "port": 8443}], "endpoints": [
-                {"addresses": ["10.0.0.2"], "conditions": {"ready": true}},
+                {"addresses": ["10.0.0.2"], "conditions": {"ready": true},
+                    "targetRef": {"kind": "Pod", "namespace": "n", "name": "p"}},
                 {"addresses": ["10.0.0.3"], "conditions": {"ready": false}},
-                {"addresses": ["10.0.0.4"], "conditions": {}},
+                {"addresses": ["10.0.0.4"], "conditions": {}, "targetRef": {"kind": "Node", "namespace": "n", "name": "p"}},
             ]},
             {"ports": [{"name": "https", "port": 9443}], "endpoints": [{"addresses": ["fd00::1"]}]},
             {"ports": null, "endpoints": null},
         ]});
-        assert_eq!(ready(&slices, "https"), ["10.0.0.2:8443", "10.0.0.4:8443", "[fd00::1]:9443"]);
-        assert_eq!(ready(&slices, "other"), [""; 0]);
+        let found: Vec<_> = ready(&slices, "https").into_iter().map(|one| (one.address, one.pod)).collect();
+        let wanted =
+            [("10.0.0.2:8443", Some("/api/v1/namespaces/n/pods/p")), ("10.0.0.4:8443", None), ("[fd00::1]:9443", None)];
+        assert_eq!(found, wanted.map(|(address, pod)| (address.to_owned(), pod.map(str::to_owned))));
+        assert_eq!(ready(&slices, "other"), []);
     }
 }

@@ -6,7 +6,7 @@ mod self_test;
 mod tls_client;
 
 pub(crate) use client_stanza::{ClientStanza, WebhookPlace};
-pub(crate) use endpoints::{NoEndpoints, endpoints};
+pub(crate) use endpoints::{NoEndpoints, Replica, endpoints, replicas};
 pub use self_test::Probe;
 pub(crate) use self_test::SelfTest;
 pub(crate) use tls_client::{TlsClient, Unconnected};

@@ -6,10 +6,11 @@ use rustls::pki_types::pem::PemObject;
 use super::certificate_end::CertificateEnd;
 use super::findings::findings;
 use super::kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusOptions};
+use super::last_errors::last_errors;
 use crate::annotations::LET_GO;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
-use crate::conversion::{ClientStanza, TlsClient, Unconnected, endpoints};
+use crate::conversion::{ClientStanza, Replica, TlsClient, Unconnected, replicas};
 use crate::crd_state::CrdState;
 use crate::disarm::leads_nowhere;
 use crate::migrate::Mark;
@@ -74,12 +75,15 @@ fn authorities(stanza: &ClientStanza) -> Vec<CertificateEnd> {
     certificates.filter_map(|certificate| CertificateEnd::of(&certificate)).collect()
 }
 
-/// Asks everybody for a certificate, trusting what the API server trusts.
+/// Asks everybody for a certificate, trusting what the API server trusts, and for the last errors.
 async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'_>, seen: &mut KindStatus) {
+    let named = |address: &String| Replica { address: address.clone(), pod: None };
     let found = match options.endpoints.is_empty() {
-        true => endpoints(cluster, &stanza.place).await.map_err(|error| error.to_string()),
-        false => Ok(options.endpoints.clone()),
+        true => replicas(cluster, &stanza.place).await.map_err(|error| error.to_string()),
+        false => Ok(options.endpoints.iter().map(named).collect()),
     };
+    let replicas = found.as_deref().unwrap_or_default();
+    seen.errors = last_errors(cluster, &options.admin_ports, replicas, &options.kind).await;
     let asked = found.and_then(|found| Ok((found, TlsClient::new(stanza)?)));
     let (found, client) = match asked {
         Ok(asked) => asked,
@@ -88,7 +92,7 @@ async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'
             return;
         }
     };
-    for endpoint in found {
+    for Replica { address: endpoint, .. } in found {
         let connected = client.connect(&endpoint).await;
         let reached = !matches!(connected, Err(Unconnected::Unreached(_)));
         let certificate = connected.map_err(|error| error.to_string()).and_then(|stream| {

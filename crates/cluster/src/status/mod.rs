@@ -3,8 +3,11 @@
 mod certificate_end;
 mod findings;
 mod kind_status;
+mod last_errors;
 mod looking;
+mod reported_errors;
 
 pub use certificate_end::CertificateEnd;
-pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
+pub use kind_status::{AdminPorts, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
 pub use looking::status;
+pub use reported_errors::{ReportedError, ReportedErrors};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use pointsman_cluster::KindStatus;
+use pointsman_cluster::{AdminPorts, KindStatus};
 use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
@@ -27,6 +27,13 @@ pub(crate) struct StatusArgs {
     /// Ask these, instead of the endpoints of the Service. May be given several times.
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
     endpoints: Vec<String>,
+    /// Ask these for their last errors, in plain HTTP, instead of having the API server ask the Pods. May be given
+    /// several times.
+    #[arg(long = "admin", value_name = "HOST:PORT")]
+    admin: Vec<String>,
+    /// Port of the Pods that tells their last errors (serve --admin-listen).
+    #[arg(long, value_name = "PORT", default_value_t = 8080, conflicts_with = "admin")]
+    admin_port: u16,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = WatchedFormat::Text)]
     output: WatchedFormat,
@@ -48,7 +55,13 @@ pub(crate) struct StatusArgs {
 /// Looks at kinds. Exit code 1 where something needs a person.
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, args.page)?;
+    let admin_ports = match args.output {
+        // A server has metrics of its own.
+        WatchedFormat::Prometheus => AdminPorts::Nobody,
+        _ if args.admin.is_empty() => AdminPorts::OfPods(args.admin_port),
+        _ => AdminPorts::These(args.admin.clone()),
+    };
+    let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, args.page)?.asking(admin_ports);
     if args.watch {
         return watch(args, &looking);
     }
@@ -124,7 +137,10 @@ Nothing is written. Every served version is listed, the metadata of every
 object is looked at, and every endpoint of the Service is asked for its
 certificate, trusting only what the API server is told to trust. In which
 version an object is stored cannot be seen: status.storedVersions of the CRD
-says in which ones objects may be.
+says in which ones objects may be. The last errors are those that each Pod
+remembers since it began: the API server asks for them at /errors of the admin
+port, for whoever may get pods/proxy there. Without that right, or where a
+NetworkPolicy is in the way, they are said not to be known.
 
 Examples:
   All kinds that are converted in this cluster:
@@ -135,6 +151,9 @@ Examples:
 
   As metrics, for a file that node-exporter reads:
     pointsman status -o prometheus > pointsman.prom
+
+  With the last errors of a Pod, after kubectl port-forward POD 8080:
+    pointsman status materialize --admin localhost:8080
 
   While something is under way:
     pointsman status materialize --watch

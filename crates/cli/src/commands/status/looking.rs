@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pointsman_cluster::{CallError, Cluster, KindStatus, StatusOptions, status};
+use pointsman_cluster::{AdminPorts, CallError, Cluster, KindStatus, StatusOptions, status};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
 
@@ -17,6 +17,7 @@ pub(crate) struct Looking<'l> {
     /// Whether they were named, so that one without a CRD is an error.
     are_named: bool,
     endpoints: &'l [String],
+    admin_ports: AdminPorts,
     page: u32,
 }
 
@@ -27,7 +28,12 @@ impl<'l> Looking<'l> {
             true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
             false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,
         };
-        Ok(Self { kinds, are_named: !named.is_empty(), endpoints, page })
+        Ok(Self { kinds, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Nobody, page })
+    }
+
+    /// The same, and whom to ask for their last errors.
+    pub(super) fn asking(self, admin_ports: AdminPorts) -> Self {
+        Self { admin_ports, ..self }
     }
 
     /// How each of them stands.
@@ -39,6 +45,7 @@ impl<'l> Looking<'l> {
                 kind: kind.name().to_owned(),
                 version_label: kind.version_label().to_owned(),
                 endpoints: self.endpoints.to_vec(),
+                admin_ports: self.admin_ports.clone(),
                 drift: &|crd| drift(kind, crd),
                 page: self.page,
                 now: now(),

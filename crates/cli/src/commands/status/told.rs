@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use pointsman_cluster::{CertificateEnd, EndpointStatus, KindStatus};
+use pointsman_cluster::{CertificateEnd, EndpointStatus, KindStatus, ReportedError, ReportedErrors};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
@@ -34,6 +34,7 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     }
     lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
     lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
+    lines.extend(last_errors(&seen.errors));
     let schemas = if seen.drift.is_empty() { "as in the definition" } else { "not as in the definition" };
     lines.push(("schemas", schemas.to_owned()));
     let mut text = format!("{}\n", seen.crd);
@@ -53,6 +54,24 @@ fn endpoint(one: &EndpointStatus, now: u64) -> String {
     }
 }
 
+fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
+    let mut lines: Vec<_> = seen.errors.iter().take(SHOWN).map(|one| ("last error", last_error(one))).collect();
+    let more = seen.errors.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(("last errors", format!("and {more} more: -o json has them all")));
+    }
+    if seen.errors.is_empty() && !seen.told_by.is_empty() {
+        lines.push(("last errors", format!("none of {}", seen.told_by.join(", "))));
+    }
+    lines.extend(seen.unknown.iter().map(|reason| ("last errors", format!("not known: {reason}"))));
+    lines
+}
+
+fn last_error(one: &ReportedError) -> String {
+    let times = if one.times == 1 { String::new() } else { format!(" ({} times since {})", one.times, one.first) };
+    format!("{}{times}, {}, {}: {}", one.last, one.endpoint, one.webhook, one.reason)
+}
+
 fn expires(end: &CertificateEnd, now: u64) -> String {
     match end.days_left(now) {
         Some(days) => format!("expires in {days} days, at {}", end.text),
@@ -70,6 +89,13 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         json!({"endpoint": one.endpoint, "expires": expires, "problem": problem, "reached": one.reached})
     });
     let findings = seen.findings.iter().map(|one| json!({"problem": one.problem, "mend": one.mend}));
+    let errors = seen.errors.errors.iter().map(|one| {
+        json!({
+            "endpoint": one.endpoint, "webhook": one.webhook, "kind": one.kind, "from": one.from, "to": one.to,
+            "object": one.object, "path": one.path, "reason": one.reason, "times": one.times, "first": one.first,
+            "last": one.last,
+        })
+    });
     let value = json!({
         "crd": seen.crd,
         "convertedBy": seen.converted_by,
@@ -83,11 +109,19 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         "unread": seen.unread,
         "authorities": seen.authorities.iter().map(|end| &end.text).collect::<Vec<_>>(),
         "endpoints": endpoints.collect::<Vec<_>>(),
+        "lastErrors": {
+            "toldBy": seen.errors.told_by,
+            "errors": errors.collect::<Vec<_>>(),
+            "unknown": seen.errors.unknown,
+        },
         "drift": seen.drift,
         "findings": findings.collect::<Vec<_>>(),
     });
     JsonTree::from_json(&value.to_string())
 }
+
+/// Errors on a screen.
+const SHOWN: usize = 5;
 
 /// Of the names on the left, in characters.
 const WIDTH: usize = 14;
@@ -101,6 +135,15 @@ mod tests {
     #[test]
     fn a_kind_is_one_screen() {
         let end = CertificateEnd { seconds: 10 * 86_400, text: "day 10".to_owned() };
+        let error = |times| ReportedError {
+            endpoint: "h:1".to_owned(),
+            webhook: "convert".to_owned(),
+            reason: "no".to_owned(),
+            times,
+            first: "day 8".to_owned(),
+            last: "day 9".to_owned(),
+            ..ReportedError::default()
+        };
         let seen = KindStatus {
             crd: "widgets.example.com".to_owned(),
             converted_by: Some("Service n/s:443/convert".to_owned()),
@@ -115,6 +158,11 @@ mod tests {
             },
             authorities: vec![end.clone()],
             endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end), reached: true }],
+            errors: ReportedErrors {
+                told_by: vec!["h:1".to_owned()],
+                errors: (1..=7).map(error).collect(),
+                unknown: vec!["h:2: away".to_owned()],
+            },
             findings: vec![StatusFinding { problem: "bad".to_owned(), mend: "better".to_owned() }],
             ..KindStatus::default()
         };
@@ -128,10 +176,21 @@ widgets.example.com
   kept for      v1: 2
   authority     expires in 9 days, at day 10
   endpoint      h:1, certificate expires in 9 days, at day 10
+  last error    day 9, h:1, convert: no
+  last error    day 9 (2 times since day 8), h:1, convert: no
+  last error    day 9 (3 times since day 8), h:1, convert: no
+  last error    day 9 (4 times since day 8), h:1, convert: no
+  last error    day 9 (5 times since day 8), h:1, convert: no
+  last errors   and 2 more: -o json has them all
+  last errors   not known: h:2: away
   schemas       as in the definition
   ! bad
     mend: better
 ";
         assert_eq!(screen(&seen, 86_400), text);
+        let errors = ReportedErrors { told_by: vec!["h:1".to_owned(), "h:2".to_owned()], ..ReportedErrors::default() };
+        let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);
+        assert!(text.contains("  last errors   none of h:1, h:2\n"), "{text}");
+        assert!(!screen(&KindStatus::default(), 0).contains("last error"));
     }
 }

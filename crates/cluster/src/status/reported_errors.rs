@@ -1,0 +1,129 @@
+//! The last errors of those who answer, as they tell them.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use x509_cert::der::DateTime;
+
+/// The last errors of those who answer, about this kind, or about none that they know.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ReportedErrors {
+    /// Who told them, as `host:port`.
+    pub told_by: Vec<String>,
+    /// The last one first.
+    pub errors: Vec<ReportedError>,
+    /// Of whom they are not known, and why.
+    pub unknown: Vec<String>,
+}
+
+/// An error that somebody remembers. Nothing of an object but its name and a field is in it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ReportedError {
+    /// Who, as `host:port`.
+    pub endpoint: String,
+    /// `convert`, `mutate`, `validate` or `other`.
+    pub webhook: String,
+    /// The kind, as its definition names it.
+    pub kind: Option<String>,
+    /// The version that an object came in.
+    pub from: Option<String>,
+    /// The version that was asked for.
+    pub to: Option<String>,
+    /// The object, as `namespace/name`.
+    pub object: Option<String>,
+    /// The field that stood in the way.
+    pub path: Option<String>,
+    /// What was answered.
+    pub reason: String,
+    /// How often.
+    pub times: u64,
+    /// When it was first so, in RFC 3339.
+    pub first: String,
+    /// When it was last so, in RFC 3339.
+    pub last: String,
+}
+
+impl ReportedErrors {
+    /// Adds what an endpoint tells.
+    pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<Value, String>) {
+        let errors =
+            told.and_then(|told| told.get("errors").and_then(Value::as_array).cloned().ok_or(NO_LIST.to_owned()));
+        match errors {
+            Ok(errors) => {
+                self.told_by.push(endpoint.to_owned());
+                let all = errors.iter().take(MOST).map(|one| reported(endpoint, one));
+                self.errors.extend(all.filter(|one| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN)));
+            }
+            Err(reason) => self.unknown.push(format!("{endpoint}: {}", plain(&reason))),
+        }
+    }
+}
+
+/// One of them. Whoever listens there may be somebody else.
+fn reported(endpoint: &str, one: &Value) -> ReportedError {
+    let text = |name: &str| one.get(name).and_then(Value::as_str).map(plain);
+    let time = |name: &str| {
+        let seconds = one.get(name).and_then(Value::as_u64).unwrap_or_default();
+        DateTime::from_unix_duration(Duration::from_secs(seconds)).map(|time| time.to_string()).unwrap_or_default()
+    };
+    ReportedError {
+        endpoint: endpoint.to_owned(),
+        webhook: text("webhook").unwrap_or_default(),
+        kind: text("kind"),
+        from: text("from"),
+        to: text("to"),
+        object: text("object"),
+        path: text("path"),
+        reason: text("reason").unwrap_or_default(),
+        times: one.get("times").and_then(Value::as_u64).unwrap_or(1),
+        first: time("first"),
+        last: time("last"),
+    }
+}
+
+/// Text of whoever answered: one line of it, and not too long.
+fn plain(text: &str) -> String {
+    text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Why an answer is of no use.
+pub(super) const NO_LIST: &str = "what answers tells no list of errors; is that the admin port?";
+
+/// What a server calls a kind that it does not know.
+const UNKNOWN: &str = "unknown";
+
+/// Of one endpoint. A server remembers fewer.
+const MOST: usize = 64;
+
+/// In characters. A server cuts its own shorter.
+const LONGEST: usize = 2000;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_other_kinds_are_left_out_and_those_of_no_kind_are_not() {
+        let mut seen = ReportedErrors::default();
+        let one = |kind: Value| json!({"kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
+        let told =
+            json!({"errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
+        seen.take("h:1", "Widget", Ok(told));
+        let kinds: Vec<_> = seen.errors.iter().map(|one| one.kind.as_deref()).collect();
+        assert_eq!(kinds, [Some("Widget"), None, Some("unknown"), None]);
+        let first = &seen.errors[0];
+        assert_eq!((first.reason.as_str(), first.last.as_str(), first.times), ("a  b", "1970-01-02T00:00:00Z", 3));
+        assert_eq!((seen.told_by, seen.unknown), (vec!["h:1".to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn who_answers_something_else_is_named() {
+        let mut seen = ReportedErrors::default();
+        seen.take("h:1", "Widget", Ok(json!({"kind": "Status"})));
+        seen.take("h:2", "Widget", Err("no\nway".to_owned()));
+        assert_eq!(seen.unknown, [format!("h:1: {NO_LIST}"), "h:2: no way".to_owned()]);
+        assert!(seen.told_by.is_empty() && seen.errors.is_empty());
+    }
+}

@@ -1,0 +1,158 @@
+//! What went wrong, as `pointsman status` tells it: asked directly, or by the API server, or not to be had.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::access::{each_right, web_server};
+use crate::rotate_trouble::own_address;
+use crate::scenario::Scenario;
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("the_status_tells_the_last_errors", told).of(&WIDGETS).newest().failing(),
+    Scenario::new("the_documented_right_to_read_errors_is_enough_and_needed", asked).of(&WIDGETS).newest().failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// Whoever cannot be asked is a line, and nothing that needs a person.
+fn told(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    let own = format!("127.0.0.1:{}", admin(scene));
+    assert_eq!(errors(scene, 0, &[&own]), (json!([]), json!([own]), json!([])));
+    assert!(screen(scene, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("127.0.0.1:{}", silent.local_addr().unwrap().port());
+    let older = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
+    let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
+    let (_, told_by, unknown) = errors(scene, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
+    assert_eq!(told_by, json!([own]), "the others are asked all the same");
+    for (at, words) in
+        ["127.0.0.1:1: Connection refused", "no answer within 5 s", "older than this one", "is that the admin port?"]
+            .into_iter()
+            .enumerate()
+    {
+        assert!(unknown[at].as_str().unwrap().contains(words), "{words}: {unknown}");
+    }
+    // The Service of this bed leads to no Pod.
+    assert!(screen(scene, &[]).contains("\n  last errors   not known: no Pod is named that answers"));
+    spoil(scene);
+    scene.eventually(|| (scene.get(old, "bad").code == 500).then_some(()));
+    let (seen, ..) = errors(scene, 1, &[&own]);
+    let one = &seen[0];
+    assert_eq!(seen.as_array().unwrap().len(), 1, "{seen}");
+    let said = ["endpoint", "webhook", "kind", "from", "to", "object", "path"].map(|name| one[name].as_str().unwrap());
+    let name = format!("{}/bad", scene.ns);
+    assert_eq!(said, [&own, "convert", scene.kind().name(), new, old, &name, "spec"]);
+    assert!(one["reason"].as_str().unwrap().contains("must be an object, not a string"), "{one}");
+    assert!(one["times"].as_u64() >= Some(1) && one["first"].as_str() <= one["last"].as_str(), "{one}");
+    let text = screen(scene, &[&own]);
+    assert!(text.contains("\n  last error    20") && text.contains(&format!("{name} (object 0): spec: ")), "{text}");
+    assert!(!format!("{seen}{text}").contains("secret"), "nothing of what is in an object is told");
+}
+
+/// By the API server, from wherever it is asked: for whoever has the right, and nobody else.
+fn asked(scene: &Scene<'_>) {
+    let Some(host) = own_address() else {
+        println!("     LEFT OUT: this machine has no address but its own");
+        return;
+    };
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    spoil(scene);
+    scene.eventually(|| (scene.get(old, "bad").code == 500).then_some(()));
+    pod(scene, &host);
+    let port = format!("--admin-port={}", admin(scene));
+    let asks = |who: &Path| {
+        let (_, text, errors) = scene.command(&["status", &scene.crd_name(), &port, &as_(who)]);
+        let all = format!("{text}{errors}");
+        let is_told = text.contains("\n  last error    20") && text.contains("must be an object, not a string");
+        assert!(is_told || text.contains("\n  last errors   not known: "), "{all}");
+        (i32::from(!is_told), text, errors)
+    };
+    each_right(scene, &["pointsman-status-errors", "pointsman-status"], &|_| true, &asks);
+    // Somebody else is at that port, or nobody.
+    let text = |port: u16| {
+        let (code, text, _) = scene.command(&["status", &scene.crd_name(), &format!("--admin-port={port}")]);
+        assert_eq!(code, 1, "the object is found all the same");
+        text
+    };
+    let gone = text(1);
+    assert!(gone.contains("not known: ") && gone.contains("connection refused"), "{gone}");
+    // A Pod that has gone.
+    scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", scene.ns), None).ok();
+    let gone = text(admin(scene));
+    assert!(gone.contains("or the Pod has just gone"), "{gone}");
+}
+
+/// An object whose spec is text, which somebody wrote who can write to etcd.
+fn spoil(scene: &Scene<'_>) {
+    scene.create(scene.sample.new, &scene.object(scene.sample.new, "bad")).ok();
+    let mut bad = scene.etcd("bad");
+    bad["spec"] = json!("secret");
+    scene.bed.etcd.write(&scene.key("bad"), &bad);
+}
+
+/// A Service that leads to a Pod, and a CRD that leads there. Nobody runs it: its address is that of this machine.
+fn pod(scene: &Scene<'_>, host: &str) {
+    let namespace = format!("/api/v1/namespaces/{}", scene.ns);
+    let spec = json!({"ports": [{"port": 443}]});
+    scene.post(&format!("{namespace}/services"), &json!({"metadata": {"name": "pods"}, "spec": spec})).ok();
+    scene.post(&format!("{namespace}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    scene.eventually(|| scene.post(&format!("{namespace}/pods"), &pod).is_ok().then_some(()));
+    let status = json!({"status": {"phase": "Running", "podIP": host, "podIPs": [{"ip": host}]}}).to_string();
+    scene.call(Method::PATCH, &format!("{namespace}/pods/p/status"), Some((MERGE, status))).ok();
+    let reference = json!({"kind": "Pod", "namespace": scene.ns, "name": "p"});
+    let slice = json!({
+        "metadata": {"name": "pods-1", "labels": {"kubernetes.io/service-name": "pods"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "", "port": scene.setup.port}],
+        "endpoints": [{"addresses": [host], "conditions": {"ready": true}, "targetRef": reference}],
+    });
+    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", scene.ns);
+    scene.post(&slices, &slice).ok();
+    scene.change_crd(|crd| {
+        let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+        (client["name"], client["port"]) = (json!("pods"), json!(443));
+    });
+}
+
+fn admin(scene: &Scene<'_>) -> u16 {
+    scene.pointsman.borrow().as_ref().unwrap().backend().1
+}
+
+fn as_(who: &Path) -> String {
+    format!("--kubeconfig={}", who.display())
+}
+
+fn status(scene: &Scene<'_>, admins: &[&str], form: &str) -> (i32, String) {
+    let admins: Vec<String> = admins.iter().map(|one| format!("--admin={one}")).collect();
+    let mut args = vec!["status", form];
+    let name = scene.crd_name();
+    args.push(&name);
+    args.extend(admins.iter().map(String::as_str));
+    let (code, text, errors) = scene.command(&args);
+    assert!(code < 2, "{text}{errors}");
+    (code, text)
+}
+
+fn screen(scene: &Scene<'_>, admins: &[&str]) -> String {
+    status(scene, admins, "-otext").1
+}
+
+/// The errors, who told them, and of whom they are not known.
+#[track_caller]
+fn errors(scene: &Scene<'_>, wanted: i32, admins: &[&str]) -> (Value, Value, Value) {
+    let (code, text) = status(scene, admins, "-ojson");
+    assert_eq!(code, wanted, "{text}");
+    let mut seen: Value = serde_json::from_str(&text).unwrap();
+    let seen = &mut seen["lastErrors"];
+    (seen["errors"].take(), seen["toldBy"].take(), seen["unknown"].take())
+}
