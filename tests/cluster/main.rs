@@ -26,6 +26,7 @@ mod admission_modes;
 mod admission_registered;
 mod admission_rules;
 mod arm;
+mod arm_kubectl;
 mod arm_trouble;
 mod away;
 mod certificates;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         migrate_trouble::SCENARIOS,
         access::SCENARIOS,
         arm::SCENARIOS,
+        arm_kubectl::SCENARIOS,
         arm_trouble::SCENARIOS,
         disarm::SCENARIOS,
         crd_guard::SCENARIOS,
