@@ -40,6 +40,7 @@ mod documents;
 mod failures;
 mod gitops;
 mod harness;
+mod in_the_way;
 mod incomplete;
 mod last_errors;
 mod lifecycle;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         migrate::SCENARIOS,
         migrate_trouble::SCENARIOS,
         access::SCENARIOS,
+        in_the_way::SCENARIOS,
         arm::SCENARIOS,
         arm_kubectl::SCENARIOS,
         arm_trouble::SCENARIOS,

@@ -1,0 +1,159 @@
+//! Every command that asks a cluster, and what can be in its way: nobody there, somebody else there, a cluster that is
+//! too old, a CRD that is not there or that others convert. Missing rights are in `access.rs`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::access::web_server;
+use crate::scenario::Scenario;
+use crate::support::acting::{Told, run};
+use crate::support::pki::Authority;
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{CRDS, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("every_command_that_reaches_no_cluster_says_why", unreached).of(&WIDGETS).newest(),
+    Scenario::new("every_command_says_what_an_old_cluster_lacks_where_it_needs_it", old_cluster).of(&WIDGETS).newest(),
+    Scenario::new("every_command_says_so_of_a_crd_that_is_not_there_or_not_ours", not_ours)
+        .of(&WIDGETS)
+        .newest()
+        .failing()
+        .alone(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// Each command in the form that changes nothing, or would not get so far.
+fn commands(scene: &Scene<'_>) -> Vec<Vec<String>> {
+    let (name, server, new) = (scene.crd_name(), scene.server(), scene.sample.new);
+    let file = format!("--ca-file={}", scene.authority().display());
+    let all: [&[&str]; 10] = [
+        &["arm", &name, &server, &file, "--force-conflicts", "--dry-run=server"],
+        &["disarm", &name, &server, "--served", new, "--admission", "--dry-run=server"],
+        &["migrate", &name, "--dry-run"],
+        &["migrate", &name, "--forget", "v0", "--dry-run"],
+        &["rotate", &server, &file, "--dry-run=server"],
+        &["status", &name],
+        &["doctor", &name],
+        &["plan", &name],
+        &["roll", "list"],
+        &["roll", "run", "one"],
+    ];
+    all.map(|one| one.iter().map(|arg| (*arg).to_owned()).collect()).to_vec()
+}
+
+/// What a command says at a cluster: exit code, stdout, stderr.
+fn said(scene: &Scene<'_>, command: &[String], kubeconfig: &Path) -> Told {
+    let mut args = command.to_vec();
+    args.push(format!("--kubeconfig={}", kubeconfig.display()));
+    // These need no definition.
+    if !["rotate", "list"].iter().any(|one| command[..2].iter().any(|word| word == one)) {
+        args.push(format!("--kinds={}", scene.setup.kinds.display()));
+    }
+    run(&args)
+}
+
+fn unreached(scene: &Scene<'_>) {
+    scene.arm(scene.sample.old);
+    let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let config: Value = serde_saphyr::from_str(&config).unwrap();
+    let real = &config["clusters"][0]["cluster"];
+    let stranger = scene.dir.join("stranger.crt");
+    fs::write(&stranger, Authority::new().pem).unwrap();
+    let token = json!({"token": "secret-token"});
+    let nobody = json!({"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": true});
+    let web = json!({"server": format!("http://127.0.0.1:{}", web_server())});
+    let other = json!({"server": real["server"], "certificate-authority": stranger});
+    let cases = [
+        ("nobody", &nobody, &token, "hint: is the cluster there? kubectl get --raw /readyz"),
+        ("web", &web, &token, "is it a Kubernetes API server?"),
+        ("other", &other, &token, "hint: the kubeconfig's certificate-authority is not the one"),
+        (
+            "expired",
+            real,
+            &json!({"token": "not-any-more"}),
+            "hint: these credentials are not valid here, or no longer",
+        ),
+    ];
+    for (name, cluster, user, words) in cases {
+        let kubeconfig = scene.kubeconfig(name, cluster, user);
+        for command in commands(scene) {
+            let (code, text, errors) = said(scene, &command, &kubeconfig);
+            assert_eq!((code, text.as_str()), (1, ""), "{name}, {command:?}: {errors}");
+            assert!(errors.contains(words) && !errors.contains("secret-token"), "{name}, {command:?}: {errors}");
+        }
+    }
+}
+
+/// Before 1.30 there are no policies; `migration.rs` has what becomes of `--means`.
+fn old_cluster(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    let known = json!({"kind": "APIResourceList", "resources": []}).to_string();
+    let lacking = json!({"kind": "Status", "message": "the server could not find the requested resource"}).to_string();
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
+        let group = "/apis/admissionregistration.k8s.io/v1";
+        match path.split('?').next().unwrap_or_default() {
+            path if path == group => Fate::Answer(200, None, known.clone()),
+            path if path.contains("/validatingadmissionpol") => Fate::Answer(404, None, lacking.clone()),
+            path if path.contains("/rolls") => Fate::Answer(404, None, lacking.clone()),
+            _ => Fate::Pass,
+        }
+    });
+    let through = scene.through(proxy.port);
+    let policies = ["has no ValidatingAdmissionPolicy in", "hint: docs/install.md names the oldest Kubernetes"];
+    let mut all = commands(scene);
+    all.push(vec!["migrate".to_owned(), scene.crd_name(), "--to".to_owned(), old.to_owned()]);
+    let before = scene.crd_now();
+    for command in all {
+        let (code, text, errors) = said(scene, &command, &through);
+        let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["arm", ..] | ["migrate", _, "--to", ..] => &policies,
+            ["roll", ..] => &["this cluster does not know Rolls", "pointsman roll crd"],
+            // Without policies there is nothing of them to find, to change or to delete.
+            _ => &[],
+        };
+        assert_eq!(code, i32::from(!wanted.is_empty()), "{command:?}: {text}{errors}");
+        assert!(wanted.iter().all(|words| errors.contains(words)), "{command:?}: {text}{errors}");
+    }
+    assert_eq!(scene.crd_now()["spec"], before["spec"], "nothing was changed");
+}
+
+fn not_ours(scene: &Scene<'_>) {
+    let (new, name) = (scene.sample.new, scene.crd_name());
+    scene.conversion();
+    let config = &scene.bed.api.kubeconfig;
+    for command in commands(scene) {
+        let words = match command[0].as_str() {
+            // There it is made.
+            "arm" | "roll" => continue,
+            "rotate" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
+            _ => format!("there is no CRD {name} in this cluster"),
+        };
+        let (code, text, errors) = said(scene, &command, config);
+        assert!(code == 1 && text.is_empty() && errors.contains(&words), "{command:?}: {text}{errors}");
+    }
+    // Somebody else converts it, who knows a version that we do not.
+    let mut crd = scene.armed(new);
+    crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] = json!("theirs");
+    scene.post(CRDS, &crd).ok();
+    scene.eventually(|| scene.list(new).is_ok().then_some(()));
+    let theirs = format!("is converted by Service {}/theirs:", scene.ns);
+    for command in commands(scene) {
+        let words: &[&str] = match command[0].as_str() {
+            "arm" => &["nothing was changed", &theirs, "--repoint"],
+            "disarm" => &["whoever runs that needs it"],
+            "rotate" => &["no CRD and no webhook configuration of this cluster leads to"],
+            "status" | "doctor" => &["there is no Service", "install pointsman first"],
+            _ => continue,
+        };
+        let (code, text, errors) = said(scene, &command, config);
+        let all = format!("{text}{errors}");
+        assert!(code == 1 && words.iter().all(|words| all.contains(words)), "{command:?}: {all}");
+    }
+    assert_eq!(scene.crd_now()["spec"]["conversion"], crd["spec"]["conversion"]);
+}
