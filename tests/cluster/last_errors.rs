@@ -25,14 +25,14 @@ fn told(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.arm(new);
     let own = format!("127.0.0.1:{}", admin(scene));
-    assert_eq!(errors(scene, 0, &[&own]), (json!([]), json!([own]), json!([])));
+    assert_eq!(errors(scene, 0, &[&own]), (json!([]), json!({&own: env!("CARGO_PKG_VERSION")}), json!([])));
     assert!(screen(scene, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("127.0.0.1:{}", silent.local_addr().unwrap().port());
     let older = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
     let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
     let (_, told_by, unknown) = errors(scene, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
-    assert_eq!(told_by, json!([own]), "the others are asked all the same");
+    assert_eq!(told_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
     for (at, words) in
         ["127.0.0.1:1: Connection refused", "no answer within 5 s", "older than this one", "is that the admin port?"]
             .into_iter()
@@ -40,6 +40,14 @@ fn told(scene: &Scene<'_>) {
     {
         assert!(unknown[at].as_str().unwrap().contains(words), "{words}: {unknown}");
     }
+    // Two pointsmen of different versions.
+    let next = json!({"version": "99.0.0", "errors": []}).to_string();
+    let next = Proxy::start(&scene.bed.api.client, move |_, _, _| Fate::Answer(200, None, next.clone()));
+    let next = format!("127.0.0.1:{}", next.port);
+    let text = screen(scene, &[&own, &next]);
+    let words = format!("99.0.0 at {next}");
+    assert!(text.contains(&words) && text.contains("have one of them everywhere, docs/upgrade.md"), "{text}");
+    assert!(!screen(scene, &[&own]).contains("docs/upgrade.md"));
     // The Service of this bed leads to no Pod.
     assert!(screen(scene, &[]).contains("\n  last errors   not known: no Pod is named that answers"));
     spoil(scene);

@@ -1,5 +1,6 @@
 //! The last errors of those who answer, as they tell them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,8 +9,8 @@ use x509_cert::der::DateTime;
 /// The last errors of those who answer, about this kind, or about none that they know.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportedErrors {
-    /// Who told them, as `host:port`.
-    pub told_by: Vec<String>,
+    /// Who told them, as `host:port`, and which version of pointsman that is.
+    pub told_by: BTreeMap<String, String>,
     /// The last one first.
     pub errors: Vec<ReportedError>,
     /// Of whom they are not known, and why.
@@ -46,13 +47,17 @@ pub struct ReportedError {
 impl ReportedErrors {
     /// Adds what an endpoint tells.
     pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<Value, String>) {
-        let errors =
-            told.and_then(|told| told.get("errors").and_then(Value::as_array).cloned().ok_or(NO_LIST.to_owned()));
-        match errors {
-            Ok(errors) => {
-                self.told_by.push(endpoint.to_owned());
-                let all = errors.iter().take(MOST).map(|one| reported(endpoint, one));
-                self.errors.extend(all.filter(|one| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN)));
+        let text = |told: &Value| told.get("version").and_then(Value::as_str).map(plain).unwrap_or_default();
+        let listed = told.and_then(|told| {
+            let errors = told.get("errors").and_then(Value::as_array).ok_or_else(|| NO_LIST.to_owned())?;
+            let all = errors.iter().take(MOST).map(|one| reported(endpoint, one));
+            let is_about_it = |one: &ReportedError| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN);
+            Ok((text(&told), all.filter(is_about_it).collect::<Vec<_>>()))
+        });
+        match listed {
+            Ok((version, errors)) => {
+                self.told_by.insert(endpoint.to_owned(), version);
+                self.errors.extend(errors);
             }
             Err(reason) => self.unknown.push(format!("{endpoint}: {}", plain(&reason))),
         }
@@ -108,14 +113,13 @@ mod tests {
     fn errors_of_other_kinds_are_left_out_and_those_of_no_kind_are_not() {
         let mut seen = ReportedErrors::default();
         let one = |kind: Value| json!({"kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
-        let told =
-            json!({"errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
+        let told = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
         seen.take("h:1", "Widget", Ok(told));
         let kinds: Vec<_> = seen.errors.iter().map(|one| one.kind.as_deref()).collect();
         assert_eq!(kinds, [Some("Widget"), None, Some("unknown"), None]);
         let first = &seen.errors[0];
         assert_eq!((first.reason.as_str(), first.last.as_str(), first.times), ("a  b", "1970-01-02T00:00:00Z", 3));
-        assert_eq!((seen.told_by, seen.unknown), (vec!["h:1".to_owned()], Vec::new()));
+        assert_eq!((seen.told_by, seen.unknown), ([("h:1".to_owned(), "0.1.0 ".to_owned())].into(), Vec::new()));
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     }
     lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
     lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
+    lines.extend(versions(&seen.errors));
     lines.extend(last_errors(&seen.errors));
     let schemas = if seen.drift.is_empty() { "as in the definition" } else { "not as in the definition" };
     lines.push(("schemas", schemas.to_owned()));
@@ -61,10 +62,20 @@ fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
         lines.push(("last errors", format!("and {more} more: -o json has them all")));
     }
     if seen.errors.is_empty() && !seen.told_by.is_empty() {
-        lines.push(("last errors", format!("none of {}", seen.told_by.join(", "))));
+        let all: Vec<&str> = seen.told_by.keys().map(String::as_str).collect();
+        lines.push(("last errors", format!("none of {}", all.join(", "))));
     }
     lines.extend(seen.unknown.iter().map(|reason| ("last errors", format!("not known: {reason}"))));
     lines
+}
+
+/// Which pointsman answers where, if it is not everywhere this one.
+fn versions(seen: &ReportedErrors) -> Option<(&'static str, String)> {
+    let other = seen.told_by.values().any(|version| version != THIS);
+    let all: Vec<String> = seen.told_by.iter().map(|(endpoint, version)| format!("{version} at {endpoint}")).collect();
+    other.then(|| {
+        ("pointsman", format!("{}; this is {THIS}: have one of them everywhere, docs/upgrade.md", all.join(", ")))
+    })
 }
 
 fn last_error(one: &ReportedError) -> String {
@@ -120,6 +131,8 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
     JsonTree::from_json(&value.to_string())
 }
 
+const THIS: &str = env!("CARGO_PKG_VERSION");
+
 /// Errors on a screen.
 const SHOWN: usize = 5;
 
@@ -159,7 +172,7 @@ mod tests {
             authorities: vec![end.clone()],
             endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end), reached: true }],
             errors: ReportedErrors {
-                told_by: vec!["h:1".to_owned()],
+                told_by: [("h:1".to_owned(), THIS.to_owned())].into(),
                 errors: (1..=7).map(error).collect(),
                 unknown: vec!["h:2: away".to_owned()],
             },
@@ -188,9 +201,12 @@ widgets.example.com
     mend: better
 ";
         assert_eq!(screen(&seen, 86_400), text);
-        let errors = ReportedErrors { told_by: vec!["h:1".to_owned(), "h:2".to_owned()], ..ReportedErrors::default() };
+        let told_by = [("h:1".to_owned(), THIS.to_owned()), ("h:2".to_owned(), "0.0.9".to_owned())].into();
+        let errors = ReportedErrors { told_by, ..ReportedErrors::default() };
         let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);
         assert!(text.contains("  last errors   none of h:1, h:2\n"), "{text}");
+        let words = format!("  pointsman     {THIS} at h:1, 0.0.9 at h:2; this is {THIS}: have one of them everywhere");
+        assert!(text.contains(&words), "{text}");
         assert!(!screen(&KindStatus::default(), 0).contains("last error"));
     }
 }
