@@ -34,7 +34,7 @@ fn told(scene: &Scene<'_>) {
     let (_, told_by, unknown) = errors(scene, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
     assert_eq!(told_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
     for (at, words) in
-        ["127.0.0.1:1: Connection refused", "no answer within 5 s", "older than this one", "is that the admin port?"]
+        ["127.0.0.1:1: Connection refused", "no answer within 3 s", "older than this one", "is that the admin port?"]
             .into_iter()
             .enumerate()
     {
@@ -43,7 +43,10 @@ fn told(scene: &Scene<'_>) {
     // Two pointsmen of different versions.
     let next = json!({"version": "99.0.0", "errors": []}).to_string();
     let next = Proxy::start(&scene.bed.api.client, move |_, _, _| Fate::Answer(200, None, next.clone()));
-    let next = format!("127.0.0.1:{}", next.port);
+    let (calls, next) = (|| next.calls().len(), format!("127.0.0.1:{}", next.port));
+    let name = scene.crd_name();
+    let (_, text, _) = scene.command(&["status", &name, &name, &format!("--admin={next}")]);
+    assert_eq!((text.matches(&name).count() > 1, calls()), (true, 1), "two kinds of one server: {text}");
     let text = screen(scene, &[&own, &next]);
     let words = format!("99.0.0 at {next}");
     assert!(text.contains(&words) && text.contains("have one of them everywhere, docs/upgrade.md"), "{text}");
@@ -56,12 +59,12 @@ fn told(scene: &Scene<'_>) {
     let one = &seen[0];
     assert_eq!(seen.as_array().unwrap().len(), 1, "{seen}");
     let said = ["endpoint", "webhook", "kind", "from", "to", "object", "path"].map(|name| one[name].as_str().unwrap());
-    let name = format!("{}/bad", scene.ns);
-    assert_eq!(said, [&own, "convert", scene.kind().name(), new, old, &name, "spec"]);
+    let bad = format!("{}/bad", scene.ns);
+    assert_eq!(said, [&own, "convert", scene.kind().name(), new, old, &bad, "spec"]);
     assert!(one["reason"].as_str().unwrap().contains("must be an object, not a string"), "{one}");
     assert!(one["times"].as_u64() >= Some(1) && one["first"].as_str() <= one["last"].as_str(), "{one}");
     let text = screen(scene, &[&own]);
-    assert!(text.contains("\n  last error    20") && text.contains(&format!("{name} (object 0): spec: ")), "{text}");
+    assert!(text.contains("\n  last error    20") && text.contains(&format!("{bad} (object 0): spec: ")), "{text}");
     assert!(!format!("{seen}{text}").contains("secret"), "nothing of what is in an object is told");
 }
 

@@ -48,6 +48,6 @@ pub use roll::{
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{
-    AdminPorts, CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, ReportedError, ReportedErrors, StatusFinding,
-    StatusOptions, status,
+    AdminPorts, AskedErrors, CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, ReportedError, ReportedErrors,
+    StatusFinding, StatusOptions, status,
 };

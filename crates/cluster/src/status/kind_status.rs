@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::certificate_end::CertificateEnd;
+use super::last_errors::AskedErrors;
 use super::reported_errors::ReportedErrors;
 use crate::annotations::kept_versions;
 use crate::migrate::Mark;
@@ -20,24 +21,13 @@ pub struct StatusOptions<'o> {
     /// `host:port` to ask, instead of those that the Service leads to.
     pub endpoints: Vec<String>,
     /// Whom to ask for their last errors.
-    pub admin_ports: AdminPorts,
+    pub errors: &'o AskedErrors,
     /// What a CRD says otherwise than the one that the definition was checked against.
     pub drift: &'o dyn Fn(&Value) -> Vec<String>,
     /// Objects that are listed at a time.
     pub page: u32,
     /// Seconds since 1970.
     pub now: u64,
-}
-
-/// Who is asked for the last errors, which only an admin port tells.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum AdminPorts {
-    /// Nobody.
-    Nobody,
-    /// The Pods that the Service leads to, at this port, by the API server's proxy.
-    OfPods(u16),
-    /// These, as `host:port`, directly.
-    These(Vec<String>),
 }
 
 /// How a kind stands.

@@ -1,5 +1,7 @@
 //! Asking those who answer for their last errors, at their admin ports.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Request;
@@ -10,53 +12,98 @@ use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::kind_status::AdminPorts;
 use super::reported_errors::{NO_LIST, ReportedErrors};
-use crate::call_error::{CallError, RIGHTS};
+use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 use crate::conversion::Replica;
 
-/// Asks everybody, or says of whom they are not known, and why. `kind` is as its definition names it: errors of others
-/// are left out.
+/// Who is asked for the last errors, which only an admin port tells.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum AdminPorts {
+    /// Nobody.
+    Nobody,
+    /// The Pods that the Service leads to, at this port, by the API server's proxy.
+    OfPods(u16),
+    /// These, as `host:port`, directly.
+    These(Vec<String>),
+}
+
+/// Whom to ask for their last errors, and what they have told: of one look at several kinds, each is asked once.
+#[derive(Debug)]
+pub struct AskedErrors {
+    ports: AdminPorts,
+    told: RefCell<BTreeMap<String, Result<Value, String>>>,
+}
+
+impl AskedErrors {
+    /// Nobody was asked yet.
+    #[must_use]
+    pub fn new(ports: AdminPorts) -> Self {
+        Self { ports, told: RefCell::default() }
+    }
+
+    /// Those who can be asked, each with the path by which the API server asks, if it does.
+    fn whom(&self, replicas: &[Replica]) -> Vec<(String, Option<String>)> {
+        match &self.ports {
+            AdminPorts::Nobody => Vec::new(),
+            AdminPorts::These(addresses) => addresses.iter().map(|address| (address.clone(), None)).collect(),
+            AdminPorts::OfPods(port) => {
+                let path = |pod: &String| format!("{pod}:{port}/proxy/errors");
+                replicas.iter().filter_map(|one| Some((one.address.clone(), Some(path(one.pod.as_ref()?))))).collect()
+            }
+        }
+    }
+
+    /// Asks those who were not, all at once: where a firewall is in the way, each takes its time.
+    async fn ask(&self, cluster: &Cluster, whom: &[(String, Option<String>)]) {
+        let mut asking = JoinSet::new();
+        for (endpoint, path) in whom.iter().filter(|(endpoint, _)| !self.told.borrow().contains_key(endpoint)).cloned()
+        {
+            let cluster = cluster.clone();
+            asking.spawn(async move {
+                let told = match path {
+                    Some(path) => cluster.get_once(&path, PATIENCE).await.map_err(|error| reason(&error)),
+                    None => ask(&endpoint).await,
+                };
+                (endpoint, told)
+            });
+        }
+        while let Some(Ok((endpoint, told))) = asking.join_next().await {
+            self.told.borrow_mut().insert(endpoint, told);
+        }
+    }
+}
+
+/// What everybody tells, or of whom it is not known, and why. `kind` is as its definition names it: errors of others are
+/// left out.
 pub(super) async fn last_errors(
     cluster: &Cluster,
-    ports: &AdminPorts,
+    asked: &AskedErrors,
     replicas: &[Replica],
     kind: &str,
 ) -> ReportedErrors {
     let mut seen = ReportedErrors::default();
-    match ports {
-        AdminPorts::Nobody => {}
-        AdminPorts::These(addresses) => {
-            for address in addresses {
-                seen.take(address, kind, ask(address).await);
-            }
-        }
-        AdminPorts::OfPods(port) => by_the_api_server(cluster, *port, replicas, kind, &mut seen).await,
-    }
-    seen.errors.sort_by(|one, other| (&other.last, &one.endpoint).cmp(&(&one.last, &other.endpoint)));
-    seen
-}
-
-/// The API server reaches Pods from wherever it is asked, and asks them for whoever may have it do so.
-async fn by_the_api_server(cluster: &Cluster, port: u16, replicas: &[Replica], kind: &str, seen: &mut ReportedErrors) {
-    let mut pods = replicas.iter().filter_map(|one| Some((&one.address, one.pod.as_ref()?))).peekable();
-    if pods.peek().is_none() {
+    let whom = asked.whom(replicas);
+    if whom.is_empty() && asked.ports != AdminPorts::Nobody {
         seen.unknown.push("no Pod is named that answers; --admin HOST:PORT says whom to ask".to_owned());
     }
-    for (endpoint, pod) in pods {
-        let told = cluster.get_once(&format!("{pod}:{port}/proxy/errors"), PATIENCE).await;
-        if let Err(error) = &told
-            && error.is_of_missing_rights()
-        {
-            // It is the same for the next one.
-            seen.unknown.push(format!("{}; {RIGHTS}", error.message()));
-            return;
+    asked.ask(cluster, &whom).await;
+    let told = asked.told.borrow();
+    let mut may_not = None;
+    for (endpoint, _) in &whom {
+        match told.get(endpoint) {
+            // It is the same for all of them.
+            Some(Err(reason)) if is_about_rights(reason) => may_not = Some(format!("{reason}; {RIGHTS}")),
+            Some(told) => seen.take(endpoint, kind, told.as_ref()),
+            None => {}
         }
-        seen.take(endpoint, kind, told.map_err(|error| reason(&error)));
     }
+    seen.unknown.extend(may_not);
+    seen.errors.sort_by(|one, other| (&other.last, &one.endpoint).cmp(&(&one.last, &other.endpoint)));
+    seen
 }
 
 fn reason(error: &CallError) -> String {
@@ -99,4 +146,4 @@ const LARGEST: usize = 1 << 20;
 const OLDER: &str = "it tells no errors: its pointsman is older than this one, or the Pod has just gone";
 
 /// Somebody waits, and can do without the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);

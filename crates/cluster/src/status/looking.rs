@@ -83,7 +83,7 @@ async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'
         false => Ok(options.endpoints.iter().map(named).collect()),
     };
     let replicas = found.as_deref().unwrap_or_default();
-    seen.errors = last_errors(cluster, &options.admin_ports, replicas, &options.kind).await;
+    seen.errors = last_errors(cluster, options.errors, replicas, &options.kind).await;
     let asked = found.and_then(|found| Ok((found, TlsClient::new(stanza)?)));
     let (found, client) = match asked {
         Ok(asked) => asked,

@@ -8,6 +8,7 @@ mod looking;
 mod reported_errors;
 
 pub use certificate_end::CertificateEnd;
-pub use kind_status::{AdminPorts, EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
+pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
+pub use last_errors::{AdminPorts, AskedErrors};
 pub use looking::status;
 pub use reported_errors::{ReportedError, ReportedErrors};

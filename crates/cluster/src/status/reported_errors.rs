@@ -46,20 +46,20 @@ pub struct ReportedError {
 
 impl ReportedErrors {
     /// Adds what an endpoint tells.
-    pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<Value, String>) {
-        let text = |told: &Value| told.get("version").and_then(Value::as_str).map(plain).unwrap_or_default();
-        let listed = told.and_then(|told| {
+    pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<&Value, &String>) {
+        let version = |told: &Value| told.get("version").and_then(Value::as_str).map(plain).unwrap_or_default();
+        let listed = told.map_err(|reason| plain(reason)).and_then(|told| {
             let errors = told.get("errors").and_then(Value::as_array).ok_or_else(|| NO_LIST.to_owned())?;
             let all = errors.iter().take(MOST).map(|one| reported(endpoint, one));
             let is_about_it = |one: &ReportedError| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN);
-            Ok((text(&told), all.filter(is_about_it).collect::<Vec<_>>()))
+            Ok((version(told), all.filter(is_about_it).collect::<Vec<_>>()))
         });
         match listed {
             Ok((version, errors)) => {
                 self.told_by.insert(endpoint.to_owned(), version);
                 self.errors.extend(errors);
             }
-            Err(reason) => self.unknown.push(format!("{endpoint}: {}", plain(&reason))),
+            Err(reason) => self.unknown.push(format!("{endpoint}: {reason}")),
         }
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         let mut seen = ReportedErrors::default();
         let one = |kind: Value| json!({"kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
         let told = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
-        seen.take("h:1", "Widget", Ok(told));
+        seen.take("h:1", "Widget", Ok(&told));
         let kinds: Vec<_> = seen.errors.iter().map(|one| one.kind.as_deref()).collect();
         assert_eq!(kinds, [Some("Widget"), None, Some("unknown"), None]);
         let first = &seen.errors[0];
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn who_answers_something_else_is_named() {
         let mut seen = ReportedErrors::default();
-        seen.take("h:1", "Widget", Ok(json!({"kind": "Status"})));
-        seen.take("h:2", "Widget", Err("no\nway".to_owned()));
+        seen.take("h:1", "Widget", Ok(&json!({"kind": "Status"})));
+        seen.take("h:2", "Widget", Err(&"no\nway".to_owned()));
         assert_eq!(seen.unknown, [format!("h:1: {NO_LIST}"), "h:2: no way".to_owned()]);
         assert!(seen.told_by.is_empty() && seen.errors.is_empty());
     }

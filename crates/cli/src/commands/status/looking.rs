@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pointsman_cluster::{AdminPorts, CallError, Cluster, KindStatus, StatusOptions, status};
+use pointsman_cluster::{AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, status};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
 
@@ -38,14 +38,14 @@ impl<'l> Looking<'l> {
 
     /// How each of them stands.
     pub(crate) async fn look(&self, cluster: &Cluster) -> anyhow::Result<Vec<KindStatus>> {
-        let mut seen = Vec::new();
+        let (mut seen, errors) = (Vec::new(), AskedErrors::new(self.admin_ports.clone()));
         for kind in &self.kinds {
             let options = StatusOptions {
                 name: format!("{}.{}", kind.plural(), kind.group()),
                 kind: kind.name().to_owned(),
                 version_label: kind.version_label().to_owned(),
                 endpoints: self.endpoints.to_vec(),
-                admin_ports: self.admin_ports.clone(),
+                errors: &errors,
                 drift: &|crd| drift(kind, crd),
                 page: self.page,
                 now: now(),
