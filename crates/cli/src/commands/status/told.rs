@@ -201,6 +201,10 @@ widgets.example.com
     mend: better
 ";
         assert_eq!(screen(&seen, 86_400), text);
+    }
+
+    #[test]
+    fn who_answers_as_another_pointsman_is_said() {
         let told_by = [("h:1".to_owned(), THIS.to_owned()), ("h:2".to_owned(), "0.0.9".to_owned())].into();
         let errors = ReportedErrors { told_by, ..ReportedErrors::default() };
         let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);
