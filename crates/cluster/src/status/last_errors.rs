@@ -77,8 +77,8 @@ impl AskedErrors {
     }
 }
 
-/// What everybody tells, or of whom it is not known, and why. `kind` is as its definition names it: errors of others are
-/// left out.
+/// What everybody tells, or of whom it is not known, and why. `kind` is as its definition names it: errors of others
+/// are left out.
 pub(super) async fn last_errors(
     cluster: &Cluster,
     asked: &AskedErrors,

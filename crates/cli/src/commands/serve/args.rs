@@ -31,7 +31,7 @@ pub struct ServeArgs {
     /// 127.0.0.1:8443]
     #[arg(long, value_name = "ADDR", env = "POINTSMAN_LISTEN", help_heading = "Network")]
     pub listen: Option<SocketAddr>,
-    /// Address of /metrics, /errors, /livez and /readyz (plain HTTP). [default: [::]:8080, with --dev 127.0.0.1:8080]
+    /// Address of /metrics, /errors and the probes (plain HTTP). [default: [::]:8080, with --dev 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR", env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
     pub admin_listen: Option<SocketAddr>,
 
