@@ -25,6 +25,7 @@ mod admission_matrix;
 mod admission_modes;
 mod admission_registered;
 mod admission_rules;
+mod after_a_kill;
 mod arm;
 mod arm_kubectl;
 mod arm_trouble;
@@ -109,6 +110,7 @@ fn main() -> ExitCode {
         rotate::SCENARIOS,
         rotate_trouble::SCENARIOS,
         away::SCENARIOS,
+        after_a_kill::SCENARIOS,
         documents::SCENARIOS,
         tutorial::SCENARIOS,
         admission_matrix::SCENARIOS,

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::creatable::{collection, creatable};
 use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
 use super::refusals::refusal;
 use super::registering::Registering;
+use super::replacing::replacing;
 use super::undone::undo;
+use crate::annotations::DISARMING;
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent, MANAGER, title};
+use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
@@ -47,7 +49,7 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         let unchanged = found.as_ref().is_some_and(|found| says(found.document(), &wanted.crd));
         let mut armed = Armed { crd: target.name(), steps, endpoints, versions: Vec::new(), unchanged };
         if options.dry_run != Some(DryRun::Client) {
-            try_out(cluster, wanted, &target, options, say).await?;
+            try_out(cluster, wanted, &target, found.as_ref(), options, say).await?;
         }
         if options.dry_run.is_some() {
             return Ok(armed);
@@ -63,7 +65,10 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         }
         let mut registering = Registering::default();
         match come_into_force(cluster, &applied, options, &mut registering, say).await {
-            Ok(versions) => armed.versions = versions,
+            Ok(versions) => {
+                armed.versions = versions;
+                forget_the_way_out(cluster, &applied).await?;
+            }
             Err(reason) => {
                 let registered = registering.undo(cluster).await;
                 let after = put_back(cluster, found.as_ref(), &applied, wanted, say).await;
@@ -115,6 +120,15 @@ async fn come_into_force(
     Ok(versions)
 }
 
+/// Takes away what a way out that was not ended has left: where the conversion led before.
+async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), CallError> {
+    if crd.annotation(DISARMING).is_none() {
+        return Ok(());
+    }
+    let patch = json!({"metadata": {"annotations": {DISARMING: null}}});
+    cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Metadata).await.map(drop)
+}
+
 /// Others write a CRD now and then, and not all the time.
 const TRIES: u16 = 5;
 
@@ -137,13 +151,16 @@ async fn try_out(
     cluster: &Cluster,
     wanted: &Wanted,
     target: &CrdState,
+    found: Option<&CrdState>,
     options: &ArmOptions,
     say: &mut dyn FnMut(ArmEvent),
 ) -> Result<(), ArmError> {
+    let replaces = found.and_then(|found| Some((found.path(), replacing(found, &wanted.crd)?)));
     for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
         let Err(error) = cluster.try_apply(document, false).await else { continue };
         let others: Vec<&String> = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).collect();
-        if error.conflicts().is_empty() {
+        let replaces = replaces.as_ref().filter(|_| *document == wanted.crd);
+        if error.conflicts().is_empty() && replaces.is_none() {
             return Err(error.into());
         }
         if !others.is_empty() && !options.force {
@@ -153,7 +170,12 @@ async fn try_out(
         for conflict in others {
             say(ArmEvent::TakenOver { document: title(document), conflict: conflict.clone() });
         }
-        cluster.try_apply(document, true).await?;
+        match replaces {
+            Some((path, patch)) => {
+                cluster.patch(&format!("{path}{DRY}"), PatchForm::Merge, patch, Extent::Metadata).await?;
+            }
+            None => drop(cluster.try_apply(document, true).await?),
+        }
     }
     Registering::may(cluster, &options.registered).await?;
     // Whatever else is wrong is there already; it may be what arming mends.
@@ -188,8 +210,18 @@ async fn apply(
         say(ArmEvent::Applied { document: title(document) });
     }
     let mut crd = wanted.crd.clone();
-    if let (Some(found), Some(metadata)) = (found, crd.get_mut("metadata").and_then(Value::as_object_mut)) {
-        metadata.insert("resourceVersion".to_owned(), found.resource_version().into());
+    if let Some(found) = found {
+        let mut seen = found.resource_version().to_owned();
+        if let Some(patch) = replacing(found, &crd) {
+            match cluster.patch(&found.path(), PatchForm::Merge, &patch, Extent::Objects).await {
+                Ok(replaced) => seen = CrdState::new(replaced)?.resource_version().to_owned(),
+                Err(error) if error.code() == Some(409) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(metadata) = crd.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("resourceVersion".to_owned(), seen.into());
+        }
     }
     // Where there was none, nothing conflicts but what somebody else has made since.
     match cluster.apply(&crd, found.is_some()).await {

@@ -5,6 +5,7 @@ mod creatable;
 mod options;
 mod refusals;
 mod registering;
+mod replacing;
 mod undone;
 
 pub use arming::arm;

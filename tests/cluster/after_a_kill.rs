@@ -1,0 +1,144 @@
+//! What was killed need not be run again: somebody may do something else next, and nothing is lost by it.
+
+use serde_json::{Value, json};
+
+use crate::arm_trouble::{unarm, unarmed};
+use crate::rotate::{ca_file, register, thorough, trust, unregister};
+use crate::scenario::Scenario;
+use crate::support::acting::Told;
+use crate::support::pki::Authority;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("who_began_to_leave_and_was_killed_may_come_back", back).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_began_to_arm_and_was_killed_may_leave", left).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_began_to_migrate_and_was_killed_may_go_back_or_leave", turned).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_began_to_rotate_and_was_killed_may_arm", armed).of(&WIDGETS).newest().failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// Every so many calls, all of them where it may take long.
+fn steps(often: usize) -> impl Iterator<Item = usize> {
+    (0..).step_by(if thorough() { 1 } else { often })
+}
+
+#[track_caller]
+fn done(what: &str, (code, text, errors): Told) {
+    assert_eq!(code, 0, "{what}: {text}{errors}");
+}
+
+/// Objects that were written before and are written now are what they were, in both versions.
+#[track_caller]
+fn nothing_is_lost(scene: &Scene<'_>, what: &str) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+    let read = scene.get(new, "a").ok()["spec"].clone();
+    let fresh = scene.create(old, &scene.object(old, "fresh")).ok();
+    assert!(fresh["metadata"]["uid"].is_string());
+    assert_eq!(scene.get(new, "fresh").ok()["spec"], read, "{what}");
+    scene.delete(old, "fresh").ok();
+}
+
+fn back(scene: &Scene<'_>) {
+    let (new, name) = (scene.sample.new, scene.crd_name());
+    scene.arm(new);
+    scene.create(new, &scene.object(new, "a")).ok();
+    for last in steps(2) {
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+            let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+            let flags = ["--served", new, "--settle=0s", &kubeconfig];
+            scene.on_the_cluster(&[&["disarm", &name, &scene.server()], &flags[..]].concat())
+        });
+        let what = format!("after call {last}, {:?}", calls.last());
+        done(&what, scene.arms(&["--repoint", "--force-conflicts"]));
+        nothing_is_lost(scene, &what);
+        let crd = scene.crd_now();
+        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null, "{what}");
+        let (code, text, errors) = scene.command(&["status", &name]);
+        assert_eq!(code, 0, "{what}: {text}{errors}");
+        if ended.is_some() {
+            assert!(last > 12, "{calls:?}");
+            return;
+        }
+    }
+}
+
+fn left(scene: &Scene<'_>) {
+    let (old, name) = (scene.sample.old, scene.crd_name());
+    unarmed(scene);
+    let before = scene.get(old, "a").ok()["spec"].clone();
+    for last in steps(3) {
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
+        let what = format!("after call {last}, {:?}", calls.last());
+        scene.eventually(|| scene.list(old).is_ok().then_some(()));
+        let disarmed = scene.command(&["disarm", &name, &scene.server(), "--served", old, "--settle=0s"]);
+        done(&what, disarmed);
+        let crd = scene.crd_now();
+        assert!(crd["spec"]["conversion"]["webhook"].is_null(), "{what}: {crd}");
+        scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+        assert_eq!(scene.get(old, "a").ok()["spec"], before, "{what}");
+        if ended.is_some() {
+            assert!(last > 8, "{calls:?}");
+            return;
+        }
+        unarm(scene);
+    }
+}
+
+fn turned(scene: &Scene<'_>) {
+    let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(old);
+    for at in 0..5 {
+        let name = if at == 0 { "a".to_owned() } else { format!("w-{at}") };
+        scene.create(old, &scene.object(old, &name)).ok();
+    }
+    for last in steps(3) {
+        let flags = ["--to", new, "--settle=0s", "--page=2", "--at-once=1"];
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.migrate_args(kubeconfig, &flags));
+        let what = format!("after call {last}, {:?}", calls.last());
+        nothing_is_lost(scene, &what);
+        // Nobody leaves in the middle, and nobody is harmed by trying.
+        let stored = scene.stored_versions();
+        let (code, text, errors) =
+            scene.command(&["disarm", &name, &scene.server(), "--served", old, "--dry-run=server"]);
+        assert_eq!(code == 0, stored == json!([old]), "{what}, {stored}: {text}{errors}");
+        done(&what, scene.arms(&["--force-conflicts"]));
+        done(&what, scene.migrate(&["--to", old, "--settle=0s"]));
+        assert_eq!(scene.stored_versions(), json!([old]), "{what}");
+        nothing_is_lost(scene, &what);
+        if ended.is_some() {
+            assert!(last > 8, "{calls:?}");
+            break;
+        }
+    }
+    done("at last", scene.command(&["disarm", &name, &scene.server(), "--served", old, "--settle=0s"]));
+}
+
+fn armed(scene: &Scene<'_>) {
+    let (old, name) = (scene.sample.old, scene.crd_name());
+    scene.arm(old);
+    scene.create(old, &scene.object(old, "a")).ok();
+    register(scene);
+    for last in steps(2) {
+        let next = Authority::new();
+        let file = ca_file(scene, "next.crt", &next);
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+            let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+            ["rotate", &scene.server(), &file, "--settle=0s", &kubeconfig].map(str::to_owned).to_vec()
+        });
+        let what = format!("after call {last}, {:?}", calls.last());
+        // The servers still show what they did: whoever arms by that keeps them trusted.
+        nothing_is_lost(scene, &what);
+        done(&what, scene.arms(&["--force-conflicts"]));
+        nothing_is_lost(scene, &what);
+        let (code, text, errors) = scene.command(&["status", &name]);
+        assert_eq!(code, 0, "{what}: {text}{errors}");
+        if ended.is_some() {
+            assert!(last > 4, "{calls:?}");
+            return unregister(scene);
+        }
+        trust(scene, &[&scene.bed.authority]);
+    }
+}
