@@ -89,16 +89,24 @@ fn asked(scene: &Scene<'_>) {
     };
     each_right(scene, &["pointsman-status-errors", "pointsman-status"], &|_| true, &asks);
     // Somebody else is at that port, or nobody.
-    let text = |port: u16| {
+    let at = |port: u16| {
         let (code, text, _) = scene.command(&["status", &scene.crd_name(), &format!("--admin-port={port}")]);
         assert_eq!(code, 1, "the object is found all the same");
         text
     };
-    let gone = text(1);
+    let gone = at(1);
     assert!(gone.contains("not known: ") && gone.contains("connection refused"), "{gone}");
+    // Whoever runs in that Pod says more than anybody wants to hear.
+    let endless = format!("{{\"errors\": [{}{{}}]}}", "{},".repeat(1 << 20));
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| match path.contains("/proxy/errors") {
+        true => Fate::Answer(200, None, endless.clone()),
+        false => Fate::Pass,
+    });
+    let (_, text, _) = scene.command(&["status", &scene.crd_name(), &as_(&scene.through(proxy.port))]);
+    assert!(text.contains("not known: ") && text.contains("length limit exceeded"), "{text}");
     // A Pod that has gone.
     scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", scene.ns), None).ok();
-    let gone = text(admin(scene));
+    let gone = at(admin(scene));
     assert!(gone.contains("or the Pod has just gone"), "{gone}");
 }
 

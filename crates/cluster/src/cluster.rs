@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -94,12 +94,14 @@ impl Cluster {
         self.call(Method::GET, path, extent, None).await
     }
 
-    /// Asks once, for so long at most: it is not worth waiting for.
-    pub(crate) async fn get_once(&self, path: &str, patience: Duration) -> Result<Value, CallError> {
+    /// Asks once, for so long at most: it is not worth waiting for. Whoever answers is no API server, and is heard for
+    /// so many bytes.
+    pub(crate) async fn get_once(&self, path: &str, patience: Duration, most: usize) -> Result<Value, CallError> {
         let (asked, address) = (format!("GET {path}"), self.address.clone());
         let reason = format!("not within {} s", patience.as_secs());
         let late = |_| Err(CallError::NoAnswer { asked, address, reason });
-        timeout(patience, self.call_once(&Method::GET, path, Extent::Objects, None)).await.unwrap_or_else(late)
+        let asked = self.call_once(&Method::GET, path, Extent::Objects, None, most);
+        timeout(patience, asked).await.unwrap_or_else(late)
     }
 
     /// Writes a patch. `extent` says how much of the object is answered.
@@ -184,11 +186,11 @@ impl Cluster {
         extent: Extent,
         body: Option<(&str, &Value)>,
     ) -> Result<Value, CallError> {
-        let Some(waiting) = self.waits() else { return self.call_once(&method, path, extent, body).await };
+        let Some(waiting) = self.waits() else { return self.call_once(&method, path, extent, body, ALL).await };
         let began = Instant::now();
         let mut tried = false;
         loop {
-            let answer = self.call_once(&method, path, extent, body).await;
+            let answer = self.call_once(&method, path, extent, body, ALL).await;
             let Some(pause) = waiting.pause(&answer) else {
                 if tried {
                     waiting.note(began.elapsed());
@@ -206,6 +208,7 @@ impl Cluster {
         path: &str,
         extent: Extent,
         body: Option<(&str, &Value)>,
+        most: usize,
     ) -> Result<Value, CallError> {
         let asked = format!("{method} {path}");
         let request = Request::builder().method(method).uri(path).header(ACCEPT, extent.media_type());
@@ -221,7 +224,7 @@ impl Cluster {
         let work = async {
             let response = self.client.send(request).await.map_err(|error| no_answer(without_kube(error)))?;
             let (head, body) = response.into_parts();
-            let bytes = body.collect().await.map_err(|error| no_answer(chain(&error)))?.to_bytes();
+            let bytes = Limited::new(body, most).collect().await.map_err(|error| no_answer(chain(&*error)))?.to_bytes();
             let json: Option<Value> = serde_json::from_slice(&bytes).ok();
             if head.status.is_success() {
                 let address = self.address.clone();
@@ -292,6 +295,9 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+/// An API server is believed: a list has as many bytes as it has.
+const ALL: usize = usize::MAX;
 
 /// The API server gives up after 60 s (`--request-timeout`); its word is better than ours.
 const DEADLINE: Duration = Duration::from_secs(65);

@@ -65,7 +65,7 @@ impl AskedErrors {
             let cluster = cluster.clone();
             asking.spawn(async move {
                 let told = match path {
-                    Some(path) => cluster.get_once(&path, PATIENCE).await.map_err(|error| reason(&error)),
+                    Some(path) => cluster.get_once(&path, PATIENCE, LARGEST).await.map_err(|error| reason(&error)),
                     None => ask(&endpoint).await,
                 };
                 (endpoint, told)
@@ -124,12 +124,13 @@ async fn fetch(address: &str) -> Result<Value, String> {
     let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
     let text = |error: hyper::Error| error.to_string();
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
-    let connection = tokio::spawn(connection);
+    // Dropped with this, however it ends: whoever watches asks again and again.
+    let mut connections = JoinSet::new();
+    connections.spawn(connection);
     let request = Request::get("/errors").header(HOST, address).body(Empty::<Bytes>::new());
     let response = sender.send_request(request.map_err(|error| error.to_string())?).await.map_err(text)?;
     let code = response.status().as_u16();
     let body = Limited::new(response.into_body(), LARGEST).collect().await;
-    connection.abort();
     match code {
         200 => {
             let body = body.map_err(|error| format!("the answer ends early or never: {error}"))?.to_bytes();

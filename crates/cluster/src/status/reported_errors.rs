@@ -47,12 +47,13 @@ pub struct ReportedError {
 impl ReportedErrors {
     /// Adds what an endpoint tells.
     pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<&Value, &String>) {
-        let version = |told: &Value| told.get("version").and_then(Value::as_str).map(plain).unwrap_or_default();
         let listed = told.map_err(|reason| plain(reason)).and_then(|told| {
-            let errors = told.get("errors").and_then(Value::as_array).ok_or_else(|| NO_LIST.to_owned())?;
-            let all = errors.iter().take(MOST).map(|one| reported(endpoint, one));
+            let version = told.get("version").and_then(Value::as_str);
+            let errors = told.get("errors").and_then(Value::as_array);
+            let (version, errors) = version.zip(errors).ok_or_else(|| NO_LIST.to_owned())?;
+            let all = errors.iter().take(MOST).filter_map(|one| reported(endpoint, one));
             let is_about_it = |one: &ReportedError| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN);
-            Ok((version(told), all.filter(is_about_it).collect::<Vec<_>>()))
+            Ok((plain(version), all.filter(is_about_it).collect::<Vec<_>>()))
         });
         match listed {
             Ok((version, errors)) => {
@@ -65,25 +66,25 @@ impl ReportedErrors {
 }
 
 /// One of them. Whoever listens there may be somebody else.
-fn reported(endpoint: &str, one: &Value) -> ReportedError {
+fn reported(endpoint: &str, one: &Value) -> Option<ReportedError> {
     let text = |name: &str| one.get(name).and_then(Value::as_str).map(plain);
     let time = |name: &str| {
         let seconds = one.get(name).and_then(Value::as_u64).unwrap_or_default();
         DateTime::from_unix_duration(Duration::from_secs(seconds)).map(|time| time.to_string()).unwrap_or_default()
     };
-    ReportedError {
+    Some(ReportedError {
         endpoint: endpoint.to_owned(),
-        webhook: text("webhook").unwrap_or_default(),
+        webhook: text("webhook")?,
         kind: text("kind"),
         from: text("from"),
         to: text("to"),
         object: text("object"),
         path: text("path"),
-        reason: text("reason").unwrap_or_default(),
+        reason: text("reason")?,
         times: one.get("times").and_then(Value::as_u64).unwrap_or(1),
         first: time("first"),
         last: time("last"),
-    }
+    })
 }
 
 /// Text of whoever answered: one line of it, and not too long.
@@ -112,11 +113,11 @@ mod tests {
     #[test]
     fn errors_of_other_kinds_are_left_out_and_those_of_no_kind_are_not() {
         let mut seen = ReportedErrors::default();
-        let one = |kind: Value| json!({"kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
+        let one = |kind: Value| json!({"webhook": "convert", "kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
         let told = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
         seen.take("h:1", "Widget", Ok(&told));
         let kinds: Vec<_> = seen.errors.iter().map(|one| one.kind.as_deref()).collect();
-        assert_eq!(kinds, [Some("Widget"), None, Some("unknown"), None]);
+        assert_eq!(kinds, [Some("Widget"), None, Some("unknown")]);
         let first = &seen.errors[0];
         assert_eq!((first.reason.as_str(), first.last.as_str(), first.times), ("a  b", "1970-01-02T00:00:00Z", 3));
         assert_eq!((seen.told_by, seen.unknown), ([("h:1".to_owned(), "0.1.0 ".to_owned())].into(), Vec::new()));
@@ -127,7 +128,8 @@ mod tests {
         let mut seen = ReportedErrors::default();
         seen.take("h:1", "Widget", Ok(&json!({"kind": "Status"})));
         seen.take("h:2", "Widget", Err(&"no\nway".to_owned()));
-        assert_eq!(seen.unknown, [format!("h:1: {NO_LIST}"), "h:2: no way".to_owned()]);
+        seen.take("h:3", "Widget", Ok(&json!({"errors": []})));
+        assert_eq!(seen.unknown, [format!("h:1: {NO_LIST}"), "h:2: no way".to_owned(), format!("h:3: {NO_LIST}")]);
         assert!(seen.told_by.is_empty() && seen.errors.is_empty());
     }
 }
