@@ -29,6 +29,7 @@ mod after_a_kill;
 mod arm;
 mod arm_kubectl;
 mod arm_trouble;
+mod at_once;
 mod away;
 mod certificates;
 mod chart;
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
         rotate_trouble::SCENARIOS,
         away::SCENARIOS,
         after_a_kill::SCENARIOS,
+        at_once::SCENARIOS,
         documents::SCENARIOS,
         tutorial::SCENARIOS,
         admission_matrix::SCENARIOS,

@@ -1,0 +1,116 @@
+//! Every command that changes a CRD, several at a time, each of them killed or not as chance has it, under writers of
+//! both versions: whatever comes of them, no object loses anything.
+//!
+//! `POINTSMAN_SEED` is where chance begins.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pointsman_core::laws::Random;
+use serde_json::{Value, json};
+
+use crate::load::under_load;
+use crate::rotate::{ca_file, thorough};
+use crate::scenario::Scenario;
+use crate::support::pki::Authority;
+use crate::support::process::Process;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("commands_that_are_killed_beside_each_other_lose_no_object", chaos)
+        .of(&WIDGETS)
+        .newest()
+        .failing()];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+const WRITERS: usize = 6;
+
+/// Commands that are killed, however quick the others are.
+const ENOUGH: usize = 10;
+
+fn chaos(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let both = |name: &str| [old, new].map(|version| scene.get(version, name).ok()["spec"].clone());
+    let wanted: Vec<[Value; 2]> = [old, new]
+        .into_iter()
+        .map(|version| {
+            let name = format!("reference-{version}");
+            scene.create(version, &scene.object(version, &name)).ok();
+            both(&name)
+        })
+        .collect();
+    let seed = std::env::var("POINTSMAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let mut random = Random::new(seed);
+    let (load, (begun, killed)) = under_load(scene, WRITERS, || at_random(scene, &mut random));
+    println!(
+        "     POINTSMAN_SEED={seed}: {begun} commands, {killed} of them killed, under {} calls, {} of them refused",
+        load.requests,
+        load.errors.len()
+    );
+    // Whoever comes then has it as it should be with what the documents say.
+    let (code, text, errors) = scene.arms(&["--repoint", "--force-conflicts"]);
+    assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=2s"]);
+    assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
+    assert_eq!(scene.stored_versions(), json!([new]));
+    for writer in 0..WRITERS {
+        assert_eq!(both(&format!("w{writer}")), wanted[writer % 2], "POINTSMAN_SEED={seed}: w{writer}");
+    }
+    for (at, version) in [old, new].into_iter().enumerate() {
+        assert_eq!(both(&format!("reference-{version}")), wanted[at], "POINTSMAN_SEED={seed}");
+    }
+}
+
+/// Three commands at a time. Returns how many there were, and how many were killed.
+fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
+    let (began, lasts) = (Instant::now(), Duration::from_secs(if thorough() { 120 } else { 20 }));
+    let mut running: [Option<(Process, Instant)>; 3] = [None, None, None];
+    let (mut begun, mut killed) = (0, 0);
+    while began.elapsed() < lasts || killed < ENOUGH {
+        for slot in &mut running {
+            match slot {
+                None => {
+                    let name = format!("command-{begun}");
+                    let until = Instant::now() + Duration::from_millis(random.below(3000) as u64);
+                    *slot = Some((scene.started(&name, &command(scene, random)), until));
+                    begun += 1;
+                }
+                Some((process, until)) => {
+                    let ended = process.end(Duration::from_millis(1)).is_some();
+                    if !ended && Instant::now() > *until {
+                        process.kill();
+                        killed += 1;
+                        *slot = None;
+                    } else if ended {
+                        *slot = None;
+                    }
+                }
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    running.into_iter().flatten().for_each(|(mut process, _)| process.kill());
+    (begun, killed)
+}
+
+fn command(scene: &Scene<'_>, random: &mut Random) -> Vec<String> {
+    let (old, new, name, server) = (scene.sample.old, scene.sample.new, scene.crd_name(), scene.server());
+    let config = &scene.bed.api.kubeconfig;
+    let disarms = |served: &str| scene.on_the_cluster(&["disarm", &name, &server, "--served", served, "--settle=1s"]);
+    match random.below(6) {
+        0 | 1 => scene.arm_args(config, &["--repoint", "--force-conflicts"]),
+        2 => scene.migrate_args(config, &["--to", old, "--settle=1s", "--page=2"]),
+        3 => scene.migrate_args(config, &["--to", new, "--settle=1s", "--page=2"]),
+        // Else it is refused, which is tested elsewhere.
+        4 => disarms(scene.stored_versions()[0].as_str().unwrap()),
+        _ => {
+            let file = ca_file(scene, "other.crt", &Authority::new());
+            ["rotate", &server, &file, "--settle=0s", &format!("--kubeconfig={}", config.display())]
+                .map(str::to_owned)
+                .to_vec()
+        }
+    }
+}
