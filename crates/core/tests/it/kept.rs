@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Metadata, Webhook, is_kept};
+use serde_json::{Value, json};
 
 use crate::kinds::WEBHOOK;
 
@@ -64,4 +66,113 @@ fn every_form_ever_written_is_read() {
 /// The names of the members of an object; none of anything else.
 fn names(value: &Value) -> impl Iterator<Item = &str> {
     value.as_object().into_iter().flat_map(|members| members.keys().map(String::as_str))
+}
+
+fn at(webhook: &Webhook, object: &Value, to: &str) -> Value {
+    serde_json::from_str(&webhook.convert(&object.to_string(), to).unwrap().text).unwrap()
+}
+
+/// What an object has in its annotation for a version.
+fn kept<'o>(object: &'o Value, version: &str) -> &'o str {
+    object["metadata"]["annotations"][format!("pointsman.dev/kept-{version}")].as_str().unwrap()
+}
+
+/// A kind of two or more versions, each with the properties of its spec and the operation that leads to it.
+fn things(versions: &[(&str, &str)]) -> Webhook {
+    let crd: String = (1..)
+        .zip(versions)
+        .map(|(at, (spec, _))| {
+            format!(
+                "  - name: v{at}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema: {{type: object, \
+                 properties: {{spec: {{type: object, properties: {{{spec}}}}}}}}}\n",
+                at == 1
+            )
+        })
+        .collect();
+    let crd = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things}}\n  scope: Namespaced\n  versions:\n{crd}"
+    );
+    let steps: String = (1..)
+        .zip(versions.iter().skip(1))
+        .map(|(at, (_, operation))| format!("- {{from: v{at}, to: v{}, operations: [{operation}]}}\n", at + 1))
+        .collect();
+    let definition = format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n{steps}");
+    Webhook::new(vec![Kind::from_crd(&definition, &crd).unwrap()], Metadata::Full).unwrap()
+}
+
+fn thing(version: &str, spec: Value, (kept_for, kept): (&str, &str)) -> Value {
+    let annotation = format!("pointsman.dev/kept-{kept_for}");
+    json!({
+        "apiVersion": format!("example.com/{version}"),
+        "kind": "Thing",
+        "metadata": {"name": "t", "uid": "u", "annotations": {annotation: kept}},
+        "spec": spec,
+    })
+}
+
+/// An API server stores no longer one: whoever sends it has made it up, and nobody takes the time to read it.
+#[test]
+fn what_is_longer_than_annotations_may_be_is_not_ours() {
+    let sparse = r#"{"sparse":true}"#;
+    let padded = |length: usize| format!("{sparse}{}", " ".repeat(length - sparse.len()));
+    assert!(is_kept(&padded(256 << 10)) && !is_kept(&padded((256 << 10) + 1)) && !is_kept("{}"));
+}
+
+/// The position of an item is left out where it is the next one: most lists keep something of each item.
+#[test]
+fn positions_stand_where_items_were_passed_over() {
+    let route = |name: &str, debug: bool| json!({"name": name, "path": "/", "debug": debug});
+    let routes = [("a", true), ("b", true), ("c", false), ("d", true), ("e", true)].map(|(name, on)| route(name, on));
+    let object = json!({
+        "apiVersion": "example.com/v1alpha1", "kind": "Proxy", "metadata": {"name": "p", "uid": "u"},
+        "spec": {"image": "i", "routes": routes},
+    });
+    let there = at(&WEBHOOK, &object, "v1beta1");
+    let kept: Value = serde_json::from_str(kept(&there, "v1alpha1")).unwrap();
+    let items = kept.pointer("/fields/spec.routes/each/items").and_then(Value::as_array).unwrap();
+    let begin: Vec<&Value> = items.iter().map(|item| &item[0]).collect();
+    assert_eq!(begin, [&json!(["a"]), &json!(["b"]), &json!(3), &json!(["e"])], "{kept}");
+}
+
+/// Up to 96 bytes of what a value became are written out, with the quotes around it; of more there is a digest.
+#[test]
+fn what_a_value_became_is_written_out_up_to_96_bytes() {
+    for (length, written) in [(94, "became"), (95, "digest")] {
+        let object = json!({
+            "apiVersion": "example.com/v1", "kind": "Mailbox", "metadata": {"name": "m", "namespace": "n", "uid": "u"},
+            "spec": {"token": "", "mail": "a@b", "notes": {"mail": "x".repeat(length)}},
+        });
+        let there = at(&WEBHOOK, &object, "v2");
+        let kept: Value = serde_json::from_str(kept(&there, "v1")).unwrap();
+        let entry = &kept["fields"]["spec.mail"];
+        assert!(names(entry).any(|name| name == written), "{length}: {entry}");
+    }
+}
+
+/// What was kept before the API server had a default for what it became, comes back also where that is filled in now.
+#[test]
+fn a_default_that_came_later_is_no_edit() {
+    let split = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
+    let webhook =
+        things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: integer, default: 80}", split)]);
+    let kept = r#"{"fields":{"spec.address":{"value":"a","became":[["a"],[]]}}}"#;
+    for (port, address) in [(80, "a"), (81, "a:81")] {
+        let stored = thing("v2", json!({"host": "a", "port": port}), ("v1", kept));
+        assert_eq!(at(&webhook, &stored, "v1")["spec"]["address"], address);
+    }
+}
+
+/// What waits for a version further away is another's text until that is read, however it is spelled.
+#[test]
+fn what_waits_elsewhere_is_carried_as_it_was_written() {
+    let webhook = things(&[
+        ("size: {type: integer}", ""),
+        ("size: {type: integer}", ""),
+        ("size: {type: integer}, legacy: {type: string}", "{add: spec.legacy}"),
+    ]);
+    let spelled = r#"{ "fields": {"spec.legacy": {"value": "x"}} }"#;
+    let there = at(&webhook, &thing("v1", json!({"size": 1}), ("v3", spelled)), "v2");
+    assert_eq!(kept(&there, "v3"), spelled);
+    assert_eq!(at(&webhook, &there, "v3")["spec"]["legacy"], "x");
 }

@@ -162,3 +162,44 @@ pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> 
     response.add("convertedObjects", Json::Array(Vec::new()));
     envelope.answer(response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers with objects of such sizes, before and after. Returns the bytes of the answer, the room that it has in
+    /// the end, and how often it moved.
+    fn answered(sizes: &[(usize, usize)]) -> (usize, usize, usize) {
+        let review = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview",
+            "request":{"uid":"u","desiredAPIVersion":"example.com/v2","objects":[]}}"#;
+        let Ok(ConversionRequest { envelope, .. }) = ConversionRequest::read(Json::borrowed(review)) else {
+            panic!("{review}")
+        };
+        let asked = sizes.iter().map(|(sent, _)| sent + 1).sum::<usize>() + 1;
+        let mut answer = ConvertedObjects::new(&envelope, asked);
+        let (mut room, mut moved) = (answer.body.capacity(), 0);
+        for (sent, length) in sizes {
+            answer.room(*length, *sent).push_str(&"x".repeat(*length));
+            moved += usize::from(answer.body.capacity() != room);
+            room = answer.body.capacity();
+        }
+        let whole = answer.finish();
+        (whole.len(), whole.capacity(), moved)
+    }
+
+    /// While it moves there is all of it twice, and room that is not needed is memory that nobody counts.
+    #[test]
+    fn an_answer_moves_once_where_all_objects_grow_alike() {
+        for length in 10..21 {
+            let (whole, room, moved) = answered(&vec![(5, length); 10_000]);
+            assert_eq!(moved, 1, "{length}");
+            assert!((whole..whole + whole / 50).contains(&room), "{length}: {room} for {whole}");
+        }
+    }
+
+    #[test]
+    fn an_answer_moves_seldom_where_the_last_objects_grow() {
+        let (whole, room, moved) = answered(&[vec![(100_000, 10)], vec![(10, 200); 1000]].concat());
+        assert!(moved < 8 && room < whole + whole / 4, "moved {moved} times, {room} for {whole}");
+    }
+}

@@ -213,6 +213,12 @@ fn a_status_that_is_sent_along_breaks_no_guard() {
         let patched = update(&webhook, &created, &new).patched;
         assert_eq!(patched.pointer(kept), created.pointer(kept), "{new}");
     }
+    // A controller writes another status between two writes of the object: what hung on the first is judged by who
+    // reads it, and not by who writes the object.
+    let moved_on = with(&created, "/status/lastCompletedRolloutHash", json!("x"));
+    let upgraded = with(&upgraded, "/status", moved_on["status"].clone());
+    let patched = update(&webhook, &moved_on, &upgraded).patched;
+    assert_eq!(patched.pointer(kept), created.pointer(kept));
 }
 
 /// What is created has no status where that is written apart, whatever is sent: what was kept of it would come back
