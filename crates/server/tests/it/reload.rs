@@ -339,6 +339,61 @@ async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not()
     assert_eq!(reason, Unfit::NotForServers);
 }
 
+/// An operator reads one line, and has to know from it what to mend.
+#[tokio::test]
+async fn what_is_wrong_with_a_pair_is_named() {
+    let authority = Authority::new();
+    let pair = authority.issue();
+    let error = |cert: &str, key: &str| {
+        let mut volume = Volume::new(&pair);
+        volume.swap_files(&[("tls.crt", cert), ("tls.key", key)]);
+        let any = "127.0.0.1:0".parse().unwrap();
+        async move {
+            let error = Server::bind(Options::new(any, any, volume.cert_paths()), echo()).await.map(drop).unwrap_err();
+            let ServeError::Pair { source } = error else { panic!("{error:?}") };
+            source
+        }
+    };
+    let encrypted = pair.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let older = pair.key.replacen('\n', "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n", 1);
+    for key in [encrypted, older] {
+        let error = error(&pair.cert, &key).await;
+        assert!(matches!(error, CertificateError::EncryptedKey { .. }), "{error:?}");
+    }
+    let none = error(&pair.cert, &pair.cert).await;
+    assert!(matches!(none, CertificateError::NoKey { .. }), "{none:?}");
+    let chain = format!("{}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", pair.cert);
+    let broken = error(&chain, &pair.key).await;
+    assert!(matches!(broken, CertificateError::Certificate { position: 2, .. }), "{broken:?}");
+}
+
+#[tokio::test]
+async fn a_key_may_stand_in_another_directory() {
+    let mut server = TestServer::echo().await;
+    let (pair, keys) = (server.authority.issue(), tempfile::tempdir().unwrap());
+    fs::write(keys.path().join("server.key"), &pair.key).unwrap();
+    server.volume.swap_files(&[("tls.crt", &pair.cert)]);
+    let paths = CertPaths { key: keys.path().join("server.key"), ..server.volume.cert_paths() };
+    let other = TestServer::start(echo(), |options| options.cert = paths).await;
+    let dial = other.dial().trusting(std::slice::from_ref(&server.authority.der));
+    assert_eq!(dial.connect().await.unwrap().served, pair.der);
+}
+
+/// What a kubelet removes while it is read is no error: there is something newer to read.
+#[tokio::test]
+async fn a_swap_that_removes_what_is_read_is_followed_at_once() {
+    let mut server = TestServer::echo().await;
+    let pair = server.authority.issue();
+    let before = server.metric(ERRORS).await;
+    let hung = server.volume.hang();
+    // A look has begun, and waits for the certificate of before.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    server.volume.swap(&pair);
+    drop(hung);
+    serves(&server, &pair).await;
+    assert_eq!(server.metric(ERRORS).await, before);
+}
+
 /// The poll finds the new directory, and from then on events do.
 #[tokio::test]
 async fn a_directory_that_is_replaced_is_watched_again() {

@@ -48,7 +48,14 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, pipe};
+    use std::sync::Arc;
+
     use super::*;
+
+    /// In numbers of its own: a test that counts in the constants of what it tests believes whatever they are.
+    const DAY: u64 = 86_400;
+    const YEAR: u64 = 365 * DAY;
 
     #[test]
     fn each_stage_is_crossed_once_and_none_too_early() {
@@ -56,11 +63,58 @@ mod tests {
             let leaf = Leaf::valid(1_000_000, 1_000_000 + lifetime);
             crossed(&leaf, 1_000_000 + lifetime - left)
         };
-        let year = 365 * DAY;
-        for (left, stages) in [(31 * DAY, 0), (30 * DAY, 1), (8 * DAY, 1), (7 * DAY, 2), (DAY, 3), (1, 3), (0, 4)] {
-            assert_eq!(at(year, left), stages, "{left}");
+        for (left, stages) in [
+            (31 * DAY, 0),
+            (30 * DAY + 1, 0),
+            (30 * DAY, 1),
+            (8 * DAY, 1),
+            (7 * DAY, 2),
+            (DAY + 1, 2),
+            (DAY, 3),
+            (1, 3),
+            (0, 4),
+        ] {
+            assert_eq!(at(YEAR, left), stages, "{left}");
         }
         // Renewed every 16 hours.
         assert_eq!((at(DAY, DAY), at(DAY, DAY / 3), at(DAY, DAY / 4)), (0, 0, 3));
+    }
+
+    /// What a look says, so many seconds before the end of a year.
+    fn said(warnings: &mut ExpiryWarnings, left: u64) -> String {
+        let (mut log, writer) = pipe().unwrap();
+        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
+        tracing::subscriber::with_default(lines, || warnings.look(&Leaf::valid(0, YEAR), YEAR - left));
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_stage_is_said_once_and_the_end_every_hour() {
+        let mut warnings = ExpiryWarnings::default();
+        let (soon, over) = (|days| format!("expires soon expires=\"at {YEAR}\" days={days}\n"), "has expired");
+        for (left, line) in [
+            (31 * DAY, String::new()),
+            (30 * DAY, soon(30)),
+            (30 * DAY - 1, String::new()),
+            // Whoever looks seldom hears of the last stage, not of each.
+            (3 * DAY + 5, soon(3)),
+            (DAY, soon(1)),
+            (1, String::new()),
+            // Renewed, and overdue again.
+            (200 * DAY, String::new()),
+            (7 * DAY, soon(7)),
+        ] {
+            let said = said(&mut warnings, left);
+            assert!(said.ends_with(&line) && said.is_empty() == line.is_empty(), "{left}: {said}");
+        }
+        // No stage is said again, however long it lasts; the end is.
+        tokio::time::advance(Duration::from_secs(7200)).await;
+        assert_eq!(said(&mut warnings, 6 * DAY), "");
+        for (minutes, is_said) in [(0, true), (0, false), (59, false), (1, true), (1, false), (59, true)] {
+            tokio::time::advance(Duration::from_secs(60 * minutes)).await;
+            assert_eq!(said(&mut warnings, 0).contains(over), is_said, "{minutes} minutes later");
+        }
     }
 }

@@ -97,3 +97,22 @@ impl FileReader {
         look
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A watch that is made again at each look would lose what happens in between.
+    #[test]
+    fn directories_are_watched_once() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let files = |directory: &Path| {
+            let paths = CertPaths { cert: directory.join("tls.crt"), key: directory.join("tls.key") };
+            CertificateFiles::new(paths, None)
+        };
+        let mut there = files(here);
+        assert!(there.look().events.is_some_and(|events| events.is_ok()));
+        assert!(there.look().events.is_none());
+        assert!(files(&here.join("no-such-directory")).look().events.is_none());
+    }
+}

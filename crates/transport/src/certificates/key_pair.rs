@@ -134,3 +134,15 @@ fn is_encrypted(text: &[u8]) -> bool {
 
 /// How many swaps in a row are followed within one look.
 const SWAPS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digest of "abc" in FIPS 180-4's examples: the same that `openssl x509 -fingerprint -sha256` would print.
+    #[test]
+    fn fingerprints_are_those_that_others_print() {
+        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(fingerprint(b"abc"), digest);
+    }
+}

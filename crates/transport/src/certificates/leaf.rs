@@ -150,6 +150,8 @@ const ANY_USE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rcgen::{CertificateParams, IsCa, KeyPair, SanType};
+    use x509_cert::der::Decode;
 
     impl Leaf {
         /// One that has no names.
@@ -169,7 +171,9 @@ mod tests {
     fn only_what_an_api_server_would_take_succeeds() {
         let served = leaf(&["a.svc", "b.svc"]);
         let judge = |leaf: &Leaf, now| leaf.judge_succession(&served, now);
-        assert_eq!(judge(&leaf(&["b.svc", "c.svc"]), 100), Ok(()));
+        for second in [100, 200] {
+            assert_eq!(judge(&leaf(&["b.svc", "c.svc"]), second), Ok(()));
+        }
         assert_eq!(judge(&leaf(&["a.svc"]), 99), Err(Unfit::NotYetValid));
         assert_eq!(judge(&leaf(&["a.svc"]), 201), Err(Unfit::Expired { at: "at 200".to_owned() }));
         assert_eq!(judge(&leaf(&[]), 150), Err(Unfit::Nameless));
@@ -179,5 +183,20 @@ mod tests {
         assert_eq!(judge(&authority, 150), Err(Unfit::Authority));
         let client = Leaf { for_servers: false, ..leaf(&["a.svc"]) };
         assert_eq!(judge(&client, 150), Err(Unfit::NotForServers));
+    }
+
+    /// Names that a client may have dialled, spelled as one compares them.
+    #[test]
+    fn names_are_those_that_a_client_dials() {
+        let mut params = CertificateParams::new(["A.svc", "127.0.0.1", "::1"].map(str::to_owned)).unwrap();
+        params.subject_alt_names.push(SanType::Rfc822Name("somebody@example.com".try_into().unwrap()));
+        let read = |params: &CertificateParams| {
+            let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            Leaf::read(&Certificate::from_der(made.der()).unwrap()).unwrap()
+        };
+        let leaf = read(&params);
+        assert_eq!((leaf.names().as_str(), leaf.is_authority()), ("127.0.0.1, ::1, a.svc", false));
+        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        assert!(read(&params).is_authority());
     }
 }

@@ -22,3 +22,14 @@ pub(super) fn real(directory: &Path) -> PathBuf {
 pub(super) fn beneath(directory: &Path, file: &Path) -> PathBuf {
     file.file_name().map_or_else(|| file.to_owned(), |name| directory.join(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_directory_is_in_the_one_we_are_in() {
+        let at = |path: &str| directory(Path::new(path)).display().to_string();
+        assert_eq!(["tls.crt", "a/tls.crt", "/tls.crt", "/"].map(at), [".", "a", "/", "."]);
+    }
+}
