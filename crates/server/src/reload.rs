@@ -199,3 +199,18 @@ fn now() -> u64 {
 
 /// Local files take microseconds. Longer than this is worth a line and a count, again and again.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_open_where_others_may_read_it() {
+        let key = tempfile::NamedTempFile::new().unwrap();
+        for (mode, open) in [(0o600, false), (0o640, false), (0o644, true), (0o604, true), (0o633, false)] {
+            fs::set_permissions(key.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(open_to_everybody(key.path()), open, "{mode:o}");
+        }
+        assert!(!open_to_everybody(&key.path().join("gone")));
+    }
+}

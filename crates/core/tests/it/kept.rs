@@ -135,19 +135,40 @@ fn positions_stand_where_items_were_passed_over() {
     assert_eq!(begin, [&json!(["a"]), &json!(["b"]), &json!(3), &json!(["e"])], "{kept}");
 }
 
-/// Up to 96 bytes of what a value became are written out, with the quotes around it; of more there is a digest.
+/// Up to 96 bytes of what a value became are written out, with the quotes around it; of more there is a digest. How it
+/// is escaped does not count.
 #[test]
 fn what_a_value_became_is_written_out_up_to_96_bytes() {
-    for (length, written) in [(94, "became"), (95, "digest")] {
-        let object = json!({
-            "apiVersion": "example.com/v1", "kind": "Mailbox", "metadata": {"name": "m", "namespace": "n", "uid": "u"},
-            "spec": {"token": "", "mail": "a@b", "notes": {"mail": "x".repeat(length)}},
-        });
-        let there = at(&WEBHOOK, &object, "v2");
+    for (note, length, written) in
+        [("x", 94, "became"), ("x", 95, "digest"), ("\\u0078", 94, "became"), ("\\u0078", 95, "digest")]
+    {
+        let object = format!(
+            "{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Mailbox\",\"metadata\":{{\"name\":\"m\",\"namespace\":\"n\",\
+             \"uid\":\"u\"}},\"spec\":{{\"token\":\"\",\"mail\":\"a@b\",\"notes\":{{\"mail\":\"{}\"}}}}}}",
+            note.repeat(length)
+        );
+        let there: Value = serde_json::from_str(&WEBHOOK.convert(&object, "v2").unwrap().text).unwrap();
         let kept: Value = serde_json::from_str(kept(&there, "v1")).unwrap();
         let entry = &kept["fields"]["spec.mail"];
-        assert!(names(entry).any(|name| name == written), "{length}: {entry}");
+        assert!(names(entry).any(|name| name == written), "{length} of {note}: {entry}");
     }
+}
+
+/// Whoever asks what a conversion did is told what of it stands in the annotation, and what came from there.
+#[test]
+fn what_is_kept_and_given_back_is_told() {
+    let dropped = "{drop: spec.note}";
+    let webhook = things(&[("size: {type: integer}, note: {type: string}", ""), ("size: {type: integer}", dropped)]);
+    let told = |object: &Value, to: &str| {
+        let (converted, changes) = webhook.explain(&object.to_string(), to).unwrap();
+        let told: Vec<_> = changes.iter().map(|change| (change.kept, change.given_back)).collect();
+        (serde_json::from_str::<Value>(&converted.text).unwrap(), told)
+    };
+    let object = thing("v1", json!({"size": 1, "note": "x"}), ("v9", "{}"));
+    let (there, kept) = told(&object, "v2");
+    let (home, given_back) = told(&there, "v1");
+    assert_eq!((kept, given_back), (vec![(true, false)], vec![(false, true)]), "{there}");
+    assert_eq!(home["spec"], object["spec"]);
 }
 
 /// What was kept before the API server had a default for what it became, comes back also where that is filled in now.

@@ -198,6 +198,13 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_just_fits_does_not_move() {
+        let (empty, room, _) = answered(&[(5, 0)]);
+        assert_eq!(answered(&[(5, room - empty)]), (room, room, 0));
+        assert_eq!(answered(&[(5, room - empty + 1)]).2, 1);
+    }
+
+    #[test]
     fn an_answer_moves_seldom_where_the_last_objects_grow() {
         let (whole, room, moved) = answered(&[vec![(100_000, 10)], vec![(10, 200); 1000]].concat());
         assert!(moved < 8 && room < whole + whole / 4, "moved {moved} times, {room} for {whole}");

@@ -103,9 +103,27 @@ fn an_object_that_is_there_already_is_answered_as_it_was_sent() {
     let sent = vec![object("v2", "a"), object("v1", "b"), object("v2", "c")];
     let text = review(&mut Random::new(0), "example.com/v2", sent.clone()).to_text();
     let reply = WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).unwrap();
-    let answered = accepted_by_apiserver(&serde_json::from_str(&text).unwrap(), &reply.body).unwrap();
+    let asked: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(asked["request"]["uid"], reply.uid, "for the log, as in the answer");
+    let answered = accepted_by_apiserver(&asked, &reply.body).unwrap();
     let answered: Vec<Value> = answered.iter().map(|one| Value::parse(&one.to_string())).collect();
     assert_eq!((&answered[0], &answered[2]), (&sent[0], &sent[2]));
     assert_eq!(answered[1].field("apiVersion"), sent[0].field("apiVersion"));
     assert_eq!(reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(), 1);
+}
+
+/// A uid is repeated in the answer: one that no API server would make up is not.
+#[test]
+fn a_uid_has_256_bytes_at_most() {
+    let answered = |length: usize| {
+        let mut text = review(&mut Random::new(0), "example.com/v2", Vec::new()).to_text();
+        let asked: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let uid = asked["request"]["uid"].as_str().unwrap();
+        text = text.replace(&format!("\"{uid}\""), &format!("\"{}\"", "u".repeat(length)));
+        WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).map(|reply| reply.uid.len())
+    };
+    assert_eq!(answered(256).unwrap(), 256);
+    for length in [257, 4096] {
+        assert!(answered(length).unwrap_err().to_string().contains("bytes, more than 256"), "{length}");
+    }
 }
