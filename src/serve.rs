@@ -110,7 +110,7 @@ fn collector(url: &str) -> Result<Option<Collector>, Usage> {
 
 /// Puts them in their places.
 fn apply(limits: &LimitArgs, options: &mut Options) {
-    let memory = Memory::of_this_process();
+    let memory = Memory::of_this_process(options.collector.as_ref());
     options.body_limits = BodyLimits::up_to(limits.max_body);
     options.memory_budget = limits.memory_budget.unwrap_or(memory.budget);
     options.max_connections = limits.max_connections.unwrap_or(memory.connections);

@@ -1,13 +1,14 @@
 //! How much memory a server is given, and what that allows.
 
 use super::cgroup;
+use super::spans::{Collector, SPANS};
 
 /// What fits into an amount of memory.
 ///
 /// With a limit of 128 MiB: 32 MiB are the process itself, a quarter is for connections (341 of 96 KiB), an eighth
 /// stays free for what an allocator cannot give back, and the rest, 48 MiB, is the budget of requests. Read the other
 /// way round, the limit that a budget and a number of connections need is
-/// `(32 MiB + 96 KiB × connections + budget) × 8 / 7`.
+/// `(32 MiB + 96 KiB × connections + budget) × 8 / 7`, and where spans are sent to a collector, `10 MiB × 8 / 7` more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Memory {
@@ -19,10 +20,14 @@ pub struct Memory {
 
 impl Memory {
     /// What fits into the memory limit of the cgroup that this process is in, which is that of its container; the
-    /// default where there is none.
+    /// default where there is none. Beside it is room for the spans that wait, where there is a collector for them.
     #[must_use]
-    pub fn of_this_process() -> Self {
-        cgroup::memory_limit().map_or_else(Self::default, Self::within)
+    pub fn of_this_process(collector: Option<&Collector>) -> Self {
+        cgroup::memory_limit().map_or_else(Self::default, |limit| Self::beside_spans(limit, collector))
+    }
+
+    fn beside_spans(limit: u64, collector: Option<&Collector>) -> Self {
+        Self::within(limit.saturating_sub(collector.map_or(0, |_| SPANS.div_ceil(7) * 8)))
     }
 
     /// What fits into `limit` bytes; never less than [`Memory::LEAST`] allows, nor more than the default.
@@ -36,7 +41,7 @@ impl Memory {
         Self { budget: usable.min(whole.budget), connections }
     }
 
-    /// The memory that this needs, in bytes: what `resources.limits.memory` has to be, at least.
+    /// The memory that this needs without spans, in bytes: what `resources.limits.memory` has to be, at least.
     #[must_use]
     pub fn limit(self) -> u64 {
         let connections = CONNECTION.saturating_mul(self.connections as u64);
@@ -74,5 +79,15 @@ mod tests {
         assert_eq!((memory.budget >> 20, memory.connections), (48, 341));
         assert_eq!(Memory::within(u64::MAX), Memory::default());
         assert_eq!(Memory::within(1), Memory::within(Memory::LEAST));
+    }
+
+    #[test]
+    fn spans_have_their_room_beside_it() {
+        let collector = "http://127.0.0.1:4318".parse().ok();
+        for mib in [76, 128, 842, 65_536] {
+            let memory = Memory::beside_spans(mib << 20, collector.as_ref());
+            assert!(memory.limit() + SPANS * 8 / 7 <= mib << 20, "{mib} MiB: {memory:?}");
+            assert_eq!(Memory::beside_spans(mib << 20, None), Memory::within(mib << 20));
+        }
     }
 }

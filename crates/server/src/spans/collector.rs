@@ -10,7 +10,7 @@ use hyper::client::conn::http1::handshake;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
-use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -67,9 +67,9 @@ pub(super) enum NotTaken {
 }
 
 impl Collector {
-    /// Sends spans, once. Returns how many of them were refused.
-    pub(super) async fn take(&self, spans: &ExportTraceServiceRequest) -> Result<u64, NotTaken> {
-        timeout(CALL, self.post(spans.encode_to_vec())).await.unwrap_or(Err(NotTaken::Timeout))
+    /// Sends spans, an encoded request, once. Returns how many of them were refused.
+    pub(super) async fn take(&self, spans: Vec<u8>) -> Result<u64, NotTaken> {
+        timeout(CALL, self.post(spans)).await.unwrap_or(Err(NotTaken::Timeout))
     }
 
     /// A connection for each call: there is one call in a second at most, and none that waits.

@@ -10,5 +10,6 @@ mod sender;
 mod tracer;
 
 pub use self::collector::{BadCollector, Collector};
+pub(crate) use self::queue::SPANS;
 pub(crate) use self::request_span::RequestSpan;
 pub(crate) use self::tracer::RequestTracer;

@@ -59,15 +59,78 @@ impl SpanProcessor for SpanQueue {
     }
 }
 
-/// 1024 spans of at most about 3 KiB: a burst, in 3 MiB.
+/// 1024 spans of at most 7 KiB: a burst, in 7 MiB.
 const ROOM: usize = 1024;
+
+/// Spans in one call: a fourth of the queue, at most 2 MiB.
+pub(super) const BATCH: usize = 256;
+
+/// What spans hold at most, in bytes, where there is a collector: those that wait, and those of a call.
+pub(crate) const SPANS: u64 = 10 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metrics::Metrics;
+    use crate::spans::request_span::RequestSpan;
+    use crate::spans::sender::encoded;
+    use allocation_counter::measure;
+    use hyper::header::{HeaderMap, HeaderValue};
     use opentelemetry::trace::{Tracer, TracerProvider};
-    use opentelemetry_sdk::trace::SdkTracerProvider;
+    use opentelemetry_sdk::Resource;
+    use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+    use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
+
+    /// A span of a request by somebody who makes everything long that is told of it.
+    fn long(tracer: &SdkTracer) {
+        let mut headers = HeaderMap::new();
+        let parent = HeaderValue::from_static("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+        headers.insert("traceparent", parent);
+        // As many members as there may be, and as long as all of them may be.
+        let state: Vec<_> = (0..32).map(|member| format!("m{member:02}={}", "v".repeat(11))).collect();
+        headers.insert("tracestate", state.join(",").parse().unwrap());
+        let mut span = RequestSpan::begin(tracer, Endpoint::Validate, &headers);
+        let name = |length: usize| -> std::sync::Arc<str> { "n".repeat(length).into() };
+        let conversions = Conversions { kind: name(63), from: name(63), to: name(63), objects: u64::MAX };
+        span.replied(&Reply {
+            body: Vec::new(),
+            outcome: Outcome::Fail,
+            uid: "\u{1}".repeat(4096),
+            message: Some("\u{1}".repeat(4096)),
+            failed: None,
+            failures: Vec::new(),
+            conversions: vec![conversions],
+            notices: Vec::new(),
+            verdicts: Vec::new(),
+            flip: None,
+        });
+        span.decided(Duration::from_nanos(1), Duration::from_nanos(1));
+        span.answered(200);
+    }
+
+    /// Counted at the allocator: all that waits, and a batch on its way.
+    #[test]
+    fn spans_hold_no_more_than_is_put_aside_for_them() {
+        let metrics = Metrics::new(None).unwrap();
+        let (queue, mut waiting) = SpanQueue::new(metrics.spans.clone());
+        let provider = SdkTracerProvider::builder().with_span_processor(queue).build();
+        let tracer = provider.tracer("test");
+        // What is made once.
+        long(&tracer);
+        let waiting_spans = measure(|| (1..ROOM).for_each(|_| long(&tracer))).bytes_current;
+        let mut spans = Vec::new();
+        while let (true, Ok(Queued::Span(span))) = (spans.len() < BATCH, waiting.try_recv()) {
+            spans.push(*span);
+        }
+        assert_eq!(spans.len(), BATCH);
+        let in_a_call = waiting_spans * BATCH as i64 / ROOM as i64;
+        let resource = (&Resource::builder().build()).into();
+        let of_the_call = measure(|| drop(encoded(spans, &resource))).bytes_max;
+        let held = waiting_spans + in_a_call + of_the_call as i64;
+        println!("{held} bytes: {waiting_spans} wait, {in_a_call} and {of_the_call} are on their way");
+        // An allocator adds to each of many small pieces.
+        assert!(held as u64 <= SPANS - SPANS / 16, "{held}");
+    }
 
     #[test]
     fn what_finds_no_room_is_counted_and_nobody_waits() {

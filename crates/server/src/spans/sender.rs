@@ -10,12 +10,13 @@ use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
 use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanData;
+use prost::Message;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::collector::Collector;
-use super::queue::Queued;
+use super::queue::{BATCH, Queued};
 use crate::chain::chain;
 use crate::complaint::Complaint;
 use crate::metrics::SpanMetrics;
@@ -63,8 +64,7 @@ impl SpanSender {
     /// Sends spans once: a second try would be in the way of those that come.
     async fn send(&mut self, spans: Vec<SpanData>) {
         let count = spans.len() as u64;
-        let resource_spans = group_spans_by_resource_and_scope(spans, &self.resource);
-        match self.collector.take(&ExportTraceServiceRequest { resource_spans }).await {
+        match self.collector.take(encoded(spans, &self.resource)).await {
             Ok(0) => {}
             Ok(refused) => {
                 self.metrics.not_taken(refused.min(count));
@@ -83,6 +83,12 @@ impl SpanSender {
             tracing::warn!(error, "spans are lost, requests are answered as before (see --otlp-endpoint)");
         }
     }
+}
+
+/// Spans as OTLP has them, in bytes.
+pub(super) fn encoded(spans: Vec<SpanData>, resource: &ResourceAttributesWithSchema) -> Vec<u8> {
+    let resource_spans = group_spans_by_resource_and_scope(spans, resource);
+    ExportTraceServiceRequest { resource_spans }.encode_to_vec()
 }
 
 /// What goes in one call, and who waits for it.
@@ -109,8 +115,53 @@ async fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>) -> Gathered
     gathered
 }
 
-/// Spans in one call: a fourth of the queue, some hundred KiB.
-const BATCH: usize = 256;
-
 /// How long a span waits for others.
 const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, pipe};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::metrics::Metrics;
+
+    /// Nobody is there.
+    fn away() -> SocketAddr {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+    }
+
+    /// Somebody is, and hangs up.
+    fn rude() -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || drop(listener.accept()));
+        address
+    }
+
+    /// A collector may be away for days, and spans come every second.
+    #[tokio::test]
+    async fn a_collector_that_is_away_does_not_fill_the_log() {
+        let (mut log, writer) = pipe().unwrap();
+        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
+        let metrics = Metrics::new(None).unwrap();
+        let mut sender = SpanSender {
+            collector: format!("http://{}", away()).parse().unwrap(),
+            resource: (&Resource::builder().build()).into(),
+            metrics: metrics.spans.clone(),
+            complaint: Complaint::default(),
+        };
+        let logged = tracing::subscriber::set_default(lines);
+        // Away, there and rude, away again: now one error, now another.
+        for address in [away(), away(), rude(), away()] {
+            sender.collector = format!("http://{address}").parse().unwrap();
+            sender.send(Vec::new()).await;
+        }
+        drop(logged);
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains("WARN") && text.contains("spans are lost") && text.contains("failed to reach"), "{text}");
+    }
+}
