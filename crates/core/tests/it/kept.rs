@@ -197,3 +197,16 @@ fn what_waits_elsewhere_is_carried_as_it_was_written() {
     assert_eq!(kept(&there, "v3"), spelled);
     assert_eq!(at(&webhook, &there, "v3")["spec"]["legacy"], "x");
 }
+
+/// Each place has one value at most: a list of two is nothing that was ever written, and nothing comes of it.
+#[test]
+fn two_values_of_one_place_are_none_of_ours() {
+    let joined = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
+    let webhook = things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: integer}", joined)]);
+    let became = |value: &str| {
+        let kept = format!(r#"{{"fields":{{"spec.host":{{"value":{value},"became":"b:80"}}}}}}"#);
+        at(&webhook, &thing("v1", json!({"address": "b:80"}), ("v2", &kept)), "v2")["spec"].clone()
+    };
+    assert_eq!(became(r#"[["a"],[81]]"#), json!({"host": "a", "port": 81}), "one is");
+    assert_eq!(became(r#"[["c","a"],[81]]"#), json!({"host": "b", "port": 80}));
+}

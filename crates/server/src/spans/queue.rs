@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn spans_hold_no_more_than_is_put_aside_for_them() {
         let metrics = Metrics::new(None).unwrap();
-        let (queue, mut waiting) = SpanQueue::new(metrics.spans.clone());
+        let (queue, mut waiting) = SpanQueue::new(metrics.spans);
         let provider = SdkTracerProvider::builder().with_span_processor(queue).build();
         let tracer = provider.tracer("test");
         // What is made once.

@@ -259,7 +259,7 @@ mod tests {
     async fn who_just_came_is_given_time_to_ask() {
         let mut open = OpenConnections::default();
         let good = [add(&mut open, GOOD)];
-        assert_eq!(who(&open, &good, GOOD).0, vec![]);
+        assert_eq!(who(&open, &good, GOOD).0, Vec::<usize>::new());
         pass(501).await;
         assert_eq!(who(&open, &good, GOOD).0, vec![0]);
 

@@ -127,3 +127,25 @@ fn a_uid_has_256_bytes_at_most() {
         assert!(answered(length).unwrap_err().to_string().contains("bytes, more than 256"), "{length}");
     }
 }
+
+/// Objects are answered as they are read: what follows them counts all the same.
+#[test]
+fn a_review_that_ends_early_or_goes_on_is_no_review() {
+    let object = |name: &str| {
+        format!(r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{{}}}}"#)
+    };
+    let review = format!(
+        "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":{{\"uid\":\"u\",\
+         \"desiredAPIVersion\":\"example.com/v2\",\"objects\":[{},{}]}}}}",
+        object("a"),
+        object("b")
+    );
+    let is_review = |body: &str| WEBHOOK.handle(Endpoint::Convert, body.as_bytes()).is_ok();
+    assert!(is_review(&review));
+    for end in 0..review.len() {
+        assert!(!is_review(&review[..end]), "{}", &review[..end]);
+    }
+    for more in ["x", "]", "}", "{}", ",", "null"] {
+        assert!(!is_review(&format!("{review}{more}")), "{more}");
+    }
+}
