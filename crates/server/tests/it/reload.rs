@@ -147,6 +147,8 @@ async fn bad_certificates_keep_the_last_good_one() {
     let cut = |text: &str| text[..text.len() / 2].to_owned();
     let not_x509 = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let broken_chain = format!("{}{not_x509}", other.cert);
+    // No file is too large for it, but handshakes are.
+    let long_chain = format!("{}{}", other.cert, server.authority.pem.repeat(300));
     for (what, files) in [
         ("mismatched", vec![("tls.crt", other.cert.clone()), ("tls.key", good.key.clone())]),
         ("truncated certificate", vec![("tls.crt", cut(&other.cert)), ("tls.key", other.key.clone())]),
@@ -154,6 +156,7 @@ async fn bad_certificates_keep_the_last_good_one() {
         ("empty certificate", vec![("tls.crt", String::new()), ("tls.key", other.key.clone())]),
         ("no key", vec![("tls.crt", other.cert.clone()), ("tls.key", other.cert.clone())]),
         ("broken chain", vec![("tls.crt", broken_chain), ("tls.key", other.key.clone())]),
+        ("long chain", vec![("tls.crt", long_chain), ("tls.key", other.key.clone())]),
         ("missing key", vec![("tls.crt", other.cert.clone())]),
         ("missing both", vec![]),
     ] {

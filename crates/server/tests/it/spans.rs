@@ -182,8 +182,8 @@ async fn a_collector_that_is_not_there_costs_spans_and_nothing_else() {
     eventually("the lost are counted", || async { counted().await.filter(|count| *count == 1.0) }).await;
 }
 
-/// The queue is full for as long as the collector hangs: it takes a batch in five seconds, however slow this machine is.
-/// Whoever waited for room in there would be answered as slowly, and no span would ever find none.
+/// The queue is full for as long as the collector hangs: it takes a batch in five seconds, however slow we are. Whoever
+/// waited for room in there would be answered as slowly, and no span would ever find none.
 #[tokio::test]
 async fn a_collector_that_hangs_holds_up_nobody() {
     let collector = FakeCollector::start(Behaviour::Hangs).await;

@@ -26,6 +26,14 @@ pub enum CertificateError {
         /// The file.
         path: PathBuf,
     },
+    /// The certificates are more than clients take in a handshake.
+    #[error("the certificates in {} have more than {limit} bytes together, clients refuse them", path.display())]
+    LongChain {
+        /// The file.
+        path: PathBuf,
+        /// The most that is served.
+        limit: usize,
+    },
     /// The files are of two different pairs; during a change, the next look finds them in agreement.
     #[error("the private key in {} does not belong to the certificate in {}", key.display(), cert.display())]
     Mismatch {

@@ -83,6 +83,9 @@ pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingKeyPair, Certificate
 
 fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingKeyPair, CertificateError> {
     let chain = certificates(&paths.cert, &read(&paths.cert, &now.cert)?)?;
+    if chain.iter().map(|der| der.len()).sum::<usize>() > LONGEST_CHAIN {
+        return Err(CertificateError::LongChain { path: paths.cert.clone(), limit: LONGEST_CHAIN });
+    }
     let text = read(&paths.key, &now.key)?;
     let key = match PrivateKeyDer::from_pem_slice(&text) {
         Ok(key) => key,
@@ -131,6 +134,10 @@ fn is_encrypted(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
 }
+
+/// The bytes of all certificates that are shown. OpenSSL's clients take 100 KiB of a handshake's certificates, and Go's
+/// took 64 KiB of any message for long (crypto/tls/conn.go, `maxHandshake`), what stands around them included.
+const LONGEST_CHAIN: usize = 60 << 10;
 
 /// How many swaps in a row are followed within one look.
 const SWAPS: usize = 3;
