@@ -31,7 +31,8 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     }
     let served = definitions.served();
     options.conversions = served.conversions();
-    if dev.is_some() {
+    // For one person: whoever is elsewhere is not shown it.
+    if dev.is_some() && options.admin_listen.ip().is_loopback() {
         let (kinds, tried) = (DevAnswers::new(served.clone()), DevAnswers::new(served.clone()));
         let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
         options.dev_page = Some(page);

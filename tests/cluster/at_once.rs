@@ -70,6 +70,7 @@ fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
     let mut running: [Option<(Process, Instant)>; 3] = [None, None, None];
     let (mut begun, mut killed) = (0, 0);
     while began.elapsed() < lasts || killed < ENOUGH {
+        assert!(began.elapsed() < lasts + Duration::from_secs(180), "only {killed} of {begun} commands were killed");
         for slot in &mut running {
             match slot {
                 None => {

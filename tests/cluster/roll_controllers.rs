@@ -87,7 +87,7 @@ fn at(scene: &Scene<'_>, version: &str) -> usize {
 /// Its objects look healthy all the time: it was the old controller that said so.
 fn dead(scene: &Scene<'_>) {
     // They take longer than it takes a Lease to run out, and to be looked at.
-    begins(scene, 25);
+    begins(scene, 18);
     let file =
         scene.roll_file(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "120s"})).display().to_string();
     let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 is not there", scene.ns);
@@ -110,12 +110,12 @@ fn dead(scene: &Scene<'_>) {
     assert!(message.contains("engine-v2-17-0 was not renewed for") && message.contains("lasts 5 s"), "{message}");
     let moved = at(scene, B);
     sleep(Duration::from_secs(5));
-    assert_eq!((at(scene, B), moved < 25), (moved, true), "nothing more was moved");
+    assert_eq!((at(scene, B), moved < 18), (moved, true), "nothing more was moved");
     let _new = Renewed::start(scene, B);
     scene.roll_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     drop(controllers);
-    assert_eq!(scene.roll_writes().len(), 25);
+    assert_eq!(scene.roll_writes().len(), 18);
     scene.forgets_roll();
 }
 
@@ -133,9 +133,8 @@ fn contested(scene: &Scene<'_>) {
         let said = json!({"status": status(true, &renewed_at())["status"]}).to_string();
         scene.call(Method::PATCH, &path, Some((MERGE, said))).ok()
     };
-    writes("somebody");
-    sleep(Duration::from_secs(2));
-    assert_eq!(scene.roll_status()["phase"], "Waiting");
+    // Longer than the old one may take to end what it had begun.
+    sleep(Duration::from_secs(12));
     writes("old-controller");
     // The fleet as a whole is looked at now and then.
     let stopped = scene.roll_says("TwoControllers");

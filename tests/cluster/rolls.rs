@@ -100,6 +100,11 @@ fn never_healthy(scene: &Scene<'_>) {
     {
         assert!(message.contains(said), "{said}: {message}");
     }
+    let names = scene.does(&["list", "-o", "name"]);
+    assert!(names.lines().any(|name| name == scene.ns), "{names}");
+    let wide = scene.does(&["list", "-o", "wide"]);
+    let line = wide.lines().find(|line| line.starts_with(&scene.ns)).unwrap();
+    assert!(wide.starts_with("NAME ") && line.contains("TimedOut") && line.contains("not healthy within"), "{wide}");
     let metrics = scene.does(&["list", "-o", "prometheus"]);
     let of = format!("{{roll=\"{}\",kind=\"{}\"", scene.ns, scene.crd_name());
     for sample in [

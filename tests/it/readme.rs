@@ -209,6 +209,11 @@ fn the_server_of_the_readme_answers_as_shown() {
 fn commands_that_need_a_cluster_have_flags_that_exist() {
     let clone = Clone::new();
     let nowhere = TempDir::new().unwrap();
+    // Not the cluster of whoever runs this: without HOME it would be found by way of the list of users.
+    let cluster = "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a}}], \
+                   clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]}";
+    let kubeconfig = nowhere.path().join("kubeconfig");
+    fs::write(&kubeconfig, cluster).unwrap();
     let mut tried = 0;
     for document in documents() {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&document)).unwrap();
@@ -216,7 +221,9 @@ fn commands_that_need_a_cluster_have_flags_that_exist() {
             let commands = line.split('|').map(str::trim).filter(|part| part.starts_with("pointsman "));
             for command in commands {
                 // Nothing of what it names is there, and no cluster: it ends at once, with 2 for a flag that is none.
-                let output = clone.command(command).current_dir(&nowhere).output().unwrap();
+                let mut command_there = clone.command(command);
+                command_there.current_dir(&nowhere).env("HOME", nowhere.path()).env("KUBECONFIG", &kubeconfig);
+                let output = command_there.output().unwrap();
                 let said = String::from_utf8_lossy(&output.stderr);
                 assert!(output.status.code().is_some_and(|code| code < 2), "{document}: {command}\n{said}");
                 tried += 1;

@@ -2,6 +2,7 @@
 //! like there nothing of an object but its name and the field.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,11 +13,13 @@ use pointsman_core::webhook::Reply;
 
 /// The last errors of one server. Reviews that failed have places of their own: whoever sends requests that are none
 /// pushes no conversion out. At most 16 errors of three texts of 1 KiB, beside names of definitions: 64 KiB, of the 32
-/// MiB that the process is given.
+/// MiB that the process is given. An answer is twice that at most, and is not kept.
 #[derive(Debug, Default)]
 pub(super) struct LastErrors {
     reviews: Mutex<VecDeque<LastError>>,
     requests: Mutex<VecDeque<LastError>>,
+    /// How many there were: within a second, it tells which one was later.
+    noted: AtomicU64,
 }
 
 /// An error, and when there was such a one.
@@ -27,6 +30,8 @@ struct LastError {
     /// In seconds since 1970, as `last` is.
     first: u64,
     last: u64,
+    /// Its place among all that were noted.
+    place: u64,
 }
 
 /// What went wrong.
@@ -66,39 +71,40 @@ impl LastErrors {
             path: failed.map(|failed| printable(&failed.path)),
             reason: printable(reply.message.as_deref().unwrap_or_default()),
         };
-        note(&mut open(&self.reviews), what, REVIEWS);
+        self.note(&self.reviews, what, REVIEWS);
     }
 
     /// A request that got no review, or a connection that came to nothing.
     pub(super) fn refused(&self, webhook: &'static str, reason: &str) {
         let what = ErrorText { webhook, reason: printable(reason), ..ErrorText::default() };
-        note(&mut open(&self.requests), what, REQUESTS);
+        self.note(&self.requests, what, REQUESTS);
     }
 
     /// All of them as JSON, the last one first.
     pub(super) fn text(&self) -> String {
         let mut all: Vec<(u64, Value)> = Vec::new();
         for errors in [&self.reviews, &self.requests] {
-            all.extend(open(errors).iter().map(|one| (one.last, document(one))));
+            all.extend(open(errors).iter().map(|one| (one.place, document(one))));
         }
-        // Stable: within a second, in the order that they are kept in.
-        all.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
+        all.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
         let all: Vec<Value> = all.into_iter().map(|(_, one)| one).collect();
         format!("{}\n", json!({"version": env!("CARGO_PKG_VERSION"), "errors": all}))
     }
-}
 
-/// Counts an error as the last one, and forgets the one that is the longest ago where there are too many.
-fn note(errors: &mut VecDeque<LastError>, what: ErrorText, most: usize) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let before = errors.iter().position(|one| one.what.is(&what)).and_then(|at| errors.remove(at));
-    let (times, first) = before.map_or((0, now), |before| (before.times, before.first));
-    errors.push_front(LastError { what, times: times.saturating_add(1), first, last: now });
-    errors.truncate(most);
+    /// Counts an error as the last one, and forgets the one that is the longest ago where there are too many.
+    fn note(&self, errors: &Mutex<VecDeque<LastError>>, what: ErrorText, most: usize) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let mut errors = open(errors);
+        let before = errors.iter().position(|one| one.what.is(&what)).and_then(|at| errors.remove(at));
+        let (times, first) = before.map_or((0, now), |before| (before.times, before.first));
+        let place = self.noted.fetch_add(1, Ordering::Relaxed);
+        errors.push_front(LastError { what, times: times.saturating_add(1), first, last: now, place });
+        errors.truncate(most);
+    }
 }
 
 fn document(one: &LastError) -> Value {
-    let LastError { what, times, first, last } = one;
+    let LastError { what, times, first, last, place: _ } = one;
     json!({
         "webhook": what.webhook, "kind": what.kind, "from": what.from, "to": what.to, "object": what.object,
         "path": what.path, "reason": what.reason, "times": times, "first": first, "last": last,
@@ -153,8 +159,9 @@ mod tests {
         }
         errors.failed("convert", &failed("n/a", "again"));
         let seen: Vec<_> = all(&errors).iter().map(|one| (one["reason"].clone(), one["times"].clone())).collect();
+        // The last one first, whichever it is.
         let wanted =
-            [("again", 3), ("cannot convert 1 of 7", 2), ("cannot convert 1 of 7", 1), ("cannot convert 1 of 1", 1)];
+            [("again", 3), ("cannot convert 1 of 7", 1), ("cannot convert 1 of 7", 2), ("cannot convert 1 of 1", 1)];
         assert_eq!(seen, wanted.map(|(reason, times)| (json!(reason), json!(times))));
         let first = &all(&errors)[0];
         assert_eq!([&first["kind"], &first["from"], &first["to"]], [&json!("Widget"), &json!("v1"), &json!("v2")]);

@@ -13,6 +13,7 @@ fn the_lease_of_a_controller_is_named_by_its_version() {
     }
     let error = pointsman(&["roll", "lease", "materialize", "26.12.0"]).refusal(1);
     assert_eq!(error, "error: the definition of materialize names no Lease: give it `lease` under `admission`\n");
+    pointsman(&["roll", "lease", "elasticsearch", "a b"]).refusal(2);
     let error = pointsman(&["roll", "lease", "elasticsearhc", "1"]).refusal(2);
     assert!(error.contains("did you mean \"elasticsearch\"?"), "{error}");
 }

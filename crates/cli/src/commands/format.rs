@@ -76,6 +76,23 @@ pub(crate) enum WatchedFormat {
     Yaml,
 }
 
+/// The forms of a list, for what a program may want to watch over time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum WatchedListFormat {
+    /// One JSON document.
+    Json,
+    /// A name on each line, as other commands take it.
+    Name,
+    /// Metrics in the text format of Prometheus.
+    Prometheus,
+    /// The columns that most people need.
+    Table,
+    /// All columns.
+    Wide,
+    /// YAML.
+    Yaml,
+}
+
 /// The forms of a list, as `kubectl get` has them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ListFormat {

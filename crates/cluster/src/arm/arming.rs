@@ -67,7 +67,8 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         match come_into_force(cluster, &applied, options, &mut registering, say).await {
             Ok(versions) => {
                 armed.versions = versions;
-                forget_the_way_out(cluster, &applied).await?;
+                // It is armed, whatever becomes of a note on it: the next arm takes that off.
+                let _: Result<(), _> = forget_the_way_out(cluster, &applied).await;
             }
             Err(reason) => {
                 let registered = registering.undo(cluster).await;
@@ -210,11 +211,16 @@ async fn apply(
         say(ArmEvent::Applied { document: title(document) });
     }
     let mut crd = wanted.crd.clone();
+    let mut replaced = None;
     if let Some(found) = found {
         let mut seen = found.resource_version().to_owned();
         if let Some(patch) = replacing(found, &crd) {
             match cluster.patch(&found.path(), PatchForm::Merge, &patch, Extent::Objects).await {
-                Ok(replaced) => seen = CrdState::new(replaced)?.resource_version().to_owned(),
+                Ok(now) => {
+                    let now = CrdState::new(now)?;
+                    seen = now.resource_version().to_owned();
+                    replaced = Some((found, now));
+                }
                 Err(error) if error.code() == Some(409) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
@@ -230,7 +236,14 @@ async fn apply(
             Ok(Some(CrdState::new(applied)?))
         }
         Err(error) if error.code() == Some(409) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => match replaced {
+            // It leads elsewhere by now, and nobody has tried that.
+            Some((found, now)) => {
+                let after = put_back(cluster, Some(found), &now, wanted, say).await;
+                Err(ArmError::Unread { reason: error.message(), after })
+            }
+            None => Err(error.into()),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::reported_errors::{NO_LIST, ReportedErrors};
+use super::reported_errors::{NO_LIST, ReportedErrors, plain};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 use crate::conversion::Replica;
@@ -90,13 +90,17 @@ pub(super) async fn last_errors(
     if whom.is_empty() && asked.ports != AdminPorts::Nobody {
         seen.unknown.push("no Pod is named that answers; --admin HOST:PORT says whom to ask".to_owned());
     }
+    if !whom.is_empty() && matches!(asked.ports, AdminPorts::OfPods(_)) {
+        let nameless = replicas.iter().filter(|one| one.pod.is_none());
+        seen.unknown.extend(nameless.map(|one| format!("{}: no Pod is named there", one.address)));
+    }
     asked.ask(cluster, &whom).await;
     let told = asked.told.borrow();
     let mut may_not = None;
     for (endpoint, _) in &whom {
         match told.get(endpoint) {
             // It is the same for all of them.
-            Some(Err(reason)) if is_about_rights(reason) => may_not = Some(format!("{reason}; {RIGHTS}")),
+            Some(Err(reason)) if is_about_rights(reason) => may_not = Some(format!("{}; {RIGHTS}", plain(reason))),
             Some(told) => seen.take(endpoint, kind, told.as_ref()),
             None => {}
         }

@@ -88,7 +88,7 @@ fn reported(endpoint: &str, one: &Value) -> Option<ReportedError> {
 }
 
 /// Text of whoever answered: one line of it, and not too long.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -39,9 +39,10 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
 pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_ours = |object: &&FleetObject| object.mark_of(planner.roll).is_some() && !object.is_going;
+    let room = FAILURES.saturating_sub(planner.status.failures.len());
     let contested = planner.fleet.iter().filter(is_ours).filter_map(|object| Some((object, judge.contested(object)?)));
     let contested: Vec<(&FleetObject, String)> =
-        contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).take(FAILURES).collect();
+        contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).take(room).collect();
     for (object, why) in contested {
         let failure = failure(planner, object, TWO_CONTROLLERS, why.clone());
         planner.status.failures.push(failure);

@@ -62,7 +62,7 @@ impl FleetObject {
         let was = mark.as_ref().filter(|_| is_marked).and_then(|(mark, _)| mark.was.as_deref());
         let contested = was.and_then(|was| {
             let manager = roll.old_manager(was)?;
-            Some((manager.to_owned(), wrote_since(object, manager, &roll.label)?))
+            Some((manager.to_owned(), wrote_since(object, manager, &roll.label, UNDER_WAY)?))
         });
         Some(Self {
             name: text("name")?,
@@ -79,7 +79,7 @@ impl FleetObject {
                 .health
                 .seen
                 .as_ref()
-                .is_none_or(|manager| wrote_since(object, manager, &roll.label).is_some()),
+                .is_none_or(|manager| wrote_since(object, manager, &roll.label, 0).is_some()),
             contested,
             opts_out: roll.path.as_ref().is_some_and(of_path),
             namespace,
@@ -144,6 +144,9 @@ impl FleetObject {
         (self.rank, &self.namespace, &self.name)
     }
 }
+
+/// Seconds that the old controller may take to end what it had begun when the label changed: one look at an object.
+const UNDER_WAY: u64 = 10;
 
 /// Where a value stands among those that were named. Others come behind all of them.
 fn rank(object: &Value, field: &Path, values: &[String]) -> usize {

@@ -29,10 +29,10 @@ pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
     Some(text(entry, "manager").to_owned())
 }
 
-/// When a controller last wrote an object, in seconds since 1970, if that was after the object was moved, by a roll or
+/// When a controller last wrote an object, in seconds since 1970, if that was more than so many seconds after the object was moved, by a roll or
 /// by whoever set the label since, all by the API server's clock. It knows seconds: what was written in the same second
 /// may have been before.
-pub(super) fn wrote_since(object: &Value, manager: &str, label: &str) -> Option<u64> {
+pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u64) -> Option<u64> {
     let last = |is_one: &dyn Fn(&Value) -> bool| {
         let times = entries(object).filter(|entry| is_one(entry));
         times.filter_map(|entry| moment::wall(text(entry, "time"))).max()
@@ -40,7 +40,7 @@ pub(super) fn wrote_since(object: &Value, manager: &str, label: &str) -> Option<
     let is_its = |entry: &Value| text(entry, "manager") == manager;
     let has_moved = |entry: &Value| !is_its(entry) && (text(entry, "manager") == ROLL_MANAGER || owns(entry, label));
     let (moved, wrote) = (last(&has_moved)?, last(&is_its)?);
-    (wrote > moved).then_some(wrote)
+    (wrote > moved + seconds).then_some(wrote)
 }
 
 fn owns(entry: &Value, label: &str) -> bool {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn only_a_write_after_the_move_counts() {
         let looked =
-            |entries: &[(&str, &str, &str, bool)]| wrote_since(&object(entries), "op", "example.com/v").is_some();
+            |entries: &[(&str, &str, &str, bool)]| wrote_since(&object(entries), "op", "example.com/v", 0).is_some();
         let moved = (ROLL_MANAGER, "Update", "05", true);
         let by_hand = ("kubectl-label", "Update", "07", true);
         for (time, is_seen) in [("04", false), ("05", false), ("06", true)] {

@@ -10,7 +10,6 @@ use super::status::Reservation;
 /// The writes of objects that are reserved, and not to be seen on them yet.
 pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
     if planner.rests
-        || planner.facts.shut.is_some()
         || planner.is_stopped()
         || planner.status.started.is_none()
         || planner.status.direction == Direction::Stop
@@ -20,7 +19,9 @@ pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
     let judge = planner.judge();
     let write = |reservation: &Reservation| {
         let object = planner.object(&reservation.uid)?;
-        if judge.has_landed(object, reservation) {
+        // Whoever is taken back goes to the old controller, and the new one may be dead.
+        let waits = planner.facts.shut.is_some() && !reservation.back;
+        if waits || judge.has_landed(object, reservation) {
             return None;
         }
         match reservation.back {

@@ -78,6 +78,18 @@ fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
     assert!(planned(&roll, &status, &there, None, 10).status.reserved.is_empty());
 }
 
+/// It failed because the new controller is dead: the old one has to have it back.
+#[test]
+fn what_failed_is_taken_back_from_a_controller_that_does_not_run() {
+    let waves = json!([{"name": "all"}]);
+    let roll = roll_of(&json!({"from": "2.16.0", "waves": waves, "onFailure": "Back", "timeout": "60s"}));
+    let (there, status) = (moved(&[]), with_reserved(RollStatus::default()));
+    let failed = planned(&roll, &status, &there, Some("controller 2.17.0 does not run"), 120);
+    assert!(failed.status.reserved[0].back, "{:?}", failed.status);
+    let writes = &failed.writes;
+    assert!(writes.iter().any(|write| matches!(write, RollWrite::Move(_))), "{writes:?}");
+}
+
 #[test]
 fn whoever_goes_back_does_not_need_the_new_controller() {
     let status = RollStatus::default();
@@ -102,30 +114,31 @@ fn a_write_of_the_old_controller_after_the_move_stops_the_roll() {
             let plan = planned(&roll, status, &moved(writes), None, second);
             (plan.status.phase == RollPhase::Paused, plan.status)
         };
-        // Of the same second it may have been before.
-        for writes in [&[("boatman", 9)][..], &[("oarsman", 0), ("boatman", 9)], &[("somebody", 9), ("boatman", 9)]] {
-            assert!(!stopped(writes, &status, 10).0, "{writes:?}");
+        // What the old one had begun before the move may end a moment later.
+        for writes in [&[("boatman", 9)][..], &[("oarsman", 10), ("boatman", 11)], &[("somebody", 19), ("boatman", 19)]]
+        {
+            assert!(!stopped(writes, &status, 20).0, "{writes:?}");
         }
-        let (is_stopped, stopped_status) = stopped(&[("boatman", 9), ("oarsman", 8)], &status, 10);
+        let (is_stopped, stopped_status) = stopped(&[("boatman", 9), ("oarsman", 11)], &status, 20);
         assert!(is_stopped, "{stopped_status:?}");
         assert_eq!(stopped_status.reason.as_deref(), Some("TwoControllers"));
         assert_eq!(
             stopped_status.message,
-            "n/b: two controllers: oarsman wrote to it at 2026-11-18T10:00:08Z, after it was moved to 2.17.0"
+            "n/b: two controllers: oarsman wrote to it at 2026-11-18T10:00:11Z, after it was moved to 2.17.0"
         );
         let failure = stopped_status.failures.first().unwrap();
         assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
         // Somebody has looked: what was written before counts no more, and what is written after does.
         let mut resumed = stopped_status;
-        resumed.resume(Moment { wall: 1_794_996_012, ..NOW });
-        assert!(!stopped(&[("boatman", 9), ("oarsman", 8)], &resumed, 13).0);
-        assert!(stopped(&[("boatman", 9), ("oarsman", 20)], &resumed, 21).0);
+        resumed.resume(Moment { wall: 1_794_996_022, ..NOW });
+        assert!(!stopped(&[("boatman", 9), ("oarsman", 11)], &resumed, 23).0);
+        assert!(stopped(&[("boatman", 9), ("oarsman", 30)], &resumed, 31).0);
     }
 }
 
 #[test]
 fn what_goes_back_is_written_by_the_old_controller() {
-    let plan = planned(&roll("Back"), &with_reserved(RollStatus::default()), &moved(&[("oarsman", 8)]), None, 10);
+    let plan = planned(&roll("Back"), &with_reserved(RollStatus::default()), &moved(&[("oarsman", 18)]), None, 20);
     assert_eq!(plan.status.phase, RollPhase::Rolling, "{}", plan.status.message);
 }
 

@@ -143,7 +143,9 @@ async fn the_last_errors_are_told_and_no_object() {
     let stranger = Authority::new();
     assert!(Dial::new(server.addr, &stranger).connect().await.is_err());
     let heard = async || errors().await.iter().any(|one| one["reason"].as_str().unwrap().contains("does its caBundle"));
+    let began = Instant::now();
     while !heard().await {
+        assert!(began.elapsed() < Duration::from_secs(20), "nobody has heard of it");
         sleep(Duration::from_millis(20)).await;
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use pointsman_core::webhook::ControllerVersion;
 use serde_json::json;
 
 use crate::commands::format::Format;
@@ -18,7 +19,7 @@ pub(crate) struct LeaseArgs {
     kind: String,
     /// Controller version, as the version label has it, such as 2.16.1.
     #[arg(value_name = "X.Y.Z")]
-    controller: String,
+    controller: ControllerVersion,
     /// Form of the result; without it, the name alone.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
@@ -30,7 +31,7 @@ pub(crate) struct LeaseArgs {
 pub(super) fn lease(args: &LeaseArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    let Some((namespace, name)) = kind.controller_lease(&args.controller) else {
+    let Some((namespace, name)) = kind.controller_lease(args.controller.as_str()) else {
         anyhow::bail!("the definition of {} names no Lease: give it `lease` under `admission`", kind.name());
     };
     match args.output {

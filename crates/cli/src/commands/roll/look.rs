@@ -8,9 +8,9 @@ use pointsman_core::roll::{RollStatus, forecast};
 
 use super::exposition::exposition;
 use super::known::{advise, checked};
-use super::tables::{objects as table_of, objects_json, rolls, screen};
+use super::tables::{names, objects as table_of, objects_json, rolls, screen, wide_rolls};
 use crate::commands::connected::ClusterArgs;
-use crate::commands::format::{Format, WatchedFormat};
+use crate::commands::format::{Format, WatchedListFormat};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
@@ -18,8 +18,8 @@ use crate::commands::output::{self, talk};
 #[derive(Args, Debug)]
 pub(crate) struct ListRollsArgs {
     /// Form of the result.
-    #[arg(short, long, value_enum, default_value_t = WatchedFormat::Text)]
-    output: WatchedFormat,
+    #[arg(short, long, value_enum, default_value_t = WatchedListFormat::Table)]
+    output: WatchedListFormat,
     #[command(flatten)]
     cluster: ClusterArgs,
 }
@@ -50,11 +50,13 @@ pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
         documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
     };
     match args.output {
-        WatchedFormat::Text if documents.is_empty() => talk("no rolls in this cluster"),
-        WatchedFormat::Text => output::text(&rolls(&documents))?,
-        WatchedFormat::Prometheus => output::data(&exposition(&documents, RollClock::start().now().wall))?,
-        WatchedFormat::Json => output::data(&Format::Json.write_all(all()?))?,
-        WatchedFormat::Yaml => output::data(&Format::Yaml.write_all(all()?))?,
+        WatchedListFormat::Table | WatchedListFormat::Wide if documents.is_empty() => talk("no rolls in this cluster"),
+        WatchedListFormat::Table => output::text(&rolls(&documents))?,
+        WatchedListFormat::Wide => output::text(&wide_rolls(&documents))?,
+        WatchedListFormat::Name => output::data(&names(&documents))?,
+        WatchedListFormat::Prometheus => output::data(&exposition(&documents, RollClock::start().now().wall))?,
+        WatchedListFormat::Json => output::data(&Format::Json.write_all(all()?))?,
+        WatchedListFormat::Yaml => output::data(&Format::Yaml.write_all(all()?))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -53,6 +53,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
                 "dryRuns": survey.asked, "noWayBack": way_back, "shut": survey.facts.shut,
+                "closed": survey.facts.closed(roll),
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;

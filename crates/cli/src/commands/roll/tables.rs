@@ -4,6 +4,7 @@ use pointsman_core::roll::{Direction, Forecast, RollPhase, RollStatus};
 use serde_json::{Value, json};
 
 use crate::commands::table::table;
+use crate::terminal::escaped;
 
 /// The members of a Roll that people look for first.
 pub(super) fn row(document: &Value) -> [String; 10] {
@@ -25,9 +26,31 @@ pub(super) fn row(document: &Value) -> [String; 10] {
 }
 
 pub(super) fn rolls(documents: &[Value]) -> String {
-    let head = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "OLD", "MOVING", "NEW", "FAILED"];
-    table(head, &documents.iter().map(row).collect::<Vec<_>>())
+    table(HEAD, &documents.iter().map(row).collect::<Vec<_>>())
 }
+
+/// The same, with what each waits for.
+pub(super) fn wide_rolls(documents: &[Value]) -> String {
+    let rows = documents.iter().map(|document| {
+        let status = RollStatus::of(document);
+        wider(row(document), [status.reason.unwrap_or_default(), escaped(&status.message)])
+    });
+    table(wider(HEAD, ["REASON", "MESSAGE"]), &rows.collect::<Vec<_>>())
+}
+
+fn wider<T>([name, kind, from, to, phase, wave, old, moving, new, failed]: [T; 10], more: [T; 2]) -> [T; 12] {
+    let [reason, message] = more;
+    [name, kind, from, to, phase, wave, old, moving, new, failed, reason, message]
+}
+
+/// A name on each line.
+pub(super) fn names(documents: &[Value]) -> String {
+    let name =
+        |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    documents.iter().map(|document| name(document) + "\n").collect()
+}
+
+const HEAD: [&str; 10] = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "OLD", "MOVING", "NEW", "FAILED"];
 
 /// A roll on a screen.
 pub(super) fn screen(document: &Value) -> String {

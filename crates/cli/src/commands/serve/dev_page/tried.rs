@@ -27,7 +27,8 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     let kind = kind_of(webhook, object)?;
     if !kind.versions().any(|version| version == object.version()) {
         let known: Vec<&str> = kind.versions().collect();
-        return Err(format!("{}: {} has {}", object.label(), kind.kind(), known.join(", ")));
+        let (label, version, name) = (object.label(), object.version(), kind.kind());
+        return Err(format!("{label}: {version:?} is no version of {name}; it has {}", known.join(", ")));
     }
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let to = asked(kind, object, to);
