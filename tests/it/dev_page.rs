@@ -71,6 +71,12 @@ fn what_cannot_be_tried_is_said() {
         assert_eq!(answer["objects"], json!([]));
     }
     assert_eq!(tried(&page, &json!({"text": "", "to": ""})), json!({"objects": [], "errors": []}));
+    // As deep as anybody likes.
+    for depth in [60, 90, 127, 200, 10_000] {
+        let deep = format!("spec: {}{}", "[".repeat(depth), "]".repeat(depth));
+        let answer = tried(&page, &json!({"text": deep, "to": "v2"}));
+        assert!(answer["errors"][0].is_string(), "{depth}: {answer}");
+    }
 }
 
 /// Each kind has an object to begin with, which converts.

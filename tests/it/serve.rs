@@ -140,7 +140,11 @@ impl Dev {
 
     /// Reads until it has said something.
     fn says(&mut self, what: &str) {
-        while !self.said.contains(what) {
+        self.says_so_often(what, 1);
+    }
+
+    fn says_so_often(&mut self, what: &str, times: usize) {
+        while self.said.matches(what).count() < times {
             let read = self.stderr.read_line(&mut self.said).unwrap();
             assert!(read > 0, "it ended without {what}: {}", self.said);
         }
@@ -304,11 +308,15 @@ fn definitions_are_read_again_when_they_change() {
     let good = fs::read_to_string(kinds.join("widgets.yaml")).unwrap();
     fs::write(kinds.join("widgets.yaml"), good.replace("spec.port", "spec.prot")).unwrap();
     dev.says("definitions cannot be used, the last good ones go on");
+    // One that is deeper than a stack likes is bad as well, and no more than that.
+    let deep = good.replace("operations:", &format!("operations: {}{}\n    more:", "[".repeat(120), "]".repeat(120)));
+    fs::write(kinds.join("widgets.yaml"), deep).unwrap();
+    dev.says_so_often("the last good ones go on", 2);
     fs::write(kinds.join("widgets.yaml"), good).unwrap();
     dev.says("definitions reloaded");
     let metrics = Command::new("sh").args(["-c", &dev.commands()[2]]).output().unwrap().stdout;
     let metrics = String::from_utf8(metrics).unwrap();
-    for line in ["pointsman_definition_reloads_total{result=\"error\"} 1", "{result=\"success\"} 1"] {
+    for line in ["pointsman_definition_reloads_total{result=\"error\"} 2", "{result=\"success\"} 1"] {
         assert!(metrics.contains(line), "{metrics}");
     }
     assert_eq!(dev.terminate().0, Some(0));

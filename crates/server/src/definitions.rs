@@ -58,7 +58,8 @@ impl Definitions {
                 take_note(&found, &metrics, &mut complaint);
             }
         };
-        thread::Builder::new().name("definitions".to_owned()).spawn(work).map(drop)
+        let thread = thread::Builder::new().name("definitions".to_owned()).stack_size(STACK);
+        thread.spawn(work).map(drop)
     }
 }
 
@@ -79,6 +80,10 @@ fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Compla
         }
     }
 }
+
+/// Bytes. Whoever reads YAML goes down with it: 128 levels of it, as deep as it may be, take 3 MiB in a debug build. Of
+/// what is not used there is no memory.
+pub(super) const STACK: usize = 16 << 20;
 
 impl fmt::Debug for Definitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

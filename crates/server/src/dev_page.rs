@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
@@ -11,9 +12,13 @@ use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::definitions::STACK;
 
 /// A page at `/dev` of the admin address, on which a browser tries what the webhooks would answer. It asks two things
-/// of this server: `GET /dev/kinds`, and `POST /dev/try` with at most 1 MiB; both are answered in JSON.
+/// of this server: `GET /dev/kinds`, and `POST /dev/try` with at most 256 KiB, one at a time; both are answered in
+/// JSON.
 ///
 /// For a server that one person tries and nobody else reaches. Only requests that name it by an IP address or as
 /// `localhost` are answered, so that no page from elsewhere reads the answers by a name that it points here.
@@ -22,6 +27,10 @@ pub struct DevPage {
     html: &'static str,
     kinds: Arc<dyn Fn() -> String + Send + Sync>,
     tried: Arc<Tried>,
+    /// Who may send something: probes have to find room beside them.
+    sending: Arc<Semaphore>,
+    /// Who is tried: what somebody pastes may take a thousand times its own memory.
+    trying: Arc<Semaphore>,
 }
 
 /// From a body to JSON.
@@ -35,7 +44,8 @@ impl DevPage {
         kinds: impl Fn() -> String + Send + Sync + 'static,
         tried: impl Fn(&[u8]) -> String + Send + Sync + 'static,
     ) -> Self {
-        Self { html, kinds: Arc::new(kinds), tried: Arc::new(tried) }
+        let (sending, trying) = (Arc::new(Semaphore::new(SENDING)), Arc::new(Semaphore::new(1)));
+        Self { html, kinds: Arc::new(kinds), tried: Arc::new(tried), sending, trying }
     }
 
     /// Whether a path is one of the page's.
@@ -78,13 +88,27 @@ impl DevPage {
         if request.headers().get(CONTENT_TYPE).is_none_or(|kind| kind != JSON) {
             return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json\n");
         }
+        let Ok(_sending) = self.sending.try_acquire() else {
+            return said(StatusCode::SERVICE_UNAVAILABLE, "too many at a time\n");
+        };
+        if request.body().size_hint().lower() > MOST as u64 {
+            return said(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+        }
         let body = Limited::new(request.into_body(), MOST).collect();
         let body = match tokio::time::timeout(PATIENCE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(_)) => return said(StatusCode::PAYLOAD_TOO_LARGE, "at most 1 MiB, sent whole\n"),
+            Ok(Err(_)) => return said(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE),
             Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n"),
         };
-        match tokio::task::spawn_blocking(move || (self.tried)(&body)).await {
+        let _trying = self.trying.acquire().await;
+        let (tell, told) = oneshot::channel();
+        let tried = Arc::clone(&self.tried);
+        // Whoever has left is told nothing.
+        let work = move || drop(tell.send(tried(&body)));
+        if let Err(error) = thread::Builder::new().name("dev-page".to_owned()).stack_size(STACK).spawn(work) {
+            tracing::warn!(%error, "no thread for the page");
+        }
+        match told.await {
             Ok(answer) => with(StatusCode::OK, JSON, answer),
             Err(_) => said(StatusCode::INTERNAL_SERVER_ERROR, "it failed: see the log\n"),
         }
@@ -134,8 +158,13 @@ const JSON: &str = "application/json";
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// An API server takes no object that is larger than etcd's 1.5 MiB, and people paste smaller ones.
-const MOST: usize = 1 << 20;
+/// Objects are larger now and then, and those that people paste are not.
+const MOST: usize = 256 << 10;
+
+const TOO_LARGE: &str = "at most 256 KiB, sent whole\n";
+
+/// An eighth of the connections of this port.
+const SENDING: usize = 8;
 
 /// From the same machine it takes no time.
 const PATIENCE: Duration = Duration::from_secs(10);

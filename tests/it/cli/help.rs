@@ -122,7 +122,7 @@ fn a_shell_completes_what_only_this_program_knows() {
         (&format!("pointsman plan --kinds {kinds} --no-built-in wid"), "widget"),
         (&format!("pointsman migrate --kinds={kinds} widget --to v"), "v1 v2"),
         ("pointsman convert -f w", "widgets.yaml"),
-        ("pointsman convert --kinds gone --to v", ""),
+        ("pointsman convert --kinds gone --to v1a", "v1alpha1 v1alpha2"),
     ] {
         assert_eq!(completed(line), words, "{line}");
     }

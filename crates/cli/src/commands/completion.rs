@@ -82,7 +82,7 @@ fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<Com
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The kinds that the line would know. Where it would not know any, a person is told when it runs, and not before.
+/// The kinds that the line would know; where that cannot be told, those that are built in.
 fn known() -> Vec<Known> {
     let words = words();
     let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
@@ -94,7 +94,8 @@ fn known() -> Vec<Known> {
         }
     }
     let no_built_in = words.iter().any(|word| word == "--no-built-in");
-    KindsArgs { directories, no_built_in }.load().unwrap_or_default()
+    let built_in = || KindsArgs { directories: Vec::new(), no_built_in: false }.load();
+    KindsArgs { directories, no_built_in }.load().or_else(|_| built_in()).unwrap_or_default()
 }
 
 /// The line so far. A shell hands it over behind `--`.

@@ -29,9 +29,9 @@ pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
     Some(text(entry, "manager").to_owned())
 }
 
-/// When a controller last wrote an object, in seconds since 1970, if that was more than so many seconds after the object was moved, by a roll or
-/// by whoever set the label since, all by the API server's clock. It knows seconds: what was written in the same second
-/// may have been before.
+/// When a controller last wrote an object, in seconds since 1970, if that was more than so many seconds after the
+/// object was moved, by a roll or by whoever set the label since, all by the API server's clock. It knows seconds: what
+/// was written in the same second may have been before.
 pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u64) -> Option<u64> {
     let last = |is_one: &dyn Fn(&Value) -> bool| {
         let times = entries(object).filter(|entry| is_one(entry));

@@ -224,7 +224,8 @@ impl<'a> History<'a> {
     /// Nothing is begun while the new controller is dead.
     fn needs_both_controllers(&mut self, plan: &RollPlan) {
         let began = plan.status.reserved.iter().find(|one| !one.back && !self.reserved.contains(&one.uid));
-        let moves = plan.writes.iter().any(|write| matches!(write, RollWrite::Move(_)));
+        let is_back = |uid: &str| plan.status.reserved.iter().any(|one| one.uid == uid && one.back);
+        let moves = plan.writes.iter().any(|write| matches!(write, RollWrite::Move(one) if !is_back(&one.uid)));
         let forward = plan.status.direction == Direction::Forward;
         if self.world.dead && forward && (moves || began.is_some()) {
             self.breaks("nothing moves to a controller that does not run", format!("{began:?}"));

@@ -64,7 +64,7 @@ async fn a_page_to_try_is_for_one_person() {
         )
     };
     let get = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-    let large = "x".repeat((1 << 20) + 1);
+    let large = "x".repeat((256 << 10) + 1);
     for (request, status, answer) in [
         (get("/dev", "localhost:1"), 200, "<!DOCTYPE html>"),
         (get("/dev/kinds", "127.0.0.1"), 200, "[]"),
@@ -73,7 +73,7 @@ async fn a_page_to_try_is_for_one_person() {
         (post("localhost", "application/json", "{}"), 200, "{\"bytes\":2}"),
         (post("attacker.example", "application/json", "{}"), 403, "localhost"),
         (post("localhost", "text/plain", "{}"), 415, "application/json"),
-        (post("localhost", "application/json", &large), 413, "1 MiB"),
+        (post("localhost", "application/json", &large), 413, "256 KiB"),
     ] {
         let mut stream = TcpStream::connect(server.admin).await.unwrap();
         let (mut reading, mut writing) = stream.split();

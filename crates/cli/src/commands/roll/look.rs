@@ -55,10 +55,19 @@ pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
         WatchedListFormat::Wide => output::text(&wide_rolls(&documents))?,
         WatchedListFormat::Name => output::data(&names(&documents))?,
         WatchedListFormat::Prometheus => output::data(&exposition(&documents, RollClock::start().now().wall))?,
-        WatchedListFormat::Json => output::data(&Format::Json.write_all(all()?))?,
-        WatchedListFormat::Yaml => output::data(&Format::Yaml.write_all(all()?))?,
+        WatchedListFormat::Json => output::data(&Format::Json.write(&list_of(all()?)))?,
+        WatchedListFormat::Yaml => output::data(&Format::Yaml.write(&list_of(all()?)))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A list, however many there are: a program need not ask.
+fn list_of(items: Vec<JsonTree>) -> JsonTree {
+    JsonTree::object([
+        ("apiVersion", JsonTree::string("v1")),
+        ("kind", JsonTree::string("List")),
+        ("items", JsonTree::Array(items)),
+    ])
 }
 
 pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
