@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+
+use super::paths::resolved;
 
 /// What a page has to be led to by, and where it leads.
 #[derive(Default)]
@@ -60,19 +62,6 @@ fn leads_somewhere(
     let target = if path.is_empty() { from.to_owned() } else { resolved(from, path) };
     let has_anchor = || pages.get(&target).is_some_and(|page| page.anchors.borrow().contains(anchor));
     files.contains(&target) && (anchor.is_empty() || has_anchor())
-}
-
-fn resolved(from: &Path, link: &str) -> PathBuf {
-    let mut path = from.parent().unwrap_or(from).to_owned();
-    for part in Path::new(link).components() {
-        match part {
-            Component::ParentDir => {
-                path.pop();
-            }
-            part => path.push(part),
-        }
-    }
-    path
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use mdbook_markdown::pulldown_cmark::{Event, Parser, Tag};
+
+use super::paths::resolved;
 
 /// Where the order of the pages is written.
 const SUMMARY: &str = "docs/SUMMARY.md";
@@ -40,6 +42,7 @@ pub(crate) fn lay_out(root: &Path, to: &Path) -> Result<()> {
                 return Ok(link.to_owned());
             }
             ensure!(anchor.is_empty(), "{}: {link}: only pages have anchors", page.display());
+            ensure!(target.is_relative(), "{}: {link}: leads out of the repository", page.display());
             let file = shown(root, &target, &source).with_context(|| format!("{}: {link}", page.display()))?;
             Ok(format!("{}{file}", path.trim_end_matches('/')))
         })?;
@@ -123,21 +126,6 @@ fn links(text: &str) -> Vec<(Range<usize>, String)> {
     links
 }
 
-/// A path that a file names, as the repository has it.
-fn resolved(from: &Path, link: &str) -> PathBuf {
-    let mut path = from.parent().unwrap_or(from).to_owned();
-    for part in Path::new(link).components() {
-        match part {
-            Component::ParentDir => {
-                path.pop();
-            }
-            Component::Normal(name) => path.push(name),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    path
-}
-
 fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|kind| kind == "md")
 }
@@ -195,6 +183,7 @@ mod tests {
             ("# One\n", "docs/two.md", "does not name docs/two.md"),
             ("[two](../two.md)\n", "two.md", "docs/one.md: ../two.md"),
             ("[two](../two.rs)\n", "three.rs", "docs/one.md: ../two.rs"),
+            ("[hosts](/etc/hosts)\n", "three.rs", "docs/one.md: /etc/hosts: leads out of the repository"),
         ] {
             let said = laid_out(page, &[more]).map_err(|error| format!("{error:#}"));
             assert!(said.as_ref().is_err_and(|said| said.contains(wrong)), "{page}: {said:?}");

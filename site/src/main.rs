@@ -5,6 +5,7 @@
 
 mod check;
 mod layout;
+mod paths;
 
 use std::fs;
 use std::path::Path;
