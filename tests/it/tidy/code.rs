@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{PACKAGES, files, lines, nothing, read, sources};
 
-/// What decides looks at nothing but its input. Crates that look at the world are none of its dependencies.
-const IMPURE: [&str; 16] = [
+/// What decides looks at nothing but its input. Crates that look at the world are none of its dependencies,
+/// and what may be changed behind a shared reference it has none: a `OnceCell` is filled once.
+const IMPURE: [&str; 20] = [
     "async ",
     "static mut",
     "Atomic",
-    "Cell<",
+    " Cell<",
+    "<Cell<",
+    "RefCell",
+    "cell::Cell",
     "Instant",
     "LazyLock",
     "Mutex",
@@ -22,6 +26,7 @@ const IMPURE: [&str; 16] = [
     "std::process",
     "std::thread",
     "std::{",
+    "thread_local",
 ];
 
 /// How many functions may be longer than clippy.toml has it, each with its reason.

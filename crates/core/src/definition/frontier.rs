@@ -12,6 +12,7 @@
 //! | `spec.net` | unknown | an object with the operation's place at `port`, and a remainder |
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use serde_json::Value;
 
@@ -149,14 +150,9 @@ impl Frontier {
         false
     }
 
-    /// Marks a holder and all that it is in.
-    pub(crate) fn mark(&self, mut holder: Option<usize>, marks: &mut [bool]) {
-        while let Some(index) = holder {
-            if let Some(mark) = marks.get_mut(index) {
-                *mark = true;
-            }
-            holder = self.holders.get(index).and_then(|held| held.within);
-        }
+    /// A holder and all that it is in.
+    pub(crate) fn around(&self, holder: Option<usize>) -> impl Iterator<Item = usize> {
+        iter::successors(holder, |index| self.holders.get(*index).and_then(|held| held.within))
     }
 }
 

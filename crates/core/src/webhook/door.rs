@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
-use super::convert::{self, Change, ConvertError, Converted, Metadata, Object};
+use super::convert::{self, Change, ConvertError, Converted, Metadata, Object, Texts};
 use super::kinds::{DefinedTwice, Kinds};
 use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
@@ -123,7 +123,8 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
-        let (kind, object, to) = self.conversion(object, to)?;
+        let texts = Texts::default();
+        let (kind, object, to) = self.conversion(object, to, &texts)?;
         convert::convert(kind, object, to, Metadata::Full)
     }
 
@@ -147,13 +148,19 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, object: &str, to: &str) -> Result<(Converted, Vec<Change>), ConvertError> {
-        let (kind, object, to) = self.conversion(object, to)?;
+        let texts = Texts::default();
+        let (kind, object, to) = self.conversion(object, to, &texts)?;
         convert::explain(kind, object, to, Metadata::Full)
     }
 
     /// The kind of an object, the object, and the version that is asked for.
-    fn conversion<'o>(&self, object: &'o str, to: &str) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
-        let object = Object::open(parse(object)?)?;
+    fn conversion<'o>(
+        &self,
+        object: &'o str,
+        to: &str,
+        texts: &'o Texts,
+    ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
+        let object = Object::open(parse(object)?, texts)?;
         let kind = self.kinds.of(&object)?;
         let version = kind.versions.find(|version| *version.name == *to || version.api_version == to);
         let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;
@@ -165,7 +172,8 @@ impl Webhook {
     /// # Errors
     /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
     pub fn preimage(&self, object: &str) -> Result<Preimage, ConvertError> {
-        let mut object = Object::open(parse(object)?)?;
+        let texts = Texts::default();
+        let mut object = Object::open(parse(object)?, &texts)?;
         let kind = self.kinds.of(&object)?;
         let Some(rollout) = &kind.rollout else {
             return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });

@@ -39,7 +39,7 @@ fn allocations_per_object() -> u64 {
 #[test]
 fn an_object_allocates_no_more_than_it_did() {
     let allocations = allocations_per_object();
-    assert!(allocations <= 87, "{allocations} allocations per object");
+    assert!(allocations <= 25, "{allocations} allocations per object");
 }
 
 /// Many objects in one review: their body, their answer, and little beside them.

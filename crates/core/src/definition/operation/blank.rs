@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smallvec::smallvec;
 use uuid::Uuid;
 
 use super::compiler::Compiler;
@@ -40,7 +41,7 @@ struct Blank {
 impl Mapping for Blank {
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         let value = from.first().cloned().flatten();
-        vec![match to {
+        smallvec![match to {
             Side::Newer => value.filter(|value| !self.is_blank(value)),
             Side::Older => {
                 let nullable = places.iter().all(|place| place.schema.nullable);

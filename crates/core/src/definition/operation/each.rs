@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
+use smallvec::smallvec;
 
 use super::compiler::{Compile, Compiler};
 use super::implied::filled;
@@ -124,7 +125,7 @@ struct Each(Items);
 
 impl Mapping for Each {
     fn map<'a>(&self, _: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        vec![from.first().cloned().flatten()]
+        smallvec![from.first().cloned().flatten()]
     }
 
     /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name

@@ -9,6 +9,8 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::definition::frontier::{Frontier, Held, Part, Root};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
@@ -17,7 +19,7 @@ use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// A value at each place of one side; `None` is absence.
-pub(crate) type Fragment<'a> = Vec<Option<Json<'a>>>;
+pub(crate) type Fragment<'a> = SmallVec<[Option<Json<'a>>; 2]>;
 
 /// What an operation makes of values, in both directions.
 pub(super) trait Mapping: fmt::Debug + Send + Sync {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smallvec::smallvec;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
@@ -62,9 +63,9 @@ impl Mapping for MoveIntoMap {
                     })
                 };
                 let set = value.filter(|value| !value.is_null() && !is_unset(value));
-                vec![from.get(1).cloned().flatten().or(set)]
+                smallvec![from.get(1).cloned().flatten().or(set)]
             }
-            Side::Older => vec![None, value],
+            Side::Older => smallvec![None, value],
         }
     }
 

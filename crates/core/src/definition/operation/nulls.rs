@@ -1,5 +1,7 @@
 //! A field that only one version lets be null: there a null is a value, and to the other version it is nothing.
 
+use smallvec::smallvec;
+
 use super::mapping::{Fragment, Mapping, Operation};
 use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
@@ -16,6 +18,6 @@ struct Nulls;
 impl Mapping for Nulls {
     fn map<'a>(&self, _: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         let nullable = places.iter().all(|place| place.schema.nullable);
-        vec![from.first().cloned().flatten().filter(|value| nullable || !value.is_null())]
+        smallvec![from.first().cloned().flatten().filter(|value| nullable || !value.is_null())]
     }
 }

@@ -1,6 +1,7 @@
 //! `type`: a scalar has another type, string on one side and number or boolean on the other.
 
 use serde_json::Value;
+use smallvec::smallvec;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
@@ -28,7 +29,7 @@ struct Retype;
 impl Mapping for Retype {
     fn map<'a>(&self, _: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         let value = from.first().cloned().flatten();
-        vec![value.zip(places.first()).and_then(|(value, place)| retype(value, place))]
+        smallvec![value.zip(places.first()).and_then(|(value, place)| retype(value, place))]
     }
 
     /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number

@@ -1,5 +1,7 @@
 //! `move` and `rename`: the same value at another place, or under another name.
 
+use smallvec::smallvec;
+
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use super::{compiler::Compiler, place_spec::PairSpec};
 use crate::definition::{place::Place, side::Side};
@@ -16,7 +18,7 @@ pub(super) struct Same;
 
 impl Mapping for Same {
     fn map<'a>(&self, _: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        vec![from.first().cloned().flatten()]
+        smallvec![from.first().cloned().flatten()]
     }
 
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smallvec::smallvec;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
@@ -63,7 +64,7 @@ impl Mapping for Split {
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         match to {
             Side::Newer => self.parts(from.first().cloned().flatten(), places),
-            Side::Older => vec![self.joined(from)],
+            Side::Older => smallvec![self.joined(from)],
         }
     }
 
@@ -105,7 +106,7 @@ impl Split {
         let parts: Option<Fragment<'_>> = parts.iter().zip(places).map(typed).collect();
         // Where a part cannot be what its field must be, the string is not of this form: the first field shows it
         // whole.
-        let mut parts = parts.unwrap_or_else(|| vec![Some(whole.clone())]);
+        let mut parts = parts.unwrap_or_else(|| smallvec![Some(whole.clone())]);
         parts.resize(places.len(), None);
         parts
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use smallvec::smallvec;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
@@ -132,7 +133,7 @@ struct Values {
 
 impl Mapping for Values {
     fn map<'a>(&self, to: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        vec![from.first().cloned().flatten().map(|value| {
+        smallvec![from.first().cloned().flatten().map(|value| {
             let pair = self.pairs.iter().find(|pair| pair.of(to.other()).same(&value));
             pair.map_or(value, |pair| pair.of(to).clone())
         })]

@@ -1,5 +1,7 @@
 //! `wrap`: a single value of the older version is a list with one element in the newer one.
 
+use smallvec::smallvec;
+
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use super::{compiler::Compiler, place_spec::PlaceSpec};
 use crate::definition::place::Place;
@@ -20,7 +22,7 @@ struct Wrap;
 impl Mapping for Wrap {
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         let nullable = places.iter().all(|place| place.schema.nullable);
-        vec![from.first().cloned().flatten().and_then(|mut value| match to {
+        smallvec![from.first().cloned().flatten().and_then(|mut value| match to {
             Side::Newer if value.is_null() => nullable.then_some(value),
             Side::Newer => Some(Json::Array(vec![value])),
             Side::Older => match value.open_array() {

@@ -192,7 +192,7 @@ fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
 }
 
 /// The object as it will be with these annotations. Nothing if it cannot be read.
-fn stamped<'j>(new: &SentObject<'j>, annotations: &[Stamp]) -> Option<Object<'j>> {
+fn stamped<'j>(new: &'j SentObject<'_>, annotations: &[Stamp]) -> Option<Object<'j>> {
     let mut object = new.object().ok()?;
     for Stamp { key, value, .. } in annotations {
         if let Some(value) = value {

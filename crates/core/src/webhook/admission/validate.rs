@@ -58,7 +58,7 @@ fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ra
 }
 
 /// Takes the objects of a write apart. The old one need not be readable: it may be what is being repaired.
-fn read<'k: 'j, 'j>(kind: &'k Kind, write: &Write<'j>) -> Result<OpenedWrite<'k, 'j>, ConvertError> {
+fn read<'k: 'j, 'j>(kind: &'k Kind, write: &'j Write<'_>) -> Result<OpenedWrite<'k, 'j>, ConvertError> {
     let new = write.new.object()?;
     let at = new.version(kind)?;
     let old = write.old.as_ref().and_then(|old| old.object().ok());

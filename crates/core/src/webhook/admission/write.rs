@@ -1,7 +1,7 @@
 //! A write: an object that is created or updated.
 
 use crate::json::Json;
-use crate::webhook::convert::{ConvertError, Object};
+use crate::webhook::convert::{ConvertError, Object, Texts};
 
 /// An object that is created or updated, with what it was before.
 pub(crate) struct Write<'j> {
@@ -19,6 +19,7 @@ impl<'j> Write<'j> {
 pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     size: usize,
+    texts: Texts,
 }
 
 impl<'j> SentObject<'j> {
@@ -26,7 +27,7 @@ impl<'j> SentObject<'j> {
         let size = json.size();
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
-        Self { json, size }
+        Self { json, size, texts: Texts::default() }
     }
 
     /// Its bytes, without white space around members.
@@ -35,8 +36,8 @@ impl<'j> SentObject<'j> {
     }
 
     /// The object, taken apart.
-    pub(crate) fn object(&self) -> Result<Object<'j>, ConvertError> {
-        Object::open(self.json.clone()).map(Object::written)
+    pub(crate) fn object(&self) -> Result<Object<'_>, ConvertError> {
+        Object::open(self.json.clone(), &self.texts).map(Object::written)
     }
 
     /// All of it, for those who must know even objects that cannot be taken apart.

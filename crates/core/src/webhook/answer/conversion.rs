@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object};
+use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object, Texts};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     BadReview, ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
@@ -150,7 +150,8 @@ fn convert_one<'o>(
 ) -> Result<Option<(ConversionEvents, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
-    let object = Object::open(object).map_err(unknown)?;
+    let texts = Texts::default();
+    let object = Object::open(object, &texts).map_err(unknown)?;
     let kind = kinds.of(&object).map_err(unknown)?;
     let of = |from: &Arc<str>, to: &Arc<str>| {
         let (from, to) = (Arc::clone(from), Arc::clone(to));

@@ -1,19 +1,48 @@
 //! Which of a number of things something is true of.
 
 /// A set of small numbers. Those below 64, which is nearly always all, take no memory of their own.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct BitSet {
     first: u64,
     more: Vec<u64>,
 }
 
 impl BitSet {
+    pub(super) const fn new() -> Self {
+        Self { first: 0, more: Vec::new() }
+    }
+
     pub(super) fn contains(&self, index: usize) -> bool {
         let word = match (index / 64).checked_sub(1) {
             None => self.first,
             Some(word) => self.more.get(word).copied().unwrap_or_default(),
         };
         word >> (index % 64) & 1 == 1
+    }
+
+    /// Inserts what is also in another one.
+    pub(super) fn extend_from(&mut self, other: &Self) {
+        self.first |= other.first;
+        self.more.resize(self.more.len().max(other.more.len()), 0);
+        for (word, other) in self.more.iter_mut().zip(&other.more) {
+            *word |= other;
+        }
+    }
+
+    /// What is not in another one.
+    pub(super) fn without(mut self, other: &Self) -> Self {
+        self.first &= !other.first;
+        for (word, other) in self.more.iter_mut().zip(&other.more) {
+            *word &= !other;
+        }
+        self
+    }
+
+    /// Inserts it where that is so.
+    pub(super) fn insert_if(&mut self, index: usize, is_so: bool) {
+        if is_so {
+            self.insert(index);
+        }
     }
 
     pub(super) fn insert(&mut self, index: usize) {
@@ -42,5 +71,15 @@ mod tests {
         inserted.into_iter().for_each(|index| bits.insert(index));
         let found: Vec<usize> = (0..1200).filter(|index| bits.contains(*index)).collect();
         assert_eq!(found, inserted);
+        let mut both = BitSet::new();
+        both.insert_if(3, true);
+        both.insert_if(4, false);
+        both.extend_from(&bits);
+        let found: Vec<usize> = (0..1200).filter(|index| both.contains(*index)).collect();
+        assert_eq!(found, [0, 3, 63, 64, 127, 128, 1000]);
+        let fewer = both.clone().without(&bits);
+        assert_eq!((0..1200).filter(|index| fewer.contains(*index)).collect::<Vec<_>>(), [3]);
+        bits.extend_from(&both);
+        assert_eq!(bits, both);
     }
 }

@@ -4,8 +4,11 @@
 //! of that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be
 //! kept.
 
+use smallvec::smallvec;
+
+use super::bit_set::BitSet;
 use super::cut::split;
-use super::kept::{KeptFields, ObjectBefore, identical};
+use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
@@ -14,8 +17,8 @@ use crate::json::Json;
 
 /// A way across a step.
 #[derive(Clone, Copy)]
-pub(super) struct Crossing<'c> {
-    pub(super) level: &'c Level,
+pub(super) struct Crossing<'c, 'a> {
+    pub(super) level: &'a Level,
     /// The side that is written.
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
@@ -23,14 +26,14 @@ pub(super) struct Crossing<'c> {
     /// Which objects stay that would go.
     pub(super) staying: StayingObjects,
     /// Which holders stay that would go, whatever becomes of others: nothing that can be kept would bring them back.
-    pub(super) stuck: &'c [bool],
+    pub(super) stuck: &'c BitSet,
     /// Which holders have something in them that no operation is about.
-    pub(super) others: &'c [bool],
+    pub(super) others: &'c BitSet,
     /// Places of a side that something needs which waits for a version behind it.
     pub(super) needed: Sides<&'c [usize]>,
     /// Which holders of a side, when it is written, have something in them that waits for a version further away. They
     /// stay for it.
-    pub(super) waiting: &'c Sides<Vec<bool>>,
+    pub(super) waiting: &'c Sides<BitSet>,
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -48,30 +51,30 @@ pub(super) enum StayingObjects {
 pub(super) struct Crossed<'a> {
     pub(super) pieces: Pieces<'a>,
     /// Which operations were given back what was kept.
-    pub(super) given_back: Vec<bool>,
+    pub(super) given_back: BitSet,
     /// Whether an object stayed or went by what the way home makes of the values: other ones may decide otherwise.
     pub(super) by_values: bool,
     /// Whether an object stayed for what waits in it, and for nothing else.
     pub(super) by_waiting: bool,
 }
 
-impl Crossing<'_> {
+impl<'a> Crossing<'_, 'a> {
     /// The way home. `complete` says whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &[], ..self }
+        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &NOTHING, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
-    pub(super) fn run<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>) -> Crossed<'a> {
+    pub(super) fn run(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> Crossed<'a> {
         let frontier = &self.level.frontier;
         let slots = frontier.slots.of(self.to).last().copied().unwrap_or_default();
-        let mut pieces = Pieces::new(0, frontier.cuts.len(), frontier.holders.len());
+        let mut pieces = Pieces::new(0, frontier.holders.len());
         pieces.slots.reserve(slots);
-        let mut given_back = Vec::with_capacity(self.level.operations.len());
+        let mut given_back = BitSet::new();
         for (index, operation) in self.level.operations.iter().enumerate() {
             let read = from.of(frontier, self.to.other(), index);
             let returned = self.returned(index, operation, from, kept);
-            given_back.push(returned.is_some());
+            given_back.insert_if(index, returned.is_some());
             pieces.slots.extend(returned.unwrap_or_else(|| mapped(operation, self.to, read)));
         }
         if !kept.is_empty() {
@@ -82,22 +85,22 @@ impl Crossing<'_> {
             self.fill(from, kept, &given_back, &mut pieces);
         }
         // What is left of an object is what its values leave by themselves, now that they are there: nobody can tell.
-        for (cut, rest) in frontier.cuts.iter().zip(&mut pieces.rests) {
-            if rest.is_some() && is_natural(cut.parts.of(self.to), rest.as_ref(), &pieces.slots) {
-                *rest = None;
-            }
-        }
+        let Pieces { slots, rests, .. } = &mut pieces;
+        rests.retain(|cut, rest| {
+            let cut = frontier.cuts.get(*cut);
+            cut.is_none_or(|cut| !is_natural(cut.parts.of(self.to), Some(rest), slots))
+        });
         Crossed { pieces, given_back, by_values, by_waiting }
     }
 
     /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
     /// its field's JSON type. Bounds and enums are the API server's to check; they change while objects are stored.
-    pub(super) fn returned<'a>(
+    pub(super) fn returned(
         self,
         index: usize,
         operation: &Operation,
         from: &Pieces<'a>,
-        kept: &KeptFields<'_>,
+        kept: &KeptFields<'a>,
     ) -> Option<Fragment<'a>> {
         let frontier = &self.level.frontier;
         let places = operation.places.of(self.to);
@@ -125,13 +128,13 @@ impl Crossing<'_> {
     }
 
     /// Whether somebody has removed all that could be seen of an object that only the version that is written has.
-    fn is_gone(self, cut: &Cut, from: &Pieces<'_>, kept: &KeptFields<'_>) -> bool {
+    fn is_gone(self, cut: &Cut, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
         let shown = cut.shown.of(self.to.other());
         !shown.is_empty() && kept.is_seen(&cut.id) && !shown.iter().any(|slot| from.has(*slot))
     }
 
     /// What was left of objects that only the version that is written has.
-    fn give_rests_back(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) {
+    fn give_rests_back(self, from: &Pieces<'_>, kept: &KeptFields<'a>, pieces: &mut Pieces<'a>) {
         for (index, cut) in self.level.frontier.cuts.iter().enumerate() {
             let part = cut.parts.of(self.to);
             if matches!(part, Part::Slot(_)) {
@@ -142,12 +145,8 @@ impl Crossing<'_> {
             // Where it goes without each of its fields, it is gone with all of them.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
             let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
-            if typed
-                && !gone
-                && from.is_held(cut.holder)
-                && let Some(place) = pieces.rests.get_mut(index)
-            {
-                *place = Some(rest);
+            if typed && !gone && from.is_held(cut.holder) {
+                pieces.rests.insert(index, rest);
             }
         }
     }
@@ -155,27 +154,22 @@ impl Crossing<'_> {
     /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
     /// one that is emptied goes where the way home makes it again. Whether that had to be asked, and whether one stayed
     /// for what waits.
-    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'_>, pieces: &mut Pieces<'_>) -> (bool, bool) {
+    fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'a>, pieces: &mut Pieces<'_>) -> (bool, bool) {
         let frontier = &self.level.frontier;
-        let count = frontier.holders.len();
-        let (mut filled, mut cut_out) = (vec![false; count], vec![false; count]);
+        let (mut filled, mut cut_out) = (BitSet::new(), BitSet::new());
         for (index, cut) in frontier.cuts.iter().enumerate() {
             let Some(holder) = cut.holder else { continue };
-            let (now, before) =
-                (pieces.has_cut(index, cut.parts.of(self.to)), from.has_cut(index, cut.parts.of(self.to.other())));
-            if let (Some(filled), Some(cut_out)) = (filled.get_mut(holder), cut_out.get_mut(holder)) {
-                *filled |= now;
-                *cut_out |= before;
-            }
+            filled.insert_if(holder, pieces.has_cut(index, cut.parts.of(self.to)));
+            cut_out.insert_if(holder, from.has_cut(index, cut.parts.of(self.to.other())));
         }
         let (mut returning, mut by_waiting) = (None, false);
         for (index, holder) in frontier.holders.iter().enumerate().rev() {
-            let is_filled = filled.get(index) == Some(&true);
-            let was_cut = cut_out.get(index) == Some(&true);
+            let is_filled = filled.contains(index);
+            let was_cut = cut_out.contains(index);
             let before = from.holder(index);
             let now = match before {
-                _ if is_filled || self.others.get(index) == Some(&true) => Presence::Object,
-                Presence::Object if self.waiting.of(self.to).get(index) == Some(&true) => {
+                _ if is_filled || self.others.contains(index) => Presence::Object,
+                Presence::Object if self.waiting.of(self.to).contains(index) => {
                     by_waiting = true;
                     Presence::Object
                 }
@@ -186,10 +180,10 @@ impl Crossing<'_> {
                     None => {
                         let goes = was_cut
                             && self.staying == StayingObjects::None
-                            && self.stuck.get(index) != Some(&true)
+                            && !self.stuck.contains(index)
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
-                            && returning.get_or_insert_with(|| self.returning(from, pieces)).get(index) == Some(&true);
+                            && returning.get_or_insert_with(|| self.returning(from, pieces)).contains(index);
                         if goes { Presence::Absent } else { Presence::Object }
                     }
                 },
@@ -201,10 +195,8 @@ impl Crossing<'_> {
             let Some(within) = holder.within else { continue };
             // A null that the API server had made goes with its object.
             let is_made = now == Presence::Null && self.object_before(index, kept) == Some(ObjectBefore::Absent);
-            if let (Some(filled), Some(cut_out)) = (filled.get_mut(within), cut_out.get_mut(within)) {
-                *filled |= now != Presence::Absent && !is_made;
-                *cut_out |= was_cut;
-            }
+            filled.insert_if(within, now != Presence::Absent && !is_made);
+            cut_out.insert_if(within, was_cut);
         }
         for (index, holder) in frontier.holders.iter().enumerate() {
             if pieces.holder(index) == Presence::Null
@@ -218,46 +210,43 @@ impl Crossing<'_> {
     }
 
     /// What an object was before values were put into it.
-    fn object_before(self, holder: usize, kept: &KeptFields<'_>) -> Option<ObjectBefore> {
+    fn object_before(self, holder: usize, kept: &KeptFields<'a>) -> Option<ObjectBefore> {
         kept.object_before(&self.level.frontier.holders.get(holder)?.id)
     }
 
     /// Whether an object may be again what it was before values were put into it.
     fn may_go(self, holder: usize, was_cut: bool) -> bool {
         match self.staying {
-            StayingObjects::None => self.stuck.get(holder) != Some(&true),
+            StayingObjects::None => !self.stuck.contains(holder),
             StayingObjects::Emptied => was_cut,
             StayingObjects::All => false,
         }
     }
 
     /// Which holders the way home makes again, and puts back into them all that was there.
-    fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> Vec<bool> {
+    fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> BitSet {
         let (frontier, home) = (&self.level.frontier, self.to.other());
-        let count = frontier.holders.len();
-        let (mut returns, mut keeps) = (vec![false; count], vec![false; count]);
+        let (mut returns, mut keeps) = (BitSet::new(), BitSet::new());
         for (index, operation) in self.level.operations.iter().enumerate() {
             let back = mapped(operation, home, pieces.of(frontier, self.to, index));
             let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
             let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
             for (slot, value) in back.iter().enumerate() {
                 let holder = frontier.cut(home, first + slot).and_then(|cut| cut.holder);
-                if value.is_some() {
-                    frontier.mark(holder, &mut returns);
-                }
-                if !alike {
-                    frontier.mark(holder, &mut keeps);
+                for around in frontier.around(holder) {
+                    returns.insert_if(around, value.is_some());
+                    keeps.insert_if(around, !alike);
                 }
             }
         }
-        for (cut, _) in frontier.cuts.iter().zip(&from.rests).filter(|(_, rest)| rest.is_some()) {
-            frontier.mark(cut.holder, &mut keeps);
+        for cut in from.rests.keys().filter_map(|cut| frontier.cuts.get(*cut)) {
+            frontier.around(cut.holder).for_each(|around| keeps.insert(around));
         }
-        returns.into_iter().zip(keeps).map(|(returns, keeps)| returns && !keeps).collect()
+        returns.without(&keeps)
     }
 
     /// Fills what readers of a complete object expect, in objects that are there.
-    fn fill<'a>(self, from: &Pieces<'a>, kept: &KeptFields<'_>, given_back: &[bool], pieces: &mut Pieces<'a>) {
+    fn fill(self, from: &Pieces<'a>, kept: &KeptFields<'a>, given_back: &BitSet, pieces: &mut Pieces<'a>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         let mut made_here: Vec<usize> = Vec::new();
         for (index, holder) in frontier.holders.iter().enumerate() {
@@ -271,7 +260,7 @@ impl Crossing<'_> {
                 }
                 // It was made for what has left it, and more is around it now: that has to have it.
                 None if *holder.required.of(self.to) && from.holder(index) == Presence::Object => {
-                    self.fill_holder(index, &FilledObject::default(), pieces);
+                    self.set_holder(index, Presence::Object, pieces);
                 }
                 None => {}
             }
@@ -280,14 +269,13 @@ impl Crossing<'_> {
             self.fill_objects(index, cut, (from, kept, given_back), pieces);
         }
         let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
-        for (index, (operation, given_back)) in self.level.operations.iter().zip(given_back).enumerate() {
+        for (index, operation) in self.level.operations.iter().enumerate() {
             // What has a default in the version that was read was filled in there, if its object was there. Where it is
             // absent all the same somebody looks before that, and it says nothing.
             let firsts = |side: Side| frontier.slots.of(side).get(index).copied().unwrap_or_default();
             let mut read = operation.places.of(home).iter().zip(firsts(home)..);
-            let early = read.any(|(place, slot)| {
-                place.schema.default.is_some() && held_here.get(slot) == Some(&true) && !from.has(slot)
-            });
+            let early =
+                read.any(|(place, slot)| place.schema.default.is_some() && held_here.contains(slot) && !from.has(slot));
             if early {
                 continue;
             }
@@ -297,17 +285,17 @@ impl Crossing<'_> {
                 let holder = || frontier.cut(self.to, slot).and_then(|cut| cut.holder);
                 // In an object that it makes itself there is what it puts there.
                 let is_anew = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
-                let wanted = !given_back && !is_anew || place.required || place.fills_default();
+                let wanted = !given_back.contains(index) && !is_anew || place.required || place.fills_default();
                 let is_held = || frontier.cut(self.to, slot).is_some_and(|cut| pieces.is_held(cut.holder));
                 let needed = frontier.needed.of(self.to).get(slot) == Some(&true) && is_held();
-                let filled = wanted && held_there.get(slot) == Some(&true);
+                let filled = wanted && held_there.contains(slot);
                 if (filled || needed)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
                     // What was filled in over there is somebody's where more is in its object than that.
                     let made =
                         || mapped(operation, self.to, from.of(frontier, home, index)).into_iter().nth(at).flatten();
-                    let fill = place.fill.clone().filter(|_| filled);
+                    let fill = place.fill.as_ref().filter(|_| filled).map(Json::view);
                     *value = fill.or_else(|| (needed || place.required).then(made).flatten());
                 }
             }
@@ -315,26 +303,32 @@ impl Crossing<'_> {
     }
 
     /// Makes an object that both versions have as the API server makes it.
-    fn fill_holder(self, index: usize, made: &FilledObject, pieces: &mut Pieces<'_>) {
-        let objects = made.objects.iter().chain([&index]).map(|holder| (*holder, Presence::Object));
-        for (holder, presence) in objects.chain(made.nulls.iter().map(|holder| (*holder, Presence::Null))) {
-            if let Some(place) = pieces.holders.get_mut(holder) {
-                *place = presence;
-            }
+    fn fill_holder(self, index: usize, made: &'a FilledObject, pieces: &mut Pieces<'a>) {
+        for (holders, presence) in [(&made.objects, Presence::Object), (&made.nulls, Presence::Null)] {
+            holders.iter().for_each(|holder| self.set_holder(*holder, presence, pieces));
         }
+        self.set_holder(index, Presence::Object, pieces);
         for (index, value) in &made.cuts {
             let Some(cut) = self.level.frontier.cuts.get(*index) else { continue };
-            let rest = split(cut.parts.of(self.to), Some(value.clone()), &mut pieces.slots, &String::new);
-            if let (Ok(rest), Some(place)) = (rest, pieces.rests.get_mut(*index)) {
-                *place = rest;
+            let rest = split(cut.parts.of(self.to), Some(value.view()), &mut pieces.slots, &String::new);
+            match rest {
+                Ok(Some(rest)) => drop(pieces.rests.insert(*index, rest)),
+                Ok(None) => drop(pieces.rests.remove(index)),
+                Err(_) => {}
             }
         }
     }
 
+    fn set_holder(self, holder: usize, presence: Presence, pieces: &mut Pieces<'_>) {
+        if let Some(place) = pieces.holders.get_mut(holder) {
+            *place = presence;
+        }
+    }
+
     /// Whether an object of the side that is written is what the API server makes of it, and nothing else.
-    pub(super) fn is_as_made(self, index: usize, made: &FilledObject, object: &Pieces<'_>) -> bool {
+    pub(super) fn is_as_made(self, index: usize, made: &'a FilledObject, object: &Pieces<'_>) -> bool {
         let frontier = &self.level.frontier;
-        let mut expected = Pieces::new(object.slots.len(), frontier.cuts.len(), frontier.holders.len());
+        let mut expected = Pieces::new(object.slots.len(), frontier.holders.len());
         self.fill_holder(index, made, &mut expected);
         let is_inside = |mut holder: Option<usize>| {
             while let Some(at) = holder.filter(|at| *at != index) {
@@ -346,12 +340,17 @@ impl Crossing<'_> {
         let is_one = |made: &[Option<Json<'_>>], there: &[Option<Json<'_>>], at: usize| {
             identical(made.get(at..=at).unwrap_or_default(), there.get(at..=at).unwrap_or_default())
         };
+        let is_rest = |at: usize| match (expected.rest(at), object.rest(at)) {
+            (None, None) => true,
+            (Some(made), Some(there)) => is_identical(made, there),
+            _ => false,
+        };
         let mut cuts = frontier.cuts.iter().enumerate().filter(|(_, cut)| is_inside(cut.holder));
-        self.others.get(index) != Some(&true)
+        !self.others.contains(index)
             && (0..frontier.holders.len()).filter(|at| is_inside(Some(*at))).all(is_alike)
             && cuts.all(|(at, cut)| {
                 let mut differs = |slot: usize| !is_one(&expected.slots, &object.slots, slot);
-                is_one(&expected.rests, &object.rests, at) && !cut.parts.of(self.to).any(&mut differs)
+                is_rest(at) && !cut.parts.of(self.to).any(&mut differs)
             })
     }
 
@@ -360,9 +359,9 @@ impl Crossing<'_> {
     fn fill_objects(
         self,
         index: usize,
-        cut: &Cut,
-        (from, kept, given_back): (&Pieces<'_>, &KeptFields<'_>, &[bool]),
-        pieces: &mut Pieces<'_>,
+        cut: &'a Cut,
+        (from, kept, given_back): (&Pieces<'_>, &KeptFields<'_>, &BitSet),
+        pieces: &mut Pieces<'a>,
     ) {
         let is_gone = self.is_gone(cut, from, kept);
         for (path, default) in cut.fills.of(self.to) {
@@ -376,29 +375,30 @@ impl Crossing<'_> {
                 continue;
             }
             let mut made = vec![None; pieces.slots.len()];
-            let Ok(Some(rest)) = split(part, Some(default.clone()), &mut made, &String::new) else { continue };
+            let Ok(Some(rest)) = split(part, Some(default.view()), &mut made, &String::new) else { continue };
             for (slot, (value, made)) in pieces.slots.iter_mut().zip(made).enumerate() {
                 let operation = self.level.index_of(self.to, slot);
-                if made.is_some() && operation.and_then(|operation| given_back.get(operation)) != Some(&true) {
+                if made.is_some() && !operation.is_some_and(|operation| given_back.contains(operation)) {
                     *value = made;
                 }
             }
-            if !is_natural(part, Some(&rest), &pieces.slots)
-                && let Some(place) = pieces.rests.get_mut(index)
-            {
+            if !is_natural(part, Some(&rest), &pieces.slots) {
                 // It is an object, as what is in it is to be there: nothing can go wrong.
-                _ = tree::put(place.get_or_insert(Json::NULL), path, rest);
+                _ = tree::put(pieces.rests.entry(index).or_insert(Json::NULL), path, rest);
             }
         }
     }
 }
+
+/// No holder.
+pub(super) static NOTHING: BitSet = BitSet::new();
 
 /// What an operation makes of values, as the API server leaves it: a null stays only where there is room for one.
 fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
     let places = operation.places.of(to);
     // Of nothing there comes nothing, whatever the operation is.
     if read.iter().all(Option::is_none) {
-        return vec![None; places.len()];
+        return smallvec![None; places.len()];
     }
     let mut values = operation.map(to, read);
     values.resize(places.len(), None);

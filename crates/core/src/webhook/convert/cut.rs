@@ -11,9 +11,12 @@
 //! split    slot 0 = bob                 remainder = {team: x}
 //! ```
 
+use smallvec::{SmallVec, smallvec};
+
+use super::bit_set::BitSet;
 use super::error::ConvertError;
 use super::paths::join;
-use super::pieces::{Pieces, Presence, is_natural};
+use super::pieces::{Holders, Pieces, Presence, is_natural};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder, Part, position};
 use crate::json::{Duplicate, Json};
@@ -21,10 +24,10 @@ use crate::json::{Duplicate, Json};
 /// What [`take`] takes out of an object.
 pub(super) struct TakenOut<'a> {
     /// What stood at cuts, by the cut.
-    values: Vec<(usize, Json<'a>)>,
-    holders: Vec<Presence>,
+    values: SmallVec<[(usize, Json<'a>); 8]>,
+    holders: Holders,
     /// Which holders have something in them that no operation is about. It stays there.
-    pub(super) others: Vec<bool>,
+    pub(super) others: BitSet,
 }
 
 impl<'a> TakenOut<'a> {
@@ -39,20 +42,20 @@ impl<'a> TakenOut<'a> {
         frontier: &Frontier,
         side: Side,
         prefix: &str,
-    ) -> Result<(Pieces<'a>, Vec<bool>), ConvertError> {
+    ) -> Result<(Pieces<'a>, BitSet), ConvertError> {
         let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
-        let mut pieces = Pieces::new(slots, frontier.cuts.len(), 0);
+        let mut pieces = Pieces::new(slots, 0);
         pieces.holders = self.holders;
         for (index, value) in self.values {
             let Pieces { slots, rests, .. } = &mut pieces;
-            let (Some(cut), Some(place)) = (frontier.cuts.get(index), rests.get_mut(index)) else { continue };
+            let Some(cut) = frontier.cuts.get(index) else { continue };
             let at = || match cut.id.as_str() {
                 "." => prefix.to_owned(),
                 id => join(prefix, id),
             };
             let part = cut.parts.of(side);
             let rest = split(part, Some(value), slots, &at)?;
-            *place = rest.filter(|rest| !is_natural(part, Some(rest), slots));
+            rests.extend(rest.filter(|rest| !is_natural(part, Some(rest), slots)).map(|rest| (index, rest)));
         }
         Ok((pieces, self.others))
     }
@@ -60,9 +63,8 @@ impl<'a> TakenOut<'a> {
 
 /// Takes what operations are about out of an object.
 pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<TakenOut<'a>, ConvertError> {
-    let holders = frontier.holders.len();
-    let (holders, others) = (vec![Presence::Absent; holders], vec![false; holders]);
-    let mut taken = TakenOut { values: Vec::new(), holders, others };
+    let holders = smallvec![Presence::Absent; frontier.holders.len()];
+    let mut taken = TakenOut { values: SmallVec::new(), holders, others: BitSet::new() };
     take_branch(&frontier.root, root, &mut taken, prefix)?;
     // In the order of the cuts, so that of several that are wrong the first is named.
     taken.values.sort_unstable_by_key(|(cut, _)| *cut);
@@ -100,10 +102,10 @@ fn take_branch<'a>(
             return Err(ConvertError::named_twice(&place(prefix, holder), twice));
         }
     };
-    let TakenOut { holders, others: all, .. } = taken;
-    if let (Some(slot), Some(any)) = (holders.get_mut(holder.index), all.get_mut(holder.index)) {
-        (*slot, *any) = (presence, others);
+    if let Some(slot) = taken.holders.get_mut(holder.index) {
+        *slot = presence;
     }
+    taken.others.insert_if(holder.index, others);
     Ok(())
 }
 

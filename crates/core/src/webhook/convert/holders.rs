@@ -9,51 +9,63 @@ use crate::json::{Json, Members};
 
 /// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out
 /// stands in its place.
-pub(super) fn put<'a>(frontier: &Frontier, to: Side, root: &mut Json<'a>, pieces: Pieces<'a>) {
-    let Pieces { mut slots, rests: mut values, holders } = pieces;
-    for (cut, value) in frontier.cuts.iter().zip(&mut values) {
-        *value = join(cut.parts.of(to), value.take(), &mut slots);
-    }
+pub(super) fn put<'a>(frontier: &'a Frontier, to: Side, root: &mut Json<'a>, pieces: Pieces<'a>) {
+    let mut putting = Putting { frontier, to, pieces };
     match &frontier.root {
-        Branch::Cut(cut) => *root = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
-        Branch::Holder(holder) => put_holder(holder, root, &mut values, &holders),
+        Branch::Cut(cut) => *root = putting.value(*cut),
+        Branch::Holder(holder) => putting.put_holder(holder, root),
     }
 }
 
-fn put_holder<'a>(holder: &Holder, json: &mut Json<'a>, values: &mut [Option<Json<'a>>], holders: &[Presence]) {
-    match holders.get(holder.index) {
-        Some(Presence::Object) => {}
-        Some(Presence::Null) => {
-            *json = Json::NULL;
-            return;
-        }
-        Some(Presence::Absent) | None => {
-            *json = Json::HOLE;
-            return;
-        }
+struct Putting<'a> {
+    frontier: &'a Frontier,
+    to: Side,
+    pieces: Pieces<'a>,
+}
+
+impl<'a> Putting<'a> {
+    /// What belongs at a cut; a hole where there is nothing.
+    fn value(&mut self, cut: usize) -> Json<'a> {
+        let Pieces { slots, rests, .. } = &mut self.pieces;
+        let part = self.frontier.cuts.get(cut).map(|cut| cut.parts.of(self.to));
+        part.and_then(|part| join(part, rests.remove(&cut), slots)).unwrap_or(Json::HOLE)
     }
-    if !json.is_object() {
-        *json = Json::Object(Members::default());
-    }
-    let Ok(Some(members)) = json.open() else { return };
-    let mut seen = BitSet::default();
-    for (name, member) in members.iter_mut() {
-        let Some((at, branch)) = holder.branch(name) else { continue };
-        seen.insert(at);
-        match branch {
-            Branch::Cut(cut) => *member = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
-            Branch::Holder(inner) => put_holder(inner, member, values, holders),
+
+    fn put_holder(&mut self, holder: &'a Holder, json: &mut Json<'a>) {
+        match self.pieces.holder(holder.index) {
+            Presence::Object => {}
+            Presence::Null => {
+                *json = Json::NULL;
+                return;
+            }
+            Presence::Absent => {
+                *json = Json::HOLE;
+                return;
+            }
         }
-    }
-    for (_, (name, branch)) in holder.branches.iter().enumerate().filter(|(at, _)| !seen.contains(*at)) {
-        let mut made = Json::HOLE;
-        match branch {
-            Branch::Cut(cut) => made = values.get_mut(*cut).and_then(Option::take).unwrap_or(Json::HOLE),
-            Branch::Holder(inner) => put_holder(inner, &mut made, values, holders),
+        if !json.is_object() {
+            *json = Json::Object(Members::default());
         }
-        if !made.is_hole() {
-            members.add(name.to_string(), made);
+        let Ok(Some(members)) = json.open() else { return };
+        let mut seen = BitSet::new();
+        for (name, member) in members.iter_mut() {
+            let Some((at, branch)) = holder.branch(name) else { continue };
+            seen.insert(at);
+            match branch {
+                Branch::Cut(cut) => *member = self.value(*cut),
+                Branch::Holder(inner) => self.put_holder(inner, member),
+            }
         }
+        for (_, (name, branch)) in holder.branches.iter().enumerate().filter(|(at, _)| !seen.contains(*at)) {
+            let mut made = Json::HOLE;
+            match branch {
+                Branch::Cut(cut) => made = self.value(*cut),
+                Branch::Holder(inner) => self.put_holder(inner, &mut made),
+            }
+            if !made.is_hole() {
+                members.add(&**name, made);
+            }
+        }
+        members.close_holes();
     }
-    members.close_holes();
 }

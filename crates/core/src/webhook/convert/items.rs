@@ -23,7 +23,7 @@ use crate::webhook::rollout::digest;
 /// Converts one item, which has a path for messages, with the entries that were kept of it. Leaves a hole where the
 /// item cannot be said. Returns what it keeps.
 pub(super) type Convert<'c, 'a> =
-    dyn FnMut(&mut Json<'a>, &KeptFields<'_>, &str) -> Result<KeptFields<'a>, ConvertError> + 'c;
+    dyn FnMut(&mut Json<'a>, &KeptFields<'a>, &str) -> Result<KeptFields<'a>, ConvertError> + 'c;
 
 /// What is said of the items that are written.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ pub(super) struct WrittenItems<'t> {
 pub(super) fn convert_items<'a>(
     value: &mut Json<'a>,
     written: WrittenItems<'_>,
-    kept: Option<&KeptItems<'_>>,
+    kept: Option<&KeptItems<'a>>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
 ) -> Result<Option<KeptItems<'a>>, ConvertError> {
@@ -63,7 +63,7 @@ pub(super) fn convert_items<'a>(
 fn convert_list<'a>(
     elements: &mut Vec<Json<'a>>,
     WrittenItems { to, keys, is_item }: WrittenItems<'_>,
-    kept: &KeptItems<'_>,
+    kept: &KeptItems<'a>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
 ) -> Result<KeptItems<'a>, ConvertError> {
@@ -83,7 +83,7 @@ fn convert_list<'a>(
     let mut converted: Vec<(Json<'a>, KeptFields<'a>)> = Vec::with_capacity(elements.len());
     for (index, (mut item, known)) in std::mem::take(elements).into_iter().zip(known).enumerate() {
         while let Some((_, item)) = omitted.next_if(|(index, _)| *index <= converted.len()) {
-            converted.push((item.view().into_owned(), KeptFields::default()));
+            converted.push((item.clone(), KeptFields::default()));
         }
         let before = item.clone();
         let fields = convert(&mut item, &entries(known), &format!("{prefix}[{index}]"))?;
@@ -92,7 +92,7 @@ fn convert_list<'a>(
             false => converted.push((item, fields)),
         }
     }
-    converted.extend(omitted.map(|(_, item)| (item.view().into_owned(), KeptFields::default())));
+    converted.extend(omitted.map(|(_, item)| (item.clone(), KeptFields::default())));
     to_keep.count = converted.len();
     if converted.iter().any(|(_, fields)| !fields.is_empty()) {
         let known = |(item, _): &(Json<'a>, KeptFields<'a>)| (key(item, keys.of(to)), content(item));
@@ -116,11 +116,11 @@ fn convert_list<'a>(
 fn convert_map<'a>(
     members: &mut Members<'a>,
     is_item: &dyn Fn(&Json<'_>) -> bool,
-    kept: &KeptItems<'_>,
+    kept: &KeptItems<'a>,
     prefix: &str,
     convert: &mut Convert<'_, 'a>,
 ) -> Result<KeptItems<'a>, ConvertError> {
-    let known: HashMap<&str, &Json<'_>> =
+    let known: HashMap<&str, &Json<'a>> =
         kept.items.iter().filter_map(|item| Some((item.key.as_deref()?, &item.entries))).collect();
     let mut to_keep = KeptItems::default();
     for (index, (name, item)) in members.iter_mut().enumerate() {
@@ -139,7 +139,7 @@ fn convert_map<'a>(
     let mut names: HashSet<String> = members.iter().map(|(name, _)| name.to_owned()).collect();
     for (name, item) in kept.omitted.iter().filter(|(_, item)| is_item(item)) {
         if let Some(name) = name.as_str().filter(|name| names.insert((**name).to_owned())) {
-            members.add(name.into_owned(), item.view().into_owned());
+            members.add(name.into_owned(), item.clone());
         }
     }
     Ok(to_keep)

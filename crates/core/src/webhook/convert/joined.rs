@@ -5,7 +5,7 @@ use crate::definition::frontier::{Part, position};
 use crate::json::{Json, Members};
 
 /// Puts a cut value together from what is at its slots and a remainder.
-pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut [Option<Json<'a>>]) -> Option<Json<'a>> {
+pub(super) fn join<'a>(part: &'a Part, rest: Option<Json<'a>>, slots: &mut [Option<Json<'a>>]) -> Option<Json<'a>> {
     match part {
         Part::Unknown => rest,
         Part::Slot(slot) => slots.get_mut(*slot)?.take(),
@@ -21,7 +21,7 @@ pub(super) fn join<'a>(part: &Part, rest: Option<Json<'a>>, slots: &mut [Option<
                     let inner = inside.next_if(|(at, _)| *at == index).map(|(_, inner)| inner);
                     let inner = inner.filter(|_| matches!(part, Part::Object(_)));
                     if let Some(inner) = join(part, inner, slots) {
-                        members.add(name.to_string(), inner);
+                        members.add(&**name, inner);
                     }
                 }
             }

@@ -19,9 +19,10 @@
 
 use std::cell::{LazyCell, OnceCell};
 
+use super::bit_set::BitSet;
 use super::change::Change;
 use super::context::Context;
-use super::cross::{Crossed, Crossing, StayingObjects};
+use super::cross::{Crossed, Crossing, NOTHING, StayingObjects};
 use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
@@ -40,9 +41,9 @@ use crate::json::Json;
 /// are the fields by which the version that is written tells a complete object.
 pub(super) fn convert<'a>(
     root: &mut Json<'a>,
-    level: &Level,
+    level: &'a Level,
     context: &mut Context<'_, '_>,
-    kept: &KeptFields<'_>,
+    kept: &KeptFields<'a>,
     prefix: &str,
     required: Option<&Completeness>,
 ) -> Result<KeptFields<'a>, ConvertError> {
@@ -65,7 +66,9 @@ pub(super) fn convert<'a>(
     (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
     // An object that both versions have stays for what waits behind either of them.
     let stays = |staying: &Staying, side: Side| {
-        either(&staying.holders, &Staying::new(level, side, side, needed.of(side)).holders)
+        let mut stays = staying.holders.clone();
+        stays.extend_from(&Staying::new(level, side, side, needed.of(side)).holders);
+        stays
     };
     let mut waiting = Sides::default();
     (*waiting.of_mut(to), *waiting.of_mut(to.other())) = (stays(&staying, to), stays(&at_home, to.other()));
@@ -74,7 +77,7 @@ pub(super) fn convert<'a>(
         to,
         complete: context.complete,
         staying: StayingObjects::None,
-        stuck: &[],
+        stuck: &NOTHING,
         others: &others,
         needed: slots,
         waiting: &waiting,
@@ -102,7 +105,7 @@ pub(super) fn convert<'a>(
 
 /// The operations of one level under way.
 struct Conversion<'l, 'a> {
-    crossing: Crossing<'l>,
+    crossing: Crossing<'l, 'a>,
     from: Pieces<'a>,
     crossed: Crossed<'a>,
     /// What has to stay of the version that is read, for what waits behind it.
@@ -120,7 +123,7 @@ impl<'a> Conversion<'_, 'a> {
     }
 
     /// The way home.
-    fn home(&self, complete: bool) -> Crossing<'_> {
+    fn home(&self, complete: bool) -> Crossing<'_, 'a> {
         self.crossing.back(complete)
     }
 
@@ -153,7 +156,7 @@ impl<'a> Conversion<'_, 'a> {
 
     /// Keeps what the way home would not give by itself. Where it does not give all of it then, which holders are not
     /// what they were.
-    fn keep(&mut self, context: &mut Context<'_, '_>) -> Result<(), Vec<bool>> {
+    fn keep(&mut self, context: &mut Context<'_, '_>) -> Result<(), BitSet> {
         self.to_keep = KeptFields::default();
         for (index, cut) in self.crossing.level.frontier.cuts.iter().enumerate() {
             if let Some(skeleton) = self.staying.skeleton(index).filter(|_| self.from.rest(index).is_none()) {
@@ -173,8 +176,11 @@ impl<'a> Conversion<'_, 'a> {
             }
             back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
         }
-        let holders = self.from.holders.iter().zip(&back.pieces.holders);
-        Err(holders.map(|(was, now)| was != now).collect())
+        let mut changed = BitSet::new();
+        for (index, (was, now)) in self.from.holders.iter().zip(&back.pieces.holders).enumerate() {
+            changed.insert_if(index, was != now);
+        }
+        Err(changed)
     }
 
     /// Keeps what is not on the way home as it was.
@@ -186,7 +192,7 @@ impl<'a> Conversion<'_, 'a> {
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let places = operation.places.of(side);
             let Some(place) = places.first() else { continue };
-            let (was, now) = (self.read(index), back.of(frontier, side, index));
+            let (was, now) = (self.from.of(frontier, side, index), back.of(frontier, side, index));
             let is_same = match operation.items() {
                 // Items are compared one by one.
                 Some(_) => kinds(was).eq(kinds(now)),
@@ -201,8 +207,8 @@ impl<'a> Conversion<'_, 'a> {
                 adds = false;
                 continue;
             }
-            let (id, was, became) = (&place.id, was.to_vec(), self.written(index).to_vec());
-            self.to_keep.keep(id, &was, (&became, operation.places.of(side.other())));
+            let became = self.crossed.pieces.of(frontier, self.crossing.to, index);
+            self.to_keep.keep(&place.id, was, (became, operation.places.of(side.other())));
             let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
@@ -213,7 +219,7 @@ impl<'a> Conversion<'_, 'a> {
             let (was, now) = (self.from.rest(index), back.rest(index));
             let is_same = match (was, now) {
                 (None, None) => true,
-                (Some(was), Some(now)) => is_identical(&Some(was.view()), &Some(now.view())),
+                (Some(was), Some(now)) => is_identical(was, now),
                 (None, Some(_)) => context.complete && unsaid.is_made(cut.holder),
                 _ => false,
             };
@@ -332,8 +338,7 @@ impl<'a> Conversion<'_, 'a> {
             return;
         }
         let to = self.crossing.to;
-        let operations = self.crossing.level.operations.iter().zip(&self.crossed.given_back);
-        for (index, (operation, given_back)) in operations.enumerate() {
+        for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let (was, became) = (self.read(index), self.written(index));
             let path = |side: Side| operation.places.of(side).first().map(|place| &place.path);
             let kept = operation.places.of(to.other()).first().is_some_and(|place| self.to_keep.has(&place.id));
@@ -343,7 +348,7 @@ impl<'a> Conversion<'_, 'a> {
             context.trace.record(|| {
                 let change = Change::of(operation, to, was, became, prefix)?;
                 let told = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
-                told.then_some(Change { kept, given_back: *given_back, ..change })
+                told.then_some(Change { kept, given_back: self.crossed.given_back.contains(index), ..change })
             });
         }
     }
@@ -352,7 +357,7 @@ impl<'a> Conversion<'_, 'a> {
     fn items(
         &mut self,
         context: &mut Context<'_, '_>,
-        kept: &KeptFields<'_>,
+        kept: &KeptFields<'a>,
         prefix: &str,
     ) -> Result<(), ConvertError> {
         let Crossing { level, to, .. } = self.crossing;
@@ -395,11 +400,6 @@ impl<'a> Conversion<'_, 'a> {
         }
         Ok(())
     }
-}
-
-fn either(one: &[bool], two: &[bool]) -> Vec<bool> {
-    let count = one.len().max(two.len());
-    (0..count).map(|at| one.get(at) == Some(&true) || two.get(at) == Some(&true)).collect()
 }
 
 /// What is known of the way home, with what is kept.

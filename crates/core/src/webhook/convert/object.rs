@@ -7,6 +7,7 @@ use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::fit::Fit;
+use super::texts::Texts;
 use super::{step, waiting};
 use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
@@ -31,6 +32,7 @@ pub(crate) struct Object<'a> {
     pub(crate) annotations: Annotations<'a>,
     /// All other top-level members.
     pub(crate) root: Json<'a>,
+    texts: &'a Texts,
     /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
     hash: Option<String>,
     /// Somebody writes it, so it is whole, even before it has a uid.
@@ -38,8 +40,8 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Takes an object apart.
-    pub(crate) fn open(mut json: Json<'a>) -> Result<Self, ConvertError> {
+    /// Takes an object apart. What is read of its annotations on its way stays with `texts`.
+    pub(crate) fn open(mut json: Json<'a>, texts: &'a Texts) -> Result<Self, ConvertError> {
         let mut members = opened(&mut json, "object")?;
         let (api_version, kind) = (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
         let mut metadata = match members.remove("metadata").unwrap_or(Json::NULL) {
@@ -53,6 +55,7 @@ impl<'a> Object<'a> {
             metadata,
             annotations,
             root: Json::Object(members),
+            texts,
             hash: None,
             is_written: false,
         })
@@ -154,7 +157,8 @@ impl<'a> Object<'a> {
         for (side, step) in kind.steps_between(from, to) {
             between.needed_at_home = needed_at_home.next();
             between.hash = None;
-            step::convert(kind, step, (side, &mut between), &mut self.root, &mut self.annotations, trace)?;
+            let parts = (&mut self.root, &mut self.annotations, self.texts);
+            step::convert(kind, step, (side, &mut between), parts, trace)?;
             self.hash = between.hash.take();
         }
         self.api_version = Cow::Borrowed(&kind.version_at(to).api_version);

@@ -1,5 +1,10 @@
 //! What an object of one side of a step consists of, as far as the step's operations are about it.
 
+use std::collections::BTreeMap;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::bit_set::BitSet;
 use crate::definition::frontier::{Frontier, Part};
 use crate::definition::{Path, Side};
 use crate::json::Json;
@@ -8,12 +13,18 @@ use crate::json::Json;
 /// stays where it is.
 pub(super) struct Pieces<'a> {
     /// One for each place of each operation; `None` is absence.
-    pub(super) slots: Vec<Option<Json<'a>>>,
-    /// One for each cut: what no operation names in the value there, if that does not follow from the slots.
-    pub(super) rests: Vec<Option<Json<'a>>>,
+    pub(super) slots: Slots<'a>,
+    /// By the cut: what no operation names in the value there, if that does not follow from the slots.
+    pub(super) rests: BTreeMap<usize, Json<'a>>,
     /// One for each holder.
-    pub(super) holders: Vec<Presence>,
+    pub(super) holders: Holders,
 }
+
+/// What is at each place; of few places without an allocation.
+pub(super) type Slots<'a> = SmallVec<[Option<Json<'a>>; 16]>;
+
+/// What is where each holder may be; of few holders without an allocation.
+pub(super) type Holders = SmallVec<[Presence; 16]>;
 
 /// What is where an object may be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,8 +35,8 @@ pub(super) enum Presence {
 }
 
 impl<'a> Pieces<'a> {
-    pub(super) fn new(slots: usize, cuts: usize, holders: usize) -> Self {
-        Self { slots: vec![None; slots], rests: vec![None; cuts], holders: vec![Presence::Absent; holders] }
+    pub(super) fn new(slots: usize, holders: usize) -> Self {
+        Self { slots: smallvec![None; slots], rests: BTreeMap::new(), holders: smallvec![Presence::Absent; holders] }
     }
 
     pub(super) fn holder(&self, holder: usize) -> Presence {
@@ -38,7 +49,7 @@ impl<'a> Pieces<'a> {
     }
 
     pub(super) fn rest(&self, cut: usize) -> Option<&Json<'a>> {
-        self.rests.get(cut)?.as_ref()
+        self.rests.get(&cut)
     }
 
     pub(super) fn has(&self, slot: usize) -> bool {
@@ -69,8 +80,8 @@ impl<'a> Pieces<'a> {
     }
 
     /// Which slots are in an object that is there.
-    pub(super) fn held(&self, frontier: &Frontier, side: Side) -> Vec<bool> {
-        let mut held = vec![false; self.slots.len()];
+    pub(super) fn held(&self, frontier: &Frontier, side: Side) -> BitSet {
+        let mut held = BitSet::new();
         for (index, cut) in frontier.cuts.iter().enumerate() {
             self.find_held(cut.parts.of(side), self.rest(index), self.is_held(cut.holder), &mut held);
         }
@@ -78,14 +89,10 @@ impl<'a> Pieces<'a> {
     }
 
     /// `there`: the object that holds the part is there.
-    fn find_held(&self, part: &Part, rest: Option<&Json<'_>>, there: bool, held: &mut [bool]) {
+    fn find_held(&self, part: &Part, rest: Option<&Json<'_>>, there: bool, held: &mut BitSet) {
         match part {
             Part::Unknown => {}
-            Part::Slot(slot) => {
-                if let Some(place) = held.get_mut(*slot) {
-                    *place = there;
-                }
-            }
+            Part::Slot(slot) => held.insert_if(*slot, there),
             Part::Object(parts) => {
                 let there = rest.is_some_and(Json::is_object) || part.any(&mut |slot| self.has(slot));
                 for (name, part) in parts {

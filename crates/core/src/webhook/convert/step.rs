@@ -9,6 +9,7 @@ use super::context::Context;
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::status::{RolloutRequests, StatusConversion, Traced};
+use super::texts::Texts;
 use super::{level, status, tree, waiting};
 use crate::definition::{Kind, RolloutStatus, Side, Step};
 use crate::json::Json;
@@ -19,13 +20,12 @@ pub(super) fn convert<'a>(
     kind: &'a Kind,
     step: &'a Step,
     (to, between): (Side, &mut BetweenSteps),
-    root: &mut Json<'a>,
-    annotations: &mut Annotations<'a>,
+    (root, annotations, texts): (&mut Json<'a>, &mut Annotations<'a>, &'a Texts),
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
-    let annotation = annotations.text(step.kept.of(to)).map(Cow::into_owned);
-    let kept = annotation.as_deref().and_then(Kept::parse);
+    let annotation = annotations.text(step.kept.of(to)).map(|text| texts.keep(text.into_owned()));
+    let kept = annotation.and_then(Kept::parse);
     if kept.is_some() {
         annotations.remove(step.kept.of(to));
     }
@@ -38,7 +38,7 @@ pub(super) fn convert<'a>(
 
 /// The same with what the version that is written left on the object. Returns what the other one leaves.
 fn convert_with<'a>(
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     kind: &'a Kind,
     step: &'a Step,
     (to, between): (Side, &mut BetweenSteps),

@@ -3,25 +3,28 @@
 //! What comes home has it, and that is no other object: nothing has to be kept of it.
 
 use super::cross::Crossing;
-use super::kept::is_identical;
+use std::slice::from_ref;
+
+use super::bit_set::BitSet;
+use super::kept::identical;
 use super::pieces::{Pieces, Presence};
 use crate::definition::{Level, Place};
 use crate::json::Json;
 
 /// What the API server would fill in at one level of a complete object.
-pub(super) struct Unsaid<'u> {
-    home: Crossing<'u>,
+pub(super) struct Unsaid<'u, 'a> {
+    home: Crossing<'u, 'a>,
     /// Which objects it would make, just as they come home.
-    made: Vec<bool>,
+    made: BitSet,
     /// Which slots are in an object that is there.
-    held: Vec<bool>,
+    held: BitSet,
 }
 
-impl<'u> Unsaid<'u> {
+impl<'u, 'a> Unsaid<'u, 'a> {
     /// `back` is what comes home of an object.
-    pub(super) fn new(home: Crossing<'u>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
+    pub(super) fn new(home: Crossing<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
         let frontier = &home.level.frontier;
-        let mut unsaid = Self { home, made: Vec::new(), held: from.held(frontier, home.to) };
+        let mut unsaid = Self { home, made: BitSet::new(), held: from.held(frontier, home.to) };
         let is_new = |index| from.holder(index) == Presence::Absent && back.holder(index) != Presence::Absent;
         if !(0..frontier.holders.len()).any(is_new) {
             return unsaid;
@@ -30,14 +33,14 @@ impl<'u> Unsaid<'u> {
             let default = holder.fills.of(home.to).as_ref().filter(|_| is_new(index) && from.is_held(holder.within));
             let is_default = default.is_some_and(|made| home.is_as_made(index, made, back));
             let is_made = is_default || is_new(index) && unsaid.is_made(holder.within);
-            unsaid.made.push(is_made);
+            unsaid.made.insert_if(index, is_made);
         }
         unsaid
     }
 
     /// Whether the API server would make an object, and all that comes home in it.
     pub(super) fn is_made(&self, holder: Option<usize>) -> bool {
-        holder.is_some_and(|holder| self.made.get(holder) == Some(&true))
+        holder.is_some_and(|holder| self.made.contains(holder))
     }
 
     /// Whether values of an operation that came home are other ones only for what it would fill in.
@@ -51,9 +54,9 @@ impl<'u> Unsaid<'u> {
         let first = frontier.slots.of(to).get(operation).copied().unwrap_or_default();
         let mut values = was.iter().zip(back).zip(places).zip(first..);
         values.all(|(((was, now), place), slot)| {
-            let fills = (place.required || place.fills_default()) && self.held.get(slot) == Some(&true);
+            let fills = (place.required || place.fills_default()) && self.held.contains(slot);
             let is_made = || self.is_made(frontier.cut(to, slot).and_then(|cut| cut.holder));
-            was.is_none() && now.is_some() && (fills || is_made()) || is_identical(was, now)
+            was.is_none() && now.is_some() && (fills || is_made()) || identical(from_ref(was), from_ref(now))
         })
     }
 }

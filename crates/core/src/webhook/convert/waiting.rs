@@ -13,6 +13,7 @@
 //! not come back into another object which somebody makes later.
 
 use super::annotations::Annotations;
+use super::bit_set::BitSet;
 use super::kept::{Entry, Kept};
 use super::tree;
 use crate::definition::frontier::{Branch, Frontier, Part};
@@ -161,7 +162,7 @@ fn keeps_objects(operation: &Operation) -> bool {
 #[derive(Default)]
 pub(super) struct Staying {
     /// Which of those that both versions have.
-    pub(super) holders: Vec<bool>,
+    pub(super) holders: BitSet,
     /// Of those that one version alone has: the cut, and the way from there.
     pub(super) inside: Vec<(usize, Path)>,
     /// Of those that operations are about: the place.
@@ -176,7 +177,6 @@ impl Staying {
         if needed.is_empty() {
             return staying;
         }
-        staying.holders.resize(frontier.holders.len(), false);
         for path in needed {
             let way = way_to(frontier, path);
             let cut = way.cut.map(|(cut, depth)| (cut, path.split_at(depth).1));
@@ -191,11 +191,7 @@ impl Staying {
                 true => way_to(frontier, &across(level, to, path)).holders,
                 false => way.holders,
             };
-            for holder in holders {
-                if let Some(place) = staying.holders.get_mut(holder) {
-                    *place = true;
-                }
-            }
+            holders.into_iter().for_each(|holder| staying.holders.insert(holder));
             match (slot, cut) {
                 (Some(slot), _) => staying.slots.push(slot),
                 (None, Some(inside)) if !staying.inside.contains(&inside) => staying.inside.push(inside),

@@ -41,7 +41,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The values for so many places of an operation. `None` if this holds no such values.
-    pub(crate) fn given<'b>(&self, places: usize) -> Option<Fragment<'b>> {
+    pub(crate) fn given(&self, places: usize) -> Option<Fragment<'a>> {
         match self {
             Self::Value { value, .. } | Self::LongValue { value, .. } => read(value.as_ref(), places),
             _ => None,

@@ -70,13 +70,18 @@ impl<'a> KeptFields<'a> {
         }
     }
 
-    fn insert(&mut self, id: &str, entry: Entry<'a>) {
-        self.0.insert(Cow::Owned(id.to_owned()), entry);
+    fn insert(&mut self, id: &'a str, entry: Entry<'a>) {
+        self.0.insert(Cow::Borrowed(id), entry);
     }
 
     /// Keeps the values at an operation's places, with what they became. `at` are the places where that stands; none
     /// where nothing is filled in.
-    pub(crate) fn keep(&mut self, id: &str, value: &[Option<Json<'a>>], (became, at): (&[Option<Json<'a>>], &[Place])) {
+    pub(crate) fn keep(
+        &mut self,
+        id: &'a str,
+        value: &[Option<Json<'a>>],
+        (became, at): (&[Option<Json<'a>>], &[Place]),
+    ) {
         let (value, written) = (write(value), write(became));
         // What is long is told by a digest, with all that the API server fills in: no matter whether it has done so.
         let long = written.as_ref().and_then(long).map(|normal| match filled(became, at) {
@@ -93,12 +98,12 @@ impl<'a> KeptFields<'a> {
     /// The values at so many places of an operation, if what they became is untouched. What the API server has filled
     /// in since is no touch: a manifest from a file lacks it, and so does what was stored before there was a default.
     /// `at` are the places where that stands now; none where nothing is filled in.
-    pub(crate) fn value<'b>(
+    pub(crate) fn value(
         &self,
         id: &str,
         places: usize,
         (now, at): (&[Option<Json<'_>>], &[Place]),
-    ) -> Option<Fragment<'b>> {
+    ) -> Option<Fragment<'a>> {
         let (value, is_untouched) = match self.0.get(id)? {
             Entry::Value { value, became } => {
                 let became = read(became.as_ref(), now.len())?;
@@ -113,14 +118,14 @@ impl<'a> KeptFields<'a> {
         is_untouched.then(|| read(value.as_ref(), places))?
     }
 
-    pub(crate) fn keep_rest(&mut self, id: &str, rest: Json<'a>, seen: bool) {
+    pub(crate) fn keep_rest(&mut self, id: &'a str, rest: Json<'a>, seen: bool) {
         self.insert(id, Entry::Rest { rest, seen });
     }
 
     /// What no operation names in an object.
-    pub(crate) fn rest<'b>(&self, id: &str) -> Option<Json<'b>> {
+    pub(crate) fn rest(&self, id: &str) -> Option<Json<'a>> {
         match self.0.get(id)? {
-            Entry::Rest { rest, .. } => Some(rest.view().into_owned()),
+            Entry::Rest { rest, .. } => Some(rest.clone()),
             _ => None,
         }
     }
@@ -135,7 +140,7 @@ impl<'a> KeptFields<'a> {
         self.0.get(id).is_some_and(Entry::holds)
     }
 
-    pub(crate) fn note_object_before(&mut self, id: &str, before: ObjectBefore) {
+    pub(crate) fn note_object_before(&mut self, id: &'a str, before: ObjectBefore) {
         self.insert(id, Entry::Holder(before));
     }
 
@@ -146,7 +151,7 @@ impl<'a> KeptFields<'a> {
         }
     }
 
-    pub(crate) fn keep_items(&mut self, id: &str, items: KeptItems<'a>) {
+    pub(crate) fn keep_items(&mut self, id: &'a str, items: KeptItems<'a>) {
         self.insert(id, Entry::Each(items));
     }
 

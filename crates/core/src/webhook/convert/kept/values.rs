@@ -1,5 +1,7 @@
 //! The values of a field's places, written and compared.
 
+use smallvec::smallvec;
+
 use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal_keeping_numbers};
 
@@ -33,18 +35,18 @@ pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> b
     one.len() == two.len()
         && one.iter().zip(two).all(|pair| match pair {
             (None, None) => true,
-            // Most values come back as the text they were; only others are worth another spelling.
-            (Some(Json::Text(one)), Some(Json::Text(two))) if one == two => true,
-            (Some(one), Some(two)) => {
-                one.same(two) && normal_keeping_numbers(&one.text()) == normal_keeping_numbers(&two.text())
-            }
+            (Some(one), Some(two)) => is_identical(one, two),
             _ => false,
         })
 }
 
 /// The same of one value.
-pub(crate) fn is_identical(one: &Option<Json<'_>>, two: &Option<Json<'_>>) -> bool {
-    identical(std::slice::from_ref(one), std::slice::from_ref(two))
+pub(crate) fn is_identical(one: &Json<'_>, two: &Json<'_>) -> bool {
+    match (one, two) {
+        // Most values come back as the text they were; only others are worth another spelling.
+        (Json::Text(one), Json::Text(two)) if one == two => true,
+        _ => one.same(two) && normal_keeping_numbers(&one.text()) == normal_keeping_numbers(&two.text()),
+    }
 }
 
 /// One value as it is; several as lists of none or one. Nothing at all is left out.
@@ -59,29 +61,29 @@ pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
 }
 
 /// Reads what [`write()`] wrote for so many places. `None` if it is something else.
-pub(super) fn read<'a>(written: Option<&Json<'_>>, places: usize) -> Option<Fragment<'a>> {
+pub(super) fn read<'a>(written: Option<&Json<'a>>, places: usize) -> Option<Fragment<'a>> {
     match (written, places) {
-        (None, places) => Some(vec![None; places]),
+        (None, places) => Some(smallvec![None; places]),
         (Some(_), 0) => None,
-        (Some(value), 1) => Some(vec![Some(value.view().into_owned())]),
+        (Some(value), 1) => Some(smallvec![Some(value.clone())]),
         (Some(Json::Array(values)), places) => {
             let values = values.iter().map(|value| match value {
-                Json::Array(value) => (value.len() < 2).then(|| value.first().cloned().map(Json::into_owned)),
-                closed => one_or_none(&mut closed.view()),
+                Json::Array(value) => (value.len() < 2).then(|| value.first().cloned()),
+                closed => one_or_none(&mut closed.clone()),
             });
-            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
+            values.collect::<Option<Fragment<'_>>>().filter(|values| values.len() == places)
         }
         (Some(value), places) => {
-            let mut value = value.view();
+            let mut value = value.clone();
             let elements = value.open_array()?;
             let values = elements.iter_mut().map(one_or_none);
-            values.collect::<Option<Vec<_>>>().filter(|values| values.len() == places)
+            values.collect::<Option<Fragment<'_>>>().filter(|values| values.len() == places)
         }
     }
 }
 
 /// What is in a list of none or one. `None` if it is something else.
-fn one_or_none<'a>(value: &mut Json<'_>) -> Option<Option<Json<'a>>> {
+fn one_or_none<'a>(value: &mut Json<'a>) -> Option<Option<Json<'a>>> {
     let values = value.open_array()?;
-    (values.len() < 2).then(|| values.pop().map(Json::into_owned))
+    (values.len() < 2).then(|| values.pop())
 }

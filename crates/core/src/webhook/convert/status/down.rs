@@ -11,9 +11,9 @@ use crate::webhook::convert::tree;
 
 /// Writes the older version's requests.
 pub(crate) fn down<'a>(
-    status: &StatusConversion<'_>,
+    status: &StatusConversion<'a>,
     root: &mut Json<'a>,
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
@@ -55,7 +55,7 @@ fn completed_request<'a>(
     requested: Option<&Json<'a>>,
     completed_hash: Option<&Json<'_>>,
     kept_completed: Option<Json<'a>>,
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Json<'a> {
     let is_complete = is_hash(completed_hash, hash);
@@ -76,11 +76,11 @@ fn completed_request<'a>(
 
 /// A kept request, where it may come back: into an object that is there, and into a complete one not as null.
 fn kept_request<'a>(
-    status: &StatusConversion<'_>,
+    status: &StatusConversion<'a>,
     root: &Json<'_>,
     place: &Place,
     now: &[Option<Json<'_>>],
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
 ) -> Option<Json<'a>> {
     let given = kept.fields.value(&place.id, 1, (now, &[]))?;
     given.into_iter().next().flatten().filter(|value| {
@@ -92,7 +92,7 @@ fn kept_request<'a>(
 
 /// Notes which hashes the status did not have: where one is missing later without being noted, somebody dropped it.
 fn note_absent_hashes<'a>(
-    status: &StatusConversion<'_>,
+    status: &StatusConversion<'a>,
     root: &mut Json<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<(), ConvertError> {
@@ -111,8 +111,8 @@ fn note_absent_hashes<'a>(
 /// A hash that was null before the way up took its place becomes null again.
 fn give_null_back<'a>(
     root: &mut Json<'a>,
-    place: &Place,
-    kept: &Kept<'_>,
+    place: &'a Place,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<(), ConvertError> {
     let now = [get(root, place)?];

@@ -18,10 +18,10 @@ enum Carried {
 
 /// Writes the newer version's status. Returns whether a change that waits for somebody was taken as completed.
 pub(crate) fn up<'a>(
-    status: &StatusConversion<'_>,
+    status: &StatusConversion<'a>,
     root: &mut Json<'a>,
     requests: RolloutRequests<'a>,
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<bool, ConvertError> {
     let RolloutRequests { requested, completed } = requests;
@@ -66,11 +66,11 @@ pub(crate) fn up<'a>(
 /// Writes both hashes, or leaves those that are carried. Returns whether a change that waits for somebody was taken as
 /// completed.
 fn write_hashes<'a>(
-    status: &StatusConversion<'_>,
+    status: &StatusConversion<'a>,
     root: &mut Json<'a>,
     settled: bool,
     carried: Carried,
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<bool, ConvertError> {
     let hashes = &status.fields.hashes;
@@ -85,10 +85,10 @@ fn write_hashes<'a>(
 /// Leaves a carried hash alone, or replaces it. Returns whether it was carried.
 fn write_hash<'a>(
     root: &mut Json<'a>,
-    place: &Place,
+    place: &'a Place,
     calculated: Option<Json<'a>>,
     carried: Carried,
-    kept: &Kept<'_>,
+    kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<bool, ConvertError> {
     let now = get(root, place)?;

@@ -1,0 +1,38 @@
+//! Texts that are read on the way, to be borrowed from like the object itself.
+
+use std::cell::OnceCell;
+
+/// The values of annotations of one object, without their escapes. There are as many as steps were taken.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    first: OnceCell<Box<Text>>,
+}
+
+#[derive(Debug)]
+struct Text {
+    text: String,
+    next: OnceCell<Box<Self>>,
+}
+
+impl Texts {
+    /// Keeps a text for as long as all others.
+    pub(super) fn keep(&self, text: String) -> &str {
+        let mut place = &self.first;
+        while let Some(one) = place.get() {
+            place = &one.next;
+        }
+        &place.get_or_init(|| Box::new(Text { text, next: OnceCell::new() })).text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Texts;
+
+    #[test]
+    fn what_is_kept_stays() {
+        let texts = Texts::default();
+        let kept: Vec<&str> = (0..10).map(|at| texts.keep(at.to_string())).collect();
+        assert_eq!(kept.concat(), "0123456789");
+    }
+}
