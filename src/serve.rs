@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -133,12 +133,16 @@ fn advise(error: ServeError) -> anyhow::Error {
 fn what_next(dev: &DevPair, addr: SocketAddr, admin: SocketAddr) -> String {
     let (addr, admin) = (reachable(addr), reachable(admin));
     let ca = dev.ca.display();
+    let (example, review) = match Path::new(EXAMPLE).exists() {
+        true => ("an example", EXAMPLE),
+        false => ("a ConversionReview of yours", "review.json"),
+    };
     format!(
         "
 pointsman serves https://{addr} with a throw-away certificate. Not for a cluster.
 
-Convert an example:
-  curl --cacert {ca} -H 'Content-Type: application/json' --data @{EXAMPLE} https://{addr}/convert
+Convert {example}:
+  curl --cacert {ca} -H 'Content-Type: application/json' --data @{review} https://{addr}/convert
 
 See how it is doing:
   curl 'http://{admin}/readyz?verbose'
@@ -165,4 +169,5 @@ fn reachable(addr: SocketAddr) -> SocketAddr {
 
 const DEV_DIR: &str = "certs/dev";
 
+/// Where this is started in a clone of the repository.
 const EXAMPLE: &str = "manifests/examples/review.json";

@@ -1,5 +1,6 @@
 //! What was killed need not be run again: somebody may do something else next, and nothing is lost by it.
 
+use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::arm_trouble::{unarm, unarmed};
@@ -7,14 +8,16 @@ use crate::rotate::{ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::Told;
 use crate::support::pki::Authority;
+use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_began_to_leave_and_was_killed_may_come_back", back).of(&WIDGETS).newest().failing(),
     Scenario::new("who_began_to_arm_and_was_killed_may_leave", left).of(&WIDGETS).newest().failing(),
     Scenario::new("who_began_to_migrate_and_was_killed_may_go_back_or_leave", turned).of(&WIDGETS).newest().failing(),
     Scenario::new("who_began_to_rotate_and_was_killed_may_arm", armed).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_comes_back_and_may_not_take_off_the_note_says_so", noted).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
@@ -141,4 +144,29 @@ fn armed(scene: &Scene<'_>) {
         }
         trust(scene, &[&scene.bed.authority]);
     }
+}
+
+/// It is armed all the same, and the next arm takes it off.
+fn noted(scene: &Scene<'_>) {
+    const NOTE: &str = "pointsman.dev/disarming";
+    scene.arm(scene.sample.new);
+    let crd = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", scene.crd_name());
+    let note = json!({"metadata": {"annotations": {NOTE: "{}"}}});
+    scene.call(Method::PATCH, &crd, Some((MERGE, note.to_string()))).ok();
+    let denied = status(403, "customresourcedefinitions is forbidden: you may only apply it");
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| match path.split_once('?') {
+        Some((at, query)) if method == Method::PATCH && at == crd && !query.contains("force=") => {
+            Fate::Answer(403, None, denied.clone())
+        }
+        _ => Fate::Pass,
+    });
+    let (code, text, errors) = scene.arms_at(&scene.through(proxy.port), &["--force-conflicts"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(
+        errors.contains(&format!("warning: the annotation {NOTE}")) && errors.contains("run arm again"),
+        "{errors}"
+    );
+    assert_eq!(scene.crd_now()["metadata"]["annotations"][NOTE], "{}");
+    done("once more", scene.arms(&["--force-conflicts"]));
+    assert_eq!(scene.crd_now()["metadata"]["annotations"][NOTE], Value::Null);
 }

@@ -227,6 +227,15 @@ fn dev_prints_commands_that_work_as_printed() {
     assert!(rest.contains("SIGTERM"), "{rest}");
 }
 
+/// The example belongs to the repository.
+#[test]
+fn dev_speaks_of_no_file_that_is_not_there() {
+    let dir = TempDir::new().unwrap();
+    let dev = Dev::start(dir.path(), &[]);
+    assert!(!dev.said.contains("manifests/examples"), "{}", dev.said);
+    assert!(dev.said.contains("--data @review.json"), "{}", dev.said);
+}
+
 #[test]
 fn dev_certificate_is_private_and_reused() {
     let dir = TempDir::new().unwrap();

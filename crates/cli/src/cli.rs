@@ -10,7 +10,7 @@ use crate::commands::{
     AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
-use crate::{ended::ended, logging::LogArgs};
+use crate::{ended::ended, logging::LogArgs, misread::misread};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
@@ -85,7 +85,7 @@ pub enum Asked {
 #[must_use]
 pub fn run(remarks: AuthorityRemarks) -> Asked {
     completion::answer(Cli::command);
-    let Cli { log, command } = Cli::parse();
+    let Cli { log, command } = Cli::try_parse().unwrap_or_else(|error| misread(error, &Cli::command()).exit());
     if let Command::Serve(args) = command {
         return Asked::Serve(log, args);
     }

@@ -5,6 +5,7 @@ mod commands;
 mod ended;
 mod hint;
 mod logging;
+mod misread;
 mod terminal;
 
 pub use cli::{Asked, run};

@@ -103,6 +103,7 @@ fn a_shell_completes_what_only_this_program_knows() {
         fs::write(here.path().join(name), "").unwrap();
     }
     let kinds = format!("{}/tests/data/kinds", env!("CARGO_MANIFEST_DIR"));
+    let home = format!("{}/tests/data", env!("CARGO_MANIFEST_DIR"));
     let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let completed = |line: &str| {
@@ -110,7 +111,13 @@ fn a_shell_completes_what_only_this_program_knows() {
             "source <(pointsman completion bash); COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
              COMP_TYPE=9; _clap_complete_pointsman pointsman \"${{COMP_WORDS[COMP_CWORD]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         );
-        let output = Command::new("bash").args(["-c", &script]).current_dir(&here).env("PATH", &path).output().unwrap();
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(&here)
+            .env("PATH", &path)
+            .env("HOME", &home)
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().replace('\n', " ")
     };
@@ -121,10 +128,30 @@ fn a_shell_completes_what_only_this_program_knows() {
         ("pointsman migrate materialize --to v", "v1alpha1 v1alpha2"),
         (&format!("pointsman plan --kinds {kinds} --no-built-in wid"), "widget"),
         (&format!("pointsman migrate --kinds={kinds} widget --to v"), "v1 v2"),
+        ("pointsman kinds show mat", "materialize"),
+        // As bash breaks it, and with what it has not expanded yet.
+        (&format!("pointsman migrate --kinds = {kinds} widget --to v"), "v1 v2"),
+        ("pointsman migrate --kinds '~/kinds' widget --to v", "v1 v2"),
+        ("pointsman migrate --kinds '\"$HOME/kinds\"' widget --to v", "v1 v2"),
         ("pointsman convert -f w", "widgets.yaml"),
         ("pointsman convert --kinds gone --to v1a", "v1alpha1 v1alpha2"),
     ] {
         assert_eq!(completed(line), words, "{line}");
+    }
+}
+
+/// kubectl's habit, and a slip that everybody makes.
+#[test]
+fn who_forgets_the_flag_of_a_file_is_told_of_it() {
+    let file = format!("{}/tests/data/kinds/widgets.yaml", env!("CARGO_MANIFEST_DIR"));
+    for command in [&["convert", "--to", "v2"][..], &["validate"], &["hash"]] {
+        let refusal = pointsman(&[command, &[&file]].concat()).refusal(2);
+        assert!(refusal.contains(&format!("a file is given with '-f {file}'")), "{refusal}");
+    }
+    // No file, and a command that takes none so.
+    for args in [&["convert", "--to", "v2", "gone.yaml"][..], &["kinds", "schema", &file]] {
+        let refusal = pointsman(args).refusal(2);
+        assert!(!refusal.contains("-f "), "{refusal}");
     }
 }
 

@@ -12,7 +12,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use super::input::is_document;
 use super::kinds_dir::{KindsArgs, Known};
-use super::{kind_names, output};
+use super::{kind_names, output, shell_word};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -84,14 +84,17 @@ fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<Com
 
 /// The kinds that the line would know; where that cannot be told, those that are built in.
 fn known() -> Vec<Known> {
-    let words = words();
+    let (words, home) = (words(), env::var("HOME").ok());
     let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
-    for (word, next) in words.iter().zip(words.iter().skip(1).map(Some).chain([None])) {
-        match word.strip_prefix("--kinds") {
-            Some("") => directories.extend(next.map(PathBuf::from)),
-            Some(rest) => directories.extend(rest.strip_prefix('=').map(PathBuf::from)),
-            None => {}
-        }
+    for (at, word) in words.iter().enumerate() {
+        // Bash breaks words at `=`.
+        let next = || words.iter().skip(at + 1).find(|next| *next != "=").map(String::as_str);
+        let given = match word.strip_prefix("--kinds") {
+            Some("") => next(),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        directories.extend(given.map(|word| shell_word::read(word, home.as_deref()).into()));
     }
     let no_built_in = words.iter().any(|word| word == "--no-built-in");
     let built_in = || KindsArgs { directories: Vec::new(), no_built_in: false }.load();

@@ -33,6 +33,7 @@ pub(crate) mod roll;
 pub(crate) mod rotate;
 mod schema;
 pub(crate) mod serve;
+mod shell_word;
 pub(crate) mod status;
 mod stop;
 mod table;

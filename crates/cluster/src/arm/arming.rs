@@ -67,8 +67,10 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         match come_into_force(cluster, &applied, options, &mut registering, say).await {
             Ok(versions) => {
                 armed.versions = versions;
-                // It is armed, whatever becomes of a note on it: the next arm takes that off.
-                let _: Result<(), _> = forget_the_way_out(cluster, &applied).await;
+                // It is armed, whatever becomes of a note on it.
+                if let Err(error) = forget_the_way_out(cluster, &applied).await {
+                    say(ArmEvent::NoteLeft { annotation: DISARMING, reason: error.to_string() });
+                }
             }
             Err(reason) => {
                 let registered = registering.undo(cluster).await;

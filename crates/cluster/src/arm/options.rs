@@ -101,6 +101,13 @@ pub enum ArmEvent {
         /// Kind and name.
         document: String,
     },
+    /// A note of a way out that was begun could not be taken off the CRD. The next arm takes it off.
+    NoteLeft {
+        /// The annotation.
+        annotation: &'static str,
+        /// What was in the way.
+        reason: String,
+    },
     /// A version can be read.
     Reads {
         /// The version.

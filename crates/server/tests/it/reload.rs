@@ -388,9 +388,9 @@ async fn a_swap_that_removes_what_is_read_is_followed_at_once() {
     let mut server = TestServer::echo().await;
     let pair = server.authority.issue();
     let before = server.metric(ERRORS).await;
-    let hung = server.volume.hang();
+    let mut hung = server.volume.hang();
     // A look has begun, and waits for the certificate of before.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    hung.asked().await;
     server.volume.swap(&pair);
     drop(hung);
     serves(&server, &pair).await;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::probes::{probes, samples};
 use super::told::{document, sentence, tell};
-use crate::commands::address_args::AddressArgs;
+use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::dry_run_args::DryRunArgs;
@@ -45,7 +45,7 @@ pub(crate) struct ArmArgs {
     #[arg(long)]
     no_rules: bool,
     /// Ask these, instead of the endpoints of the Service. May be given several times.
-    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
     /// Take fields over that somebody else applied, of the CRD and of its policy; which ones, and whose, is said.
     #[arg(long)]

@@ -4,7 +4,7 @@ use pointsman_cluster::{ArmEvent, Armed, DryRun};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::output::{numbered, talk};
+use crate::commands::output::{numbered, talk, warn};
 
 /// Says a line to the person.
 pub(super) fn tell(event: ArmEvent) {
@@ -20,6 +20,9 @@ pub(super) fn tell(event: ArmEvent) {
         ArmEvent::Creates { version, refused: Some(reason) } => {
             talk(&format!("an object made up at {version} was looked at, and refused: {reason}"))
         }
+        ArmEvent::NoteLeft { annotation, reason } => warn(&format!(
+            "the annotation {annotation}, of a disarm that was not ended, could not be taken off: {reason}: run arm again"
+        )),
         ArmEvent::PutBack => talk("the CRD was put back"),
         _ => {}
     }

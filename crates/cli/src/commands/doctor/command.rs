@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 use pointsman_cluster::{CallError, examine};
 
 use super::examined::diagnoses;
+use crate::commands::address_args::host_and_port;
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::connected::{ClusterArgs, advised, patient};
 use crate::commands::format::TextFormat;
@@ -30,7 +31,7 @@ pub(crate) struct DoctorArgs {
     recursive: bool,
     /// Ask these for their certificates, instead of the endpoints of the Service that converts. May be given several
     /// times.
-    #[arg(long = "endpoint", value_name = "HOST:PORT", conflicts_with = "files")]
+    #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port, conflicts_with = "files")]
     endpoints: Vec<String>,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]

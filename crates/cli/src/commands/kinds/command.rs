@@ -46,6 +46,7 @@ struct ListArgs {
 #[derive(Args, Debug)]
 struct ShowArgs {
     /// Kind, by its name, kind or plural.
+    #[arg(value_name = "KIND")]
     name: String,
     #[command(flatten)]
     kinds: KindsArgs,

@@ -11,7 +11,7 @@ use pointsman_core::parse_duration;
 use pointsman_core::registration::ClientConfig;
 
 use super::told::{RotateTold, document, sentence};
-use crate::commands::address_args::AddressArgs;
+use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::dry_run_args::DryRunArgs;
@@ -27,7 +27,7 @@ pub(crate) struct RotateArgs {
     #[arg(long, value_name = "FILE")]
     ca_file: PathBuf,
     /// Ask these, instead of the endpoints of the Service. May be given several times.
-    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
     /// Write the caBundle also where cert-manager does: its annotation is taken away.
     #[arg(long)]

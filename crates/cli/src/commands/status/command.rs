@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use super::exposition::exposition;
 use super::looking::{Looking, now};
 use super::told::{document, screen};
+use crate::commands::address_args::host_and_port;
 use crate::commands::connected::{ClusterArgs, patient};
 use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::kinds_dir::KindsArgs;
@@ -25,11 +26,11 @@ pub(crate) struct StatusArgs {
     #[arg(value_name = "KIND")]
     kinds_named: Vec<String>,
     /// Ask these, instead of the endpoints of the Service. May be given several times.
-    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
     /// Ask these for their last errors, in plain HTTP, instead of having the API server ask the Pods. May be given
     /// several times.
-    #[arg(long = "admin", value_name = "HOST:PORT")]
+    #[arg(long = "admin", value_name = "HOST:PORT", value_parser = host_and_port)]
     admin: Vec<String>,
     /// Port of the Pods that tells their last errors (serve --admin-listen).
     #[arg(long, value_name = "PORT", default_value_t = 8080, conflicts_with = "admin")]
@@ -40,8 +41,8 @@ pub(crate) struct StatusArgs {
     /// Look again and again, and print what has changed, until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
-    /// How long to wait before looking again.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "5s", requires = "watch", help_heading = "Pace")]
+    /// How long to wait before looking again: a second at least, since each look asks for every object.
+    #[arg(long, value_name = "DURATION", value_parser = pause, default_value = "5s", requires = "watch", help_heading = "Pace")]
     interval: Duration,
     /// Objects listed at a time.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
@@ -129,6 +130,12 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
 /// To the upper left corner, and nothing below.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
+/// A look lists every object of a kind at each of its versions.
+fn pause(text: &str) -> Result<Duration, String> {
+    let pause = parse_duration(text).map_err(|bad| bad.to_string())?;
+    (pause >= Duration::from_secs(1)).then_some(pause).ok_or_else(|| "look once a second at most".to_owned())
+}
+
 /// Nobody feels it.
 const OFTEN: Duration = Duration::from_millis(100);
 
@@ -149,8 +156,8 @@ Examples:
   One, for a program:
     pointsman status materialize -o json
 
-  As metrics, for a file that node-exporter reads:
-    pointsman status -o prometheus > pointsman.prom
+  As metrics, for a file that node-exporter reads: whole, or as it was before
+    pointsman status -o prometheus > new; [ -s new ] && mv new pointsman.prom
 
   With the last errors of a Pod, after kubectl port-forward POD 8080:
     pointsman status materialize --admin localhost:8080

@@ -1,13 +1,14 @@
 //! A directory as a kubelet mounts and updates it (Kubernetes pkg/volume/util/atomic_writer.go).
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use pointsman_server::CertPaths;
 use tempfile::TempDir;
+use tokio::task::spawn_blocking;
 
 use super::certs::Pair;
 
@@ -43,10 +44,9 @@ impl Volume {
         let mut holder = Command::new("perl");
         holder.args(["-e", LEASE]).arg(self.file("tls.crt")).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut holder = holder.spawn().unwrap();
-        let mut held = String::new();
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
-        assert_eq!(held, "held\n");
-        Hang(holder)
+        let mut says = BufReader::new(holder.stdout.take().unwrap()).lines();
+        assert_eq!(says.next().unwrap().unwrap(), "held");
+        Hang { holder, says: Some(says) }
     }
 
     /// Another pair.
@@ -77,21 +77,35 @@ impl Volume {
 }
 
 /// A file that cannot be opened while this lives.
-pub(crate) struct Hang(Child);
+pub(crate) struct Hang {
+    holder: Child,
+    says: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+impl Hang {
+    /// Until somebody tries to open it. Once.
+    pub(crate) async fn asked(&mut self) {
+        let mut says = self.says.take().unwrap();
+        let said = spawn_blocking(move || says.next().unwrap().unwrap());
+        assert_eq!(said.await.unwrap(), "asked");
+    }
+}
 
 impl Drop for Hang {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
     }
 }
 
 /// A lease is only given where nobody else has the file open, and is called for by SIGIO.
 const LEASE: &str = r#"
-    $SIG{IO} = "IGNORE";
+    $| = 1;
+    $SIG{PIPE} = "IGNORE";
+    $SIG{IO} = sub { print "asked\n" };
     open(my $file, "+<", $ARGV[0]) or die $!;
     for (1..1000) {
-        if (fcntl($file, 1024, 1)) { $| = 1; print "held\n"; sleep 60; exit }
+        if (fcntl($file, 1024, 1)) { print "held\n"; sleep 1 for 1..60; exit }
         select(undef, undef, undef, 0.002);
     }
     die "no lease: $!";

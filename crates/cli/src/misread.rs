@@ -1,0 +1,36 @@
+//! What was meant by whoever wrote a command line that means nothing.
+
+use std::env;
+use std::path::Path;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+/// The error, and what to write where a file was given as kubectl would not take it either: without `-f`.
+pub(crate) fn misread(error: Error, command: &Command) -> Error {
+    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    advised(error, of_these(command, &words))
+}
+
+/// The subcommand that the words lead to.
+fn of_these<'c>(mut command: &'c Command, words: &[String]) -> &'c Command {
+    for word in words {
+        command = command.find_subcommand(word).unwrap_or(command);
+    }
+    command
+}
+
+fn advised(mut error: Error, command: &Command) -> Error {
+    let at = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return error,
+    };
+    let Some(ContextValue::String(given)) = error.get(at) else { return error };
+    let given = given.clone();
+    if Path::new(&given).exists() && command.get_arguments().any(|arg| arg.get_short() == Some('f')) {
+        let advice = format!("a file is given with '-f {given}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
+    error
+}
