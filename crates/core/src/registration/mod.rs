@@ -1,7 +1,7 @@
 //! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and
-//! the policies that guard the version label and what is stored; how a version goes ([`retire()`]), an operator's own
-//! webhooks once for each version ([`overlay()`]), and what does not fit in what is there ([`inspect`]). Pure:
-//! documents in and out, nothing is fetched or applied here.
+//! the policies that guard the version label, what is stored and what a roll freezes; how a version goes
+//! ([`retire()`]), an operator's own webhooks once for each version ([`overlay()`]), and what does not fit in what is
+//! there ([`inspect`]). Pure: documents in and out, nothing is fetched or applied here.
 
 mod address;
 mod admission_webhooks;
@@ -25,6 +25,7 @@ mod policies;
 mod registered;
 mod registered_versions;
 mod retire;
+mod roll_freeze;
 mod schema_rules;
 mod servers;
 mod started;
@@ -45,3 +46,4 @@ pub use incomplete::incomplete;
 pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
+pub use roll_freeze::{FreezeDocuments, freeze};

@@ -7,7 +7,8 @@ use serde_saphyr::Spanned;
 use super::bad_roll::BadRoll;
 use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
-use super::spec::{OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
+use super::freeze::Freeze;
+use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
@@ -61,6 +62,7 @@ impl<'a> RollCompiler<'a> {
         let order = spec.order.as_ref().map(|order| self.order(order));
         let waves = self.waves(&spec.waves, &label);
         let windows = self.windows(&spec.windows);
+        let freezes = self.freezes(&spec.freeze);
         self.line = line(&document.spec);
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
@@ -94,6 +96,7 @@ impl<'a> RollCompiler<'a> {
             order,
             waves,
             windows,
+            freezes,
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
@@ -215,6 +218,17 @@ impl<'a> RollCompiler<'a> {
             self.fine(RollWindow::compile(&spec.value).map_err(|error| format!("windows: {error}")))
         });
         compiled.collect()
+    }
+
+    fn freezes(&mut self, specs: &[Spanned<FreezeSpec>]) -> Vec<Freeze> {
+        let own = (self.kind.plural(), self.kind.group());
+        let mut freezes = Vec::new();
+        for spec in specs {
+            self.line = line(spec);
+            let compiled = Freeze::compile(&spec.value, own);
+            freezes.extend(self.fine(compiled.map_err(|error| format!("freeze: {error}"))));
+        }
+        freezes
     }
 
     fn wave(&mut self, spec: &WaveSpec, label: &str) -> Option<Wave> {

@@ -81,6 +81,12 @@ pub enum RollPhase {
     Aborted,
 }
 
+impl RollPhase {
+    /// Those in which a Roll is not to be deleted, and what it freezes is frozen: objects are under way, or failed and
+    /// nobody has looked at them.
+    pub const UNSETTLED: [Self; 4] = [Self::Rolling, Self::Waiting, Self::Paused, Self::Failed];
+}
+
 /// An object that is under way.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

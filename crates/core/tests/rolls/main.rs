@@ -9,6 +9,7 @@
 
 mod controllers;
 mod documents;
+mod freezes;
 mod health;
 mod history;
 mod kinds;

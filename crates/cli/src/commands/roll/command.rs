@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::roll::ROLL_CRD;
 
-use super::change::{ApproveArgs, ChangeArgs, CleanArgs, StartArgs};
+use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;
 use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
 use super::plan::PlanRollArgs;
+use super::policies::PoliciesArgs;
 use super::run::RunArgs;
-use super::{change, lease, look, plan, run as running};
+use super::start::StartArgs;
+use super::{change, lease, look, plan, policies, run as running, start};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -42,13 +44,15 @@ enum RollCommand {
     Pause(ChangeArgs),
     /// Say what a roll would do, object by object. Nothing is written.
     Plan(PlanRollArgs),
+    /// Print the policy that refuses what a roll freezes, for whoever applies it without start.
+    Policies(PoliciesArgs),
     /// Let a roll go on after it was paused, or after something failed.
     Resume(ChangeArgs),
     /// Run a roll, or all of a cluster: move objects, wave by wave.
     Run(RunArgs),
     /// Show a roll.
     Show(ShowRollArgs),
-    /// Apply a Roll, after checking it. Run moves the objects.
+    /// Apply a Roll, after checking it, and what freezes what it names. Run moves the objects.
     Start(StartArgs),
 }
 
@@ -67,10 +71,11 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         RollCommand::Objects(args) => look::objects(args),
         RollCommand::Pause(args) => change::pause(args),
         RollCommand::Plan(args) => plan::plan(args),
+        RollCommand::Policies(args) => policies::policies(args),
         RollCommand::Resume(args) => change::resume(args),
         RollCommand::Run(args) => running::run(args),
         RollCommand::Show(args) => look::show(args),
-        RollCommand::Start(args) => change::start(args),
+        RollCommand::Start(args) => start::start(args),
     }
 }
 
@@ -90,6 +95,9 @@ Examples:
   Begin, and look on:
     pointsman roll start -f roll.yaml
     pointsman roll run eck-2-17
+
+  What it freezes meanwhile, for whoever applies the Roll without start:
+    pointsman roll policies -f roll.yaml | kubectl apply -f -
 
   All rolls of a cluster, also those that come, as a Deployment of one replica:
     pointsman roll run --namespace pointsman

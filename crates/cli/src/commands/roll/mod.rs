@@ -7,7 +7,10 @@ mod known;
 mod lease;
 mod look;
 mod plan;
+mod policies;
 mod run;
+mod runner_args;
+mod start;
 mod tables;
 
 pub(crate) use command::{RollArgs, run};
