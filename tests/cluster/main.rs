@@ -55,6 +55,7 @@ mod migration;
 mod model;
 mod outage;
 mod plan;
+mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
@@ -116,6 +117,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     failures::SCENARIOS,
     gitops::SCENARIOS,
     stories::SCENARIOS,
+    promotions::SCENARIOS,
     outage::SCENARIOS,
     plan::SCENARIOS,
     rotate::SCENARIOS,
