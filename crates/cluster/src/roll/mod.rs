@@ -22,5 +22,5 @@ pub use error::RollError;
 pub use freezing::unfreezable;
 pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
-pub use store::{change_roll, get_roll, list_rolls, set_in_roll, start_roll};
+pub use store::{change_roll, get_roll, list_rolls, set_in_roll, set_next, start_roll};
 pub use survey::{RollSurvey, SurveyAsks, survey_roll};

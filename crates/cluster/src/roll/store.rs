@@ -76,6 +76,24 @@ pub async fn set_in_roll(cluster: &Cluster, name: &str, members: &Value) -> Resu
     }
 }
 
+/// Sets which objects go next, if nobody else did since the Roll was read. Its status may have been written meanwhile.
+///
+/// # Errors
+/// Somebody else did, there is no such Roll, or the API server says no.
+pub async fn set_next(cluster: &Cluster, document: &Value, next: &[String]) -> Result<Value, RollError> {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": document.pointer("/metadata/uid")},
+        {"op": "test", "path": "/spec/next", "value": document.pointer("/spec/next")},
+        {"op": "add", "path": "/spec/next", "value": next},
+    ]);
+    match cluster.patch(&format!("{ROLLS}/{name}"), PatchForm::Json, &patch, Extent::Objects).await {
+        Ok(document) => Ok(document),
+        Err(error) if error.is_stale() => Err(RollError::Raced(name.to_owned())),
+        Err(error) => Err(missing(cluster, error, name).await),
+    }
+}
+
 /// Changes a Roll's status, also while somebody runs it.
 ///
 /// # Errors

@@ -57,6 +57,7 @@ impl<'a> RollCompiler<'a> {
         let spec = &document.spec.value;
         self.versions(spec);
         self.words(spec);
+        self.next(&spec.next);
         let label = self.kind.version_label().to_owned();
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
         let order = spec.order.as_ref().map(|order| self.order(order));
@@ -97,6 +98,7 @@ impl<'a> RollCompiler<'a> {
             waves,
             windows,
             freezes,
+            next: spec.next.clone(),
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
@@ -149,6 +151,15 @@ impl<'a> RollCompiler<'a> {
         for risk in spec.accept.iter().filter(|risk| *risk != NO_WAY_BACK) {
             let hint = near(risk, &[NO_WAY_BACK]);
             self.bad(format!("accept: {risk:?} is no risk that a plan names{hint}. Known here: {NO_WAY_BACK}"));
+        }
+    }
+
+    fn next(&mut self, titles: &[String]) {
+        for title in titles {
+            let (namespace, name) = title.split_once('/').unwrap_or(("a", title));
+            if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+                self.bad(format!("next: {title:?} is no object: write it as NAMESPACE/NAME"));
+            }
         }
     }
 

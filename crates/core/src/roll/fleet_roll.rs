@@ -26,6 +26,8 @@ pub struct FleetRoll {
     pub(super) waves: Vec<Wave>,
     pub(super) windows: Vec<RollWindow>,
     pub(super) freezes: Vec<Freeze>,
+    /// Titles of objects that go before the others of their waves, the first ones first.
+    pub(super) next: Vec<String>,
     pub(super) unhealthy_max: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,

@@ -52,6 +52,8 @@ pub(super) struct RollSpec {
     pub(super) windows: Vec<Spanned<WindowSpec>>,
     #[serde(default)]
     pub(super) freeze: Vec<Spanned<FreezeSpec>>,
+    #[serde(default)]
+    pub(super) next: Vec<String>,
     pub(super) unhealthy_max: Option<u64>,
     pub(super) timeout: Option<String>,
     pub(super) on_failure: Option<String>,

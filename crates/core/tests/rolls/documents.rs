@@ -21,6 +21,7 @@ spec:
   - {days: [mon-thu], from: 09:00, to: 16:00, zone: Asia/Tokyo}
   freeze:
   - {resources: [deployments.apps, services], operations: [CREATE, DELETE], namespaces: [lake], labels: app=boats}
+  next: [lake/boat]
   unhealthyMax: 2
   timeout: 20m
   onFailure: Back
@@ -102,6 +103,9 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
         ("  waves:", "  window: []\n  waves:", "unknown key \"window\", did you mean \"windows\"?"),
         ("from: 09:00", "from: soon", "roll.yaml:14: windows: \"soon\" is no time of the day"),
+        ("[lake/boat]", "[lake/boat/a]", "next: \"lake/boat/a\" is no object: write it as NAMESPACE/NAME"),
+        ("[lake/boat]", "[\"\"]", "next: \"\" is no object"),
+        ("[lake/boat]", "[boat]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
     ] {

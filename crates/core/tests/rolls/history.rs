@@ -1,5 +1,6 @@
 //! Runs a history and watches the properties of rolls over it.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_core::definition::Kind;
@@ -106,6 +107,7 @@ impl<'a> History<'a> {
             Happening::Up => world.down = false,
             Happening::Dead(dead) => world.dead = dead,
             Happening::OldWrites(at) => world.old_writes(&world.name(at)),
+            Happening::Tell(at) => world.tell(at),
             Happening::Approve => self.approve(),
             Happening::Resume => self.resume(),
             Happening::Pause => set(world, "paused", json!(true)),
@@ -191,13 +193,20 @@ impl<'a> History<'a> {
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
                 let same = is_canary(object) == is_canary(other);
-                if *standing == Standing::Old && same && other.name() < object.name() && self.wave == 0 {
-                    wrong = Some(format!("{} before {}", object.title(), other.title()));
+                if *standing != Standing::Old || !same || self.wave != 0 {
+                    continue;
                 }
+                let told = self.world.told(&other.title()).cmp(&self.world.told(&object.title()));
+                let property = match told.then_with(|| other.name().cmp(object.name())) {
+                    Ordering::Less if told == Ordering::Less => "who is told to go goes before the others of its wave",
+                    Ordering::Less => "objects move in their order",
+                    _ => continue,
+                };
+                wrong = Some((property, format!("{} before {}", object.title(), other.title())));
             }
         }
-        if let Some(what) = wrong {
-            self.breaks("objects move in their order", what);
+        if let Some((property, what)) = wrong {
+            self.breaks(property, what);
         }
         if !reserved.is_empty() {
             self.is_healthy_enough(plan, fleet);

@@ -14,6 +14,7 @@ mod health;
 mod history;
 mod kinds;
 mod lists;
+mod next;
 mod patches;
 mod runner;
 mod script;

@@ -8,11 +8,12 @@ use pointsman_core::roll::ROLL_CRD;
 use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;
 use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
+use super::move_next::MoveArgs;
 use super::plan::PlanRollArgs;
 use super::policies::PoliciesArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
-use super::{change, lease, look, plan, policies, run as running, start};
+use super::{change, lease, look, move_next, plan, policies, run as running, start};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -38,6 +39,8 @@ enum RollCommand {
     Lease(LeaseArgs),
     /// List rolls.
     List(ListRollsArgs),
+    /// Tell an object to go before the others of its wave.
+    Move(MoveArgs),
     /// Show how each object of a roll stands.
     Objects(ObjectsArgs),
     /// Move nothing more for now. Run keeps watching what is under way.
@@ -68,6 +71,7 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         }
         RollCommand::Lease(args) => lease::lease(args),
         RollCommand::List(args) => look::list(args),
+        RollCommand::Move(args) => move_next::move_next(args),
         RollCommand::Objects(args) => look::objects(args),
         RollCommand::Pause(args) => change::pause(args),
         RollCommand::Plan(args) => plan::plan(args),
@@ -105,6 +109,7 @@ Examples:
   Meanwhile:
     pointsman roll approve eck-2-17 canary
     pointsman roll objects eck-2-17
+    pointsman roll move eck-2-17 search/orders
 
 Exit codes:
   0  it was done; of run and plan: nothing needs a person

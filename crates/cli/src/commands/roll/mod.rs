@@ -6,6 +6,7 @@ mod exposition;
 mod known;
 mod lease;
 mod look;
+mod move_next;
 mod plan;
 mod policies;
 mod run;
