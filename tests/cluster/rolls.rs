@@ -428,17 +428,33 @@ fn told(scene: &Scene<'_>) {
     scene.forgets_roll();
 }
 
+/// The second one is over four of the first one's six.
 fn overlapping(scene: &Scene<'_>) {
-    begins(scene, 4);
+    begins(scene, 6);
+    for name in &names(6)[..4] {
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": "a"}}})).ok();
+    }
     scene.starts_roll(&json!({}));
     assert_eq!(scene.runs_roll(&["--once"]).0, 0);
-    let other = format!("{}-other", scene.ns);
-    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null}));
-    let (code, text, errors) = scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
+    let (other, before) = (format!("{}-other", scene.ns), scene.roll_writes());
+    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}}));
+    let run = || scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
+    let (code, text, errors) = run();
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains(&format!("Refused: roll {} is under way over 4 of the same objects", scene.ns)), "{text}");
-    assert!(text.contains(&format!("{}/e-00", scene.ns)), "{text}");
-    scene.call(Method::DELETE, &format!("/apis/pointsman.dev/v1/rolls/{other}"), None).ok();
+    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
+    let status = scene.call_get(&path)["status"].clone();
+    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
+    let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
+    assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
+    assert!(text.contains(&format!("Refused: {message}")), "{text}");
+    assert_eq!(scene.roll_writes(), before, "it has moved nothing");
+    // Once the first one is over, it may.
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    assert_eq!(scene.runs_roll(&[]).0, 0);
+    let (code, text, errors) = run();
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
+    scene.call(Method::DELETE, &path, None).ok();
     scene.forgets_roll();
 }
 
