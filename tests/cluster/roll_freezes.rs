@@ -18,6 +18,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("what_a_roll_freezes_stays_while_everybody_is_down", frozen).of(&ENGINES).failing(),
+    Scenario::new("what_needs_a_version_waits_until_it_runs_everywhere", bound).of(&ENGINES),
     Scenario::new("a_roll_does_not_begin_before_what_it_freezes_is_frozen", unfrozen).of(&ENGINES).newest(),
     Scenario::new("the_documented_rights_to_freeze_are_enough_and_needed", rights).of(&ENGINES).newest(),
     Scenario::new("nothing_is_frozen_where_rolls_are_not_known", forgotten).of(&ENGINES).alone(),
@@ -76,7 +77,7 @@ fn frozen(scene: &Scene<'_>) {
     let plan = || scene.command(&["roll", "plan", "-f", &file, "--server"]);
     let (_, text, errors) = plan();
     let not_yet = format!(
-        "frozen while it is under way: configmaps, services; not yet: ValidatingAdmissionPolicy \
+        "frozen meanwhile: configmaps, services; not yet: ValidatingAdmissionPolicy \
                            pointsman-freeze.{} is not there, and pointsman roll start applies it\n",
         scene.ns
     );
@@ -141,6 +142,41 @@ fn refuses_what_it_names_and_nothing_else(scene: &Scene<'_>) {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own", "namespace": scene.ns},
     });
     scene.kubectl(&runner, &own);
+}
+
+/// What is made needs the new version, and what is deleted the old one.
+fn bound(scene: &Scene<'_>) {
+    begins(scene);
+    let of = |operation: &str, what: &str, version: &str| json!({"resources": ["configmaps"], "operations": [operation], "namespaces": [scene.ns], what: version});
+    makes(scene, "there").ok();
+    let deletes = || scene.call(Method::DELETE, &format!("{}?dryRun=All", core(scene, "configmaps/there")), None);
+    let freeze = json!([of("CREATE", "atLeast", B), of("DELETE", "atMost", A)]);
+    scene.starts_roll(&json!({"timeout": "5m", "waves": [{"name": "all", "atOnce": 1}], "freeze": freeze}));
+    scene.eventually(|| (!tries(scene).is_ok()).then_some(()));
+    let said = tries(scene).fails(403);
+    assert!(said.contains("the lowest version that runs is not known"), "{said}");
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    let words = format!(
+        "roll {}: configmaps wait until every object is at least 2.17.0; the lowest version that runs is 2.16.0",
+        scene.ns
+    );
+    scene.eventually(|| tries(scene).fails(403).contains(&words).then_some(()));
+    let words = "until every object is at most 2.16.0; the highest version that runs is 2.17.0";
+    scene.eventually(|| deletes().fails(403).contains(words).then_some(()));
+    assert!(scene.does(&["show"]).contains("\n  runs      2.16.0 to 2.17.0\n"));
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    scene.eventually(|| tries(scene).is_ok().then_some(()));
+    deletes().fails(403);
+    // Back at the old one everywhere.
+    scene.does(&["back"]);
+    scene.runs_roll(&[]);
+    scene.eventually(|| deletes().is_ok().then_some(()));
+    tries(scene).fails(403);
+    scene.does(&["clean"]);
+    scene.eventually(|| tries(scene).is_ok().then_some(()));
+    scene.forgets_roll();
 }
 
 fn unfrozen(scene: &Scene<'_>) {

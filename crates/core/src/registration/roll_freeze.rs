@@ -13,7 +13,7 @@ use super::cel::literal;
 use super::difference::differences;
 use super::document::{Component, metadata, not_being_deleted};
 use crate::definition::API_VERSION;
-use crate::roll::{FleetRoll, Freeze, FrozenResource, ROLL, Requirement, RollPhase, Wants};
+use crate::roll::{FleetRoll, Freeze, FrozenResource, ROLL, Requirement, RollPhase, RunningVersion, Wants};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,10 @@ pub fn freeze(roll: &FleetRoll, runner: Option<&NamespacedName>) -> Option<Freez
         return None;
     }
     let name = format!("pointsman-freeze.{}", roll.name());
-    let frozen: Vec<String> = freezes.iter().map(frozen).collect();
+    let under_way: Vec<String> = freezes.iter().filter(|freeze| !freeze.is_bound()).map(frozen).collect();
+    // There may be bounds alone.
+    let under_way = if under_way.is_empty() { "false".to_owned() } else { under_way.join(" || ") };
+    let validations: Vec<Value> = [validation()].into_iter().chain(freezes.iter().flat_map(bounds)).collect();
     let not_the_runner = runner.map(|runner| {
         let user = literal(&runner.as_service_account());
         json!({"name": RUNNER, "expression": format!("request.userInfo.username != {user}")})
@@ -51,8 +54,8 @@ pub fn freeze(roll: &FleetRoll, runner: Option<&NamespacedName>) -> Option<Freez
                 "resourceRules": freezes.iter().flat_map(rules).collect::<Vec<_>>(),
             },
             "paramKind": {"apiVersion": API_VERSION, "kind": ROLL},
-            "variables": [{"name": "frozen", "expression": frozen.join(" || ")}],
-            "validations": [validation()],
+            "variables": [{"name": "frozen", "expression": under_way}],
+            "validations": validations,
         },
     });
     let param = json!({"name": roll.name(), "parameterNotFoundAction": "Allow"});
@@ -162,6 +165,33 @@ fn validation() -> Value {
         "message": "a roll is under way that has frozen this: see pointsman roll list",
         "reason": "Forbidden",
     })
+}
+
+/// Refuses what needs other versions than those that run. Where nobody knows what runs, it is refused as well.
+fn bounds(freeze: &Freeze) -> Vec<Value> {
+    let bounds = [("lowest", ">=", "at least", &freeze.at_least), ("highest", "<=", "at most", &freeze.at_most)];
+    let one = |(what, sign, words, bound): (&str, &str, &str, &Option<RunningVersion>)| {
+        let (bound, field) = (bound.as_ref()?, format!("params.status.{what}"));
+        let known = format!("has(params.status) && has({field}) && has({field}.order) && has({field}.version)");
+        let message = [
+            literal("roll "),
+            "params.metadata.name".to_owned(),
+            literal(": "),
+            "request.resource.resource".to_owned(),
+            literal(&format!(
+                " wait until every object is {words} {}; the {what} version that runs is ",
+                bound.version
+            )),
+            format!("({known} ? {field}.version : \"not known\")"),
+        ];
+        Some(json!({
+            "expression": format!("!{} || {known} && {field}.order {sign} {}", frozen(freeze), literal(&bound.order)),
+            "messageExpression": message.join(" + "),
+            "message": format!("this waits until every object of a roll is {words} {}: see pointsman roll list", bound.version),
+            "reason": "Forbidden",
+        }))
+    };
+    bounds.into_iter().filter_map(one).collect()
 }
 
 const API: &str = "admissionregistration.k8s.io/v1";

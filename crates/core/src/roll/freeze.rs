@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::running::RunningVersion;
 use super::selector::{Requirement, Selector};
 use super::spec::FreezeSpec;
 use crate::apimachinery::{did_you_mean, is_dns_label, is_dns_subdomain};
@@ -17,6 +18,10 @@ pub(crate) struct Freeze {
     /// Without one: all.
     pub(crate) namespaces: Vec<String>,
     labels: Selector,
+    /// Frozen until the lowest version that runs is at least this one, and not while the roll is under way.
+    pub(crate) at_least: Option<RunningVersion>,
+    /// The same until the highest one is at most this one.
+    pub(crate) at_most: Option<RunningVersion>,
 }
 
 /// A resource of the API, as kubectl names it: `deployments.apps`, or `services` where there is no group.
@@ -35,6 +40,10 @@ pub struct Frozen<'r> {
     pub resource: &'r FrozenResource,
     /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
     pub in_namespaces: bool,
+    /// It is frozen until the lowest version that runs is at least this one.
+    pub at_least: Option<&'r str>,
+    /// It is frozen until the highest version that runs is at most this one.
+    pub at_most: Option<&'r str>,
 }
 
 impl Freeze {
@@ -64,7 +73,14 @@ impl Freeze {
         }
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default());
         let labels = labels.map_err(|error| format!("labels: {error}"))?;
-        Ok(Self { resources, operations, namespaces, labels })
+        let bound =
+            |what: &str, text: &Option<String>| match text.as_deref().map(|text| (text, RunningVersion::of(text))) {
+                Some((text, None)) => Err(format!("{what}: {text:?} is no version")),
+                Some((_, version)) => Ok(version),
+                None => Ok(None),
+            };
+        let (at_least, at_most) = (bound("atLeast", &spec.at_least)?, bound("atMost", &spec.at_most)?);
+        Ok(Self { resources, operations, namespaces, labels, at_least, at_most })
     }
 
     /// What is wanted of the labels of an object that is frozen.
@@ -72,9 +88,16 @@ impl Freeze {
         &self.labels.requirements
     }
 
+    /// Whether versions say when it is frozen, and not the phase.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.at_least.is_some() || self.at_most.is_some()
+    }
+
     pub(super) fn frozen(&self) -> impl Iterator<Item = Frozen<'_>> {
         let in_namespaces = !self.namespaces.is_empty();
-        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces })
+        let [at_least, at_most] =
+            [&self.at_least, &self.at_most].map(|bound| bound.as_ref().map(|bound| bound.version.as_str()));
+        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces, at_least, at_most })
     }
 }
 

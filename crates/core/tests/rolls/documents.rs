@@ -138,6 +138,9 @@ fn what_a_roll_cannot_freeze_is_refused_with_its_line() {
         ("operations:", "operation:", "unknown key \"operation\", did you mean \"operations\"?"),
         ("namespaces: [lake], labels: app", "namespaces: [], labels: app", "freeze: namespaces is empty: leave it out"),
         ("namespaces: [lake], labels: app", "namespaces: [A], labels: app", "\"A\" is no name of a namespace"),
+        ("labels: app=boats", "atLeast: latest", "roll.yaml:16: freeze: atLeast: \"latest\" is no version"),
+        ("labels: app=boats", "atMost: \"\"", "freeze: atMost: \"\" is no version"),
+        ("labels: app=boats", "atLeast: 2.16.0, atMost: v2.17", "ok"),
         ("labels: app=boats", "labels: app in (boats", "freeze: labels: selector"),
     ] {
         is_told(instead_of, said, message);

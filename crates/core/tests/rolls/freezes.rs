@@ -139,6 +139,79 @@ fn a_roll_begins_with_what_it_freezes_frozen() {
     assert_eq!((on.status.phase, on.status.reserved.len()), (RollPhase::Rolling, 1));
 }
 
+/// The order of versions is told in texts, as every API server compares them.
+#[test]
+fn what_waits_for_versions_is_refused_until_they_run() {
+    let members = json!({"waves": [{"name": "all"}], "freeze": [
+        {"resources": ["services"], "operations": ["CREATE"], "atLeast": "2.17.0"},
+        {"resources": ["services"], "operations": ["DELETE"], "atMost": "v2.16"},
+    ]});
+    let policy = freeze(&roll_of(&members), None).unwrap().policy;
+    assert_eq!(policy["spec"]["variables"][0]["expression"], "false", "the phase makes no difference");
+    let validations = policy["spec"]["validations"].as_array().unwrap();
+    assert_eq!(validations.len(), 3);
+    let zeros = "0".repeat(18);
+    for (validation, field, compared, operation) in [
+        (&validations[1], "lowest", format!("order >= \"{zeros}02.{zeros}17.{zeros}00~\""), "\"CREATE\""),
+        (&validations[2], "highest", format!("order <= \"{zeros}02.{zeros}16.{zeros}00~\""), "\"DELETE\""),
+    ] {
+        let expression = validation["expression"].as_str().unwrap();
+        for part in [&format!("params.status.{field}.{compared}"), &format!("request.operation in [{operation}]")] {
+            assert!(expression.contains(part), "{part}: {expression}");
+        }
+        let known = format!("has(params.status) && has(params.status.{field})");
+        assert!(expression.contains(&known), "where nobody knows it is refused: {expression}");
+        assert!(validation["messageExpression"].as_str().unwrap().contains(&format!("params.status.{field}.version")));
+    }
+}
+
+#[test]
+fn what_runs_is_said_as_far_as_it_is_certain() {
+    let waves = json!([{"name": "all", "atOnce": 2}]);
+    let roll = roll_of(&json!({"waves": waves}));
+    let one = |name: &str, version: Option<&str>, mark: Option<&str>| {
+        let mut metadata = json!({"name": name, "uid": format!("u-{name}"), "labels": {"a": "b"}});
+        if let Some(version) = version {
+            metadata["labels"] = json!({"example.com/controller-version": version});
+        }
+        if let Some(was) = mark {
+            let mark = json!({"roll": "roll-1", "was": was, "to": "2.17.0", "at": "2026-11-18T11:06:40Z"});
+            metadata["annotations"] = json!({"pointsman.dev/roll": mark.to_string()});
+        }
+        FleetObject::of(&boat(metadata), &roll).unwrap()
+    };
+    let said = |fleet: &[FleetObject], status: &RollStatus, consistent: bool| {
+        let facts = RollFacts { consistent, ..RollFacts::default() };
+        let status = plan(&roll, status, fleet, facts, NOW).status;
+        status.lowest.zip(status.highest).map(|(lowest, highest)| format!("{}..{}", lowest.version, highest.version))
+    };
+    let fresh = RollStatus::default();
+    let (old, new) = (one("a", Some("2.16.0"), None), one("b", Some("2.17.0"), None));
+    assert_eq!(said(&[], &fresh, true), None);
+    assert_eq!(said(&[old.clone(), new.clone()], &fresh, true).as_deref(), Some("2.16.0..2.17.0"));
+    assert_eq!(said(std::slice::from_ref(&new), &fresh, true).as_deref(), Some("2.17.0..2.17.0"));
+    assert_eq!(said(&[old.clone(), one("c", None, None)], &fresh, true), None, "one is nobody's");
+    assert_eq!(said(&[old, one("c", Some("latest"), None)], &fresh, true), None);
+    // Under way: the old one may have it still.
+    let moved = one("d", Some("2.17.0"), Some("2.15.0"));
+    let reserved = json!([{"object": "n/d", "uid": "u-d", "since": "2026-11-18T11:06:40Z"}]);
+    let begun = json!({"phase": "Rolling", "started": "2026-11-18T11:06:40Z", "reserved": reserved});
+    let begun = RollStatus::of(&json!({"status": begun}));
+    assert_eq!(said(&[moved, new.clone()], &begun, true).as_deref(), Some("2.15.0..2.17.0"));
+    // A cache may not know of one that came.
+    assert_eq!(said(std::slice::from_ref(&new), &begun, false), None);
+    let order = |minor: u64| format!("{:020}.{minor:020}.{:020}~", 2, 0);
+    let known = |version: &str, minor| json!({"version": version, "order": order(minor)});
+    let before = json!({
+        "phase": "Rolling", "started": "2026-11-18T11:06:40Z",
+        "lowest": known("2.15.0", 15), "highest": known("2.15.0", 15),
+    });
+    let before = RollStatus::of(&json!({"status": before}));
+    let seen = [one("a", Some("2.16.0"), None), new];
+    assert_eq!(said(&seen, &before, false).as_deref(), Some("2.15.0..2.17.0"));
+    assert_eq!(said(&seen, &before, true).as_deref(), Some("2.16.0..2.17.0"));
+}
+
 #[test]
 fn names_of_policies_are_names() {
     let name = "a".repeat(200);

@@ -146,6 +146,7 @@ impl<'a> History<'a> {
                 }
                 self.is_in_order(&plan, &fleet);
                 self.needs_both_controllers(&plan);
+                self.says_what_runs(&plan, &fleet);
             }
             Done::Wrote(status) => {
                 let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
@@ -227,6 +228,22 @@ impl<'a> History<'a> {
         let unhealthy = unhealthy.count();
         if unhealthy > self.setup.unhealthy_max {
             self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
+        }
+    }
+
+    /// No version is said to be the lowest that runs while a lower one is seen, or may still have what is under way.
+    fn says_what_runs(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
+        let written = plan.writes.iter().any(|write| matches!(write, RollWrite::Status(_)));
+        let Some(said) = plan.status.lowest.as_ref().filter(|_| written) else { return };
+        let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
+        let under_way = fleet.iter().filter(|object| plan.status.reserved.iter().any(|one| one.uid == object.uid()));
+        let was = under_way.filter_map(|object| was(self.world.objects.get(object.name())?));
+        let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said.version));
+        if let Some(lower) = lower {
+            self.breaks(
+                "what is said to run lowest runs lowest",
+                format!("{} is said, and {lower:?} runs", said.version),
+            );
         }
     }
 
@@ -402,4 +419,10 @@ fn is_canary(object: &Value) -> bool {
 
 fn is_marked(object: &Value) -> bool {
     !object["metadata"]["annotations"][ANNOTATION].is_null()
+}
+
+/// What an object was before it was moved, where it was.
+fn was(object: &Value) -> Option<Option<String>> {
+    let mark: Value = serde_json::from_str(object["metadata"]["annotations"][ANNOTATION].as_str()?).unwrap();
+    Some(mark["was"].as_str().map(str::to_owned))
 }

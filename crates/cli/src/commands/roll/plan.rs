@@ -115,10 +115,15 @@ fn freezing(roll: &FleetRoll, survey: &RollSurvey) -> String {
         (None, SurveyAsks::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
     };
     let never: String = survey.unfreezable.iter().map(|why| format!("{why}\n")).collect();
-    format!("{never}frozen while it is under way: {}{held}\n", frozen.join(", "))
+    format!("{never}frozen meanwhile: {}{held}\n", frozen.join(", "))
 }
 
 fn frozen(roll: &FleetRoll) -> Vec<String> {
-    let all: BTreeSet<String> = roll.frozen().map(|frozen| frozen.resource.to_string()).collect();
-    all.into_iter().collect()
+    let all = roll.frozen().map(|frozen| {
+        let bound =
+            |words: &str, version: Option<&str>| version.map(|version| format!(" until all are at {words} {version}"));
+        let bounds = [bound("least", frozen.at_least), bound("most", frozen.at_most)];
+        format!("{}{}", frozen.resource, bounds.into_iter().flatten().collect::<Vec<_>>().join(" and"))
+    });
+    all.collect::<BTreeSet<String>>().into_iter().collect()
 }
