@@ -309,12 +309,17 @@ fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool
     });
 }
 
-/// The rules of a role in docs/rights.md, for the kind of this scene.
+/// The rules of a role in docs/rights.md, or of a roll in docs/rolls.md, for the kind of this scene.
 fn documented(scene: &Scene<'_>, role: &str) -> Value {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md")).unwrap();
+    let page = if role.starts_with("pointsman-roll") { "docs/rolls.md" } else { "docs/rights.md" };
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
     let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let block = blocks.find(|block| block.contains(&format!("name: {role}}}"))).expect("a role");
-    let text = block.replace("materialize.cloud", &scene.group).replace("materializes", scene.sample.plural);
+    let (group, plural) = match page {
+        "docs/rolls.md" => ("elasticsearch.k8s.elastic.co", "elasticsearches"),
+        _ => ("materialize.cloud", "materializes"),
+    };
+    let text = block.replace(group, &scene.group).replace(plural, scene.sample.plural);
     let role: Value = serde_saphyr::from_str(&text).unwrap();
     role["rules"].clone()
 }

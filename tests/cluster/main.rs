@@ -55,10 +55,12 @@ mod migration;
 mod model;
 mod outage;
 mod plan;
+mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
 mod roll_controllers;
+mod roll_freezes;
 mod rolls;
 mod rotate;
 mod rotate_trouble;
@@ -78,57 +80,59 @@ fn main() -> ExitCode {
         support::null_webhooks::serve(port.parse().unwrap(), certs.as_ref());
         return ExitCode::SUCCESS;
     }
-    // The longest first.
-    let scenarios = [
-        certificates::SCENARIOS,
-        chart::SCENARIOS,
-        migration::SCENARIOS,
-        migrate::SCENARIOS,
-        migrate_trouble::SCENARIOS,
-        access::SCENARIOS,
-        in_the_way::SCENARIOS,
-        arm::SCENARIOS,
-        arm_kubectl::SCENARIOS,
-        arm_trouble::SCENARIOS,
-        disarm::SCENARIOS,
-        crd_guard::SCENARIOS,
-        status::SCENARIOS,
-        roll_controllers::SCENARIOS,
-        last_errors::SCENARIOS,
-        rolls::SCENARIOS,
-        model::SCENARIOS,
-        deletion::SCENARIOS,
-        lifecycle::SCENARIOS,
-        conversion::SCENARIOS,
-        schema::SCENARIOS,
-        incomplete::SCENARIOS,
-        losses::SCENARIOS,
-        failures::SCENARIOS,
-        gitops::SCENARIOS,
-        stories::SCENARIOS,
-        outage::SCENARIOS,
-        plan::SCENARIOS,
-        rotate::SCENARIOS,
-        rotate_trouble::SCENARIOS,
-        away::SCENARIOS,
-        after_a_kill::SCENARIOS,
-        at_once::SCENARIOS,
-        documents::SCENARIOS,
-        tutorial::SCENARIOS,
-        admission_matrix::SCENARIOS,
-        admission_fleet::SCENARIOS,
-        admission_flips::SCENARIOS,
-        admission_kept::SCENARIOS,
-        admission_modes::SCENARIOS,
-        admission_registered::SCENARIOS,
-        admission_rules::SCENARIOS,
-        admission_chance::SCENARIOS,
-    ]
-    .concat();
     let held = match (std::env::var_os("POINTSMAN_MEASURE"), std::env::var("POINTSMAN_SPEED")) {
         (Some(_), _) => measure::main(),
         (None, Ok(objects)) => speed::main(objects.parse().expect("a number of objects")),
-        (None, Err(_)) => harness::main(&scenarios),
+        (None, Err(_)) => harness::main(&SCENARIOS.concat()),
     };
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
+
+/// The longest first.
+const SCENARIOS: &[&[scenario::Scenario]] = &[
+    certificates::SCENARIOS,
+    chart::SCENARIOS,
+    migration::SCENARIOS,
+    migrate::SCENARIOS,
+    migrate_trouble::SCENARIOS,
+    access::SCENARIOS,
+    in_the_way::SCENARIOS,
+    arm::SCENARIOS,
+    arm_kubectl::SCENARIOS,
+    arm_trouble::SCENARIOS,
+    disarm::SCENARIOS,
+    crd_guard::SCENARIOS,
+    status::SCENARIOS,
+    roll_controllers::SCENARIOS,
+    roll_freezes::SCENARIOS,
+    last_errors::SCENARIOS,
+    rolls::SCENARIOS,
+    model::SCENARIOS,
+    deletion::SCENARIOS,
+    lifecycle::SCENARIOS,
+    conversion::SCENARIOS,
+    schema::SCENARIOS,
+    incomplete::SCENARIOS,
+    losses::SCENARIOS,
+    failures::SCENARIOS,
+    gitops::SCENARIOS,
+    stories::SCENARIOS,
+    promotions::SCENARIOS,
+    outage::SCENARIOS,
+    plan::SCENARIOS,
+    rotate::SCENARIOS,
+    rotate_trouble::SCENARIOS,
+    away::SCENARIOS,
+    after_a_kill::SCENARIOS,
+    at_once::SCENARIOS,
+    documents::SCENARIOS,
+    tutorial::SCENARIOS,
+    admission_matrix::SCENARIOS,
+    admission_fleet::SCENARIOS,
+    admission_flips::SCENARIOS,
+    admission_kept::SCENARIOS,
+    admission_modes::SCENARIOS,
+    admission_registered::SCENARIOS,
+    admission_rules::SCENARIOS,
+    admission_chance::SCENARIOS,
+];

@@ -34,6 +34,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
     Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
     Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
+    Scenario::new("an_object_that_is_told_to_go_goes_next", told).of(&ENGINES).newest(),
     Scenario::new("two_rolls_over_the_same_objects_are_refused", overlapping).of(&ENGINES).newest(),
     Scenario::new("a_roll_adopts_objects_without_a_label", adopted).of(&ENGINES).newest(),
 ];
@@ -393,17 +394,67 @@ fn deleted(scene: &Scene<'_>) {
     assert_eq!(scene.call(Method::GET, &path, None).code, 404, "at once");
 }
 
+/// Under the budget of its wave, also after a kill.
+fn told(scene: &Scene<'_>) {
+    begins(scene, 5);
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}]}));
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    assert_eq!(scene.roll_writes(), ["e-00"]);
+    let tells = |name: &str| scene.command(&["roll", "move", &scene.ns, &format!("{}/{name}", scene.ns)]);
+    let title = |name: &str| format!("{}/{name}", scene.ns);
+    for (name, said) in [
+        ("e-04", format!("roll {}: {} goes next in wave all\n", scene.ns, title("e-04"))),
+        (
+            "e-02",
+            format!("roll {}: {} goes next in wave all, behind one that was told so before\n", scene.ns, title("e-02")),
+        ),
+        ("e-04", format!("roll {}: {} goes next in wave all\n", scene.ns, title("e-04"))),
+        ("e-00", format!("roll {}: {} is under way already\n", scene.ns, title("e-00"))),
+    ] {
+        let (code, text, errors) = tells(name);
+        assert_eq!((code, text), (0, said), "{errors}");
+    }
+    let (code, _, errors) = tells("nobody");
+    assert!(code == 1 && errors.contains(&format!("is about no object {}", title("nobody"))), "{errors}");
+    let mut running = scene.rolls_on("test");
+    sleep(Duration::from_secs(2));
+    running.kill();
+    assert_eq!(scene.roll_writes(), ["e-00"], "it waits for its turn");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.roll_writes(), ["e-00", "e-04", "e-02", "e-01", "e-03"]);
+    assert!(scene.refused(&["roll", "move", &scene.ns, &title("e-01")]).contains("is Complete: nothing more is moved"));
+    scene.forgets_roll();
+}
+
+/// The second one is over four of the first one's six.
 fn overlapping(scene: &Scene<'_>) {
-    begins(scene, 4);
+    begins(scene, 6);
+    for name in &names(6)[..4] {
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": "a"}}})).ok();
+    }
     scene.starts_roll(&json!({}));
     assert_eq!(scene.runs_roll(&["--once"]).0, 0);
-    let other = format!("{}-other", scene.ns);
-    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null}));
-    let (code, text, errors) = scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
+    let (other, before) = (format!("{}-other", scene.ns), scene.roll_writes());
+    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}}));
+    let run = || scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
+    let (code, text, errors) = run();
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains(&format!("Refused: roll {} is under way over 4 of the same objects", scene.ns)), "{text}");
-    assert!(text.contains(&format!("{}/e-00", scene.ns)), "{text}");
-    scene.call(Method::DELETE, &format!("/apis/pointsman.dev/v1/rolls/{other}"), None).ok();
+    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
+    let status = scene.call_get(&path)["status"].clone();
+    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
+    let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
+    assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
+    assert!(text.contains(&format!("Refused: {message}")), "{text}");
+    assert_eq!(scene.roll_writes(), before, "it has moved nothing");
+    // Once the first one is over, it may.
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    assert_eq!(scene.runs_roll(&[]).0, 0);
+    let (code, text, errors) = run();
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
+    scene.call(Method::DELETE, &path, None).ok();
     scene.forgets_roll();
 }
 

@@ -103,6 +103,12 @@ impl CallError {
         }
     }
 
+    /// Whether a test of a JSON Patch did not hold: what is there is another one by now. That is all the API server
+    /// says.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Refused { code: 422, message, .. } if message.contains(OUR_REQUEST))
+    }
+
     /// Fields that somebody else applied, and who, where that is what stands in the way.
     #[must_use]
     pub fn conflicts(&self) -> &[String] {
@@ -151,6 +157,9 @@ impl CallError {
 pub(crate) fn is_about_rights(message: &str) -> bool {
     message.contains("is forbidden: User \"") && message.contains(" cannot ")
 }
+
+/// Source: `apimachinery pkg/api/errors/errors.go`, `NewGenericServerResponse`.
+const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";
 
 /// What whoever may not do something does next.
 pub(crate) const RIGHTS: &str = "docs/rights.md has the ClusterRole that it needs";

@@ -33,6 +33,8 @@ pub(crate) enum Extent {
     Metadata,
     /// `PartialObjectMetadataList`.
     MetadataOfAll,
+    /// `APIGroupDiscoveryList`: every resource of every group at once.
+    Discovery,
 }
 
 impl Extent {
@@ -40,6 +42,7 @@ impl Extent {
         match self {
             Self::Objects => "application/json",
             Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Self::Discovery => "application/json;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2",
             Self::MetadataOfAll => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
         }
     }

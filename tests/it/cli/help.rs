@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 17] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -21,6 +21,7 @@ const COMMANDS: [&[&str]; 16] = [
     &["webhooks"],
     &["webhooks", "doctor"],
     &["webhooks", "overlay"],
+    &["webhooks", "policy"],
     &["webhooks", "retire"],
 ];
 

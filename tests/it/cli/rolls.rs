@@ -17,3 +17,43 @@ fn the_lease_of_a_controller_is_named_by_its_version() {
     let error = pointsman(&["roll", "lease", "elasticsearhc", "1"]).refusal(2);
     assert!(error.contains("did you mean \"elasticsearch\"?"), "{error}");
 }
+
+const ROLL: &str = "
+apiVersion: pointsman.dev/v1
+kind: Roll
+metadata: {name: eck-2-17}
+spec:
+  kind: elasticsearch
+  from: 2.16.0
+  to: 2.17.0
+  waves: [{name: all}]
+";
+
+#[test]
+fn what_a_roll_freezes_is_printed_as_policies() {
+    let with = |freeze: &str, more: &[&str]| {
+        with_stdin(&[&["roll", "policies", "-f", "-"], more].concat(), format!("{ROLL}{freeze}").as_bytes())
+    };
+    let freeze = "  freeze: [{resources: [deployments.apps]}]\n";
+    let printed = with(freeze, &[]).data();
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&printed).unwrap();
+    let title = |document: &Value| format!("{} {}", document["kind"], document["metadata"]["name"]);
+    assert_eq!(
+        documents.iter().map(title).collect::<Vec<_>>(),
+        [
+            "\"ValidatingAdmissionPolicy\" \"pointsman-freeze.eck-2-17\"",
+            "\"ValidatingAdmissionPolicyBinding\" \"pointsman-freeze.eck-2-17\""
+        ]
+    );
+    assert!(printed.contains("system:serviceaccount:pointsman-system:pointsman-roll"), "{printed}");
+    let list = json(&with(freeze, &["-o", "json", "--service-account", "flux/rolls"]).data());
+    assert!(list["items"][0].to_string().contains("system:serviceaccount:flux:rolls"), "{list}");
+    let error = with("", &[]).refusal(1);
+    assert!(error.contains("roll eck-2-17 freezes nothing: give it `freeze`"), "{error}");
+    let error = with("  freeze: [{resources: [\"*\"]}]\n", &[]).refusal(1);
+    assert!(error.contains("stdin:10: freeze: \"*\" would freeze"), "{error}");
+    // Neither a name nor a file, both, or no service account.
+    pointsman(&["roll", "policies"]).refusal(2);
+    pointsman(&["roll", "policies", "eck-2-17", "-f", "-"]).refusal(2);
+    with(freeze, &["--service-account", "rolls"]).refusal(2);
+}

@@ -301,3 +301,24 @@ fn a_server_is_compared_with_what_is_registered_for_its_own_operator() {
     let common = doctor("2.17.0", "2.16.0,2.17.0,9.0.0", &[]);
     assert_eq!((common.code, common.stdout.matches("nobody asks it").count()), (1, 1), "{}", common.stdout);
 }
+
+#[test]
+fn what_is_being_promoted_is_kept_by_a_policy() {
+    let policy = |more: &[&str]| pointsman(&[&["webhooks", "policy", "--kind"], more].concat());
+    let printed = policy(&["materialize"]).data();
+    assert_eq!(printed.matches("name: pointsman-promoting.materializes.materialize.cloud\n").count(), 2, "{printed}");
+    assert!(printed.contains("# Whoever writes in an older version need not know"), "{printed}");
+    let others = webhooks(&["--controller-version", "2.17.0", "--served", "2.17.0", "--default", "2.17.0"]).data();
+    let (_directory, path) = file(&format!("{others}---\n{printed}"));
+    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
+    let (_directory, path) =
+        file(&format!("{others}---\n{}", printed.replace("matchPolicy: Exact", "matchPolicy: Equivalent")));
+    let found = pointsman(&["webhooks", "doctor", "-f", &path]);
+    assert!(found.code == 1 && found.stdout.contains("pointsman-promoting.materializes"), "{}", found.stdout);
+    let warns = json(&policy(&["materialize", "--guard", "warn", "-o", "json"]).data());
+    assert_eq!(warns["items"][1]["spec"]["validationActions"], serde_json::json!(["Warn"]));
+    let error = policy(&["elasticsearch"]).refusal(1);
+    assert!(error.contains("the definition of elasticsearch does not say how a status speaks of rollouts"), "{error}");
+    assert!(policy(&["materialize", "--guard", "none"]).refusal(2).contains("nothing to print"));
+    policy(&["materialise"]).refusal(2);
+}

@@ -32,8 +32,12 @@ pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<
     Ok(found)
 }
 
-/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other.
+/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other. What a roll freezes
+/// is the matter of that roll.
 fn is_about(document: &Value, crd: &CrdState) -> bool {
+    if document.pointer("/metadata/labels/app.kubernetes.io~1component").is_some_and(|component| component == "roll") {
+        return false;
+    }
     let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
     let rules = webhooks.filter_map(|webhook| webhook.get("rules")?.as_array()).flatten();
     let constraints = document.pointer("/spec/matchConstraints/resourceRules").and_then(Value::as_array);
@@ -80,6 +84,10 @@ mod tests {
             webhooks(vec![rule("*", &["ws"])]),
             webhooks(vec![]),
             json!({}),
+            json!({
+                "metadata": {"labels": {"app.kubernetes.io/component": "roll"}},
+                "spec": {"matchConstraints": {"resourceRules": [rule("e.com", &["ws"])]}},
+            }),
         ] {
             assert!(!is_about(&other, &crd), "{other}");
         }

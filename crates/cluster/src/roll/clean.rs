@@ -1,16 +1,17 @@
-//! Takes away what a roll has left on objects.
+//! Takes away what a roll has left behind.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetMove, RollStatus, answered_roll};
 
 use super::error::RollError;
 use super::fleet::Fleet;
+use super::freezing::thaw;
 use super::store::get_roll;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
-/// Takes the annotation of a roll that is over off its objects, by one write each. Afterwards nobody can take them
-/// back. Returns how many.
+/// Takes the annotation of a roll that is over off its objects, by one write each, and away what freezes for it.
+/// Afterwards nobody can take them back. Returns how many.
 ///
 /// # Errors
 /// [`RollError`], such as a roll that is not over.
@@ -32,5 +33,6 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
             Landed::Later(error) => return Err(error.into()),
         }
     }
+    thaw(cluster, &roll).await?;
     Ok(cleaned)
 }

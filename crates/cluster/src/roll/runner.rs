@@ -15,6 +15,7 @@ use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::events::tell_events;
 use super::fleet::Fleet;
+use super::freezing::unfrozen;
 use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::store::{get_roll, list_rolls, put_status};
@@ -193,6 +194,7 @@ impl RollRunner<'_> {
             local: local_times(&roll, self.clock.now()),
             trouble: self.trouble.take(),
             others: if status.started.is_none() { self.others(&document, &fleet).await? } else { Vec::new() },
+            unfrozen: if status.started.is_none() { unfrozen(self.cluster, &roll).await? } else { None },
         };
         let had_trouble = facts.trouble.is_some();
         let planned = plan(&roll, &status, &fleet.objects, facts, self.clock.now());

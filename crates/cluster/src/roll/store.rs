@@ -1,11 +1,14 @@
 //! Rolls as they are in the cluster.
 
+use pointsman_core::registration::FreezeDocuments;
 use pointsman_core::roll::{ROLL_MANAGER, RollStatus};
 use serde_json::{Value, json};
 
 use super::error::RollError;
+use super::freezing::{apply_freeze, try_freeze};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::dry_run::DryRun;
 use crate::pages::items;
 
 const ROLLS: &str = "/apis/pointsman.dev/v1/rolls";
@@ -33,12 +36,31 @@ pub async fn list_rolls(cluster: &Cluster) -> Result<Vec<Value>, RollError> {
     }
 }
 
-/// Applies a Roll, and returns it as it is then.
+/// Applies a Roll, with what freezes what it names in force before it, and returns it as it is then.
 ///
 /// # Errors
 /// The API server says no.
-pub async fn start_roll(cluster: &Cluster, document: &Value) -> Result<Value, RollError> {
+pub async fn start_roll(
+    cluster: &Cluster,
+    document: &Value,
+    freeze: Option<&FreezeDocuments>,
+    dry_run: Option<DryRun>,
+) -> Result<Value, RollError> {
     list_rolls(cluster).await?;
+    let Some(freeze) = freeze.filter(|_| dry_run != Some(DryRun::Client)) else {
+        return Ok(match dry_run {
+            Some(DryRun::Client) => document.clone(),
+            Some(DryRun::Server) => cluster.try_apply(document, false).await?,
+            None => cluster.apply(document, false).await?,
+        });
+    };
+    // One that is refused is to leave nothing behind.
+    let judged = cluster.try_apply(document, false).await?;
+    if dry_run == Some(DryRun::Server) {
+        try_freeze(cluster, freeze).await?;
+        return Ok(judged);
+    }
+    apply_freeze(cluster, freeze).await?;
     Ok(cluster.apply(document, false).await?)
 }
 
@@ -50,6 +72,24 @@ pub async fn set_in_roll(cluster: &Cluster, name: &str, members: &Value) -> Resu
     let patch = json!({"spec": members});
     match cluster.patch(&format!("{ROLLS}/{name}"), PatchForm::Merge, &patch, Extent::Objects).await {
         Ok(document) => Ok(document),
+        Err(error) => Err(missing(cluster, error, name).await),
+    }
+}
+
+/// Sets which objects go next, if nobody else did since the Roll was read. Its status may have been written meanwhile.
+///
+/// # Errors
+/// Somebody else did, there is no such Roll, or the API server says no.
+pub async fn set_next(cluster: &Cluster, document: &Value, next: &[String]) -> Result<Value, RollError> {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": document.pointer("/metadata/uid")},
+        {"op": "test", "path": "/spec/next", "value": document.pointer("/spec/next")},
+        {"op": "add", "path": "/spec/next", "value": next},
+    ]);
+    match cluster.patch(&format!("{ROLLS}/{name}"), PatchForm::Json, &patch, Extent::Objects).await {
+        Ok(document) => Ok(document),
+        Err(error) if error.is_stale() => Err(RollError::Raced(name.to_owned())),
         Err(error) => Err(missing(cluster, error, name).await),
     }
 }

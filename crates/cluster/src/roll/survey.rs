@@ -7,6 +7,7 @@ use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::fleet::Fleet;
+use super::freezing::{unfreezable, unfrozen};
 use super::local_times::local_times;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
@@ -20,6 +21,12 @@ pub struct RollSurvey {
     pub facts: RollFacts,
     /// Dry runs that were sent.
     pub asked: usize,
+    /// Why what the roll freezes is not frozen by what is there, where the API server was asked.
+    pub unfrozen: Option<String>,
+    /// What of that can never be frozen here, each in a sentence.
+    pub unfreezable: Vec<String>,
+    /// Who was asked.
+    pub asks: SurveyAsks,
 }
 
 /// Whom a survey asks.
@@ -47,8 +54,10 @@ pub async fn survey_roll(
     let listed = Fleet::list(cluster, kind, roll).await?;
     let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
     let mut facts = RollFacts { consistent: true, shut, local: local_times(roll, clock.now()), ..RollFacts::default() };
-    let mut asked = 0;
+    let (mut asked, mut not_frozen) = (0, None);
+    let unfreezable = unfreezable(cluster, roll).await?;
     if asks == SurveyAsks::TheServer {
+        not_frozen = unfrozen(cluster, roll).await?;
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
             asked += 1;
@@ -59,5 +68,5 @@ pub async fn survey_roll(
             }
         }
     }
-    Ok(RollSurvey { fleet: listed.objects, facts, asked })
+    Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, unfreezable, asks })
 }

@@ -49,12 +49,8 @@ pub(super) async fn write(
         Some(401) => Err(error),
         Some(403) if error.message().contains(" cannot ") => Err(error),
         Some(404) => Ok(Landed::Stale),
-        // What a test of the patch says that does not hold, and that is all it says.
-        Some(422) if error.message().contains(OUR_REQUEST) => Ok(Landed::Stale),
+        _ if error.is_stale() => Ok(Landed::Stale),
         Some(400..=499) if !error.passes() && error.code() != Some(409) => Ok(Landed::Refused(error.message())),
         _ => Ok(Landed::Later(error)),
     }
 }
-
-/// Source: `apimachinery pkg/api/errors/errors.go`, `NewGenericServerResponse`.
-const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";

@@ -66,6 +66,13 @@ impl FromStr for NamespacedName {
     }
 }
 
+impl NamespacedName {
+    /// As whom a service account of that name asks.
+    pub(super) fn as_service_account(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.name)
+    }
+}
+
 impl fmt::Display for NamespacedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::definition::Path;
+
 /// A string literal, which CEL writes as JSON does.
 pub(super) fn literal(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
@@ -20,6 +22,21 @@ pub(super) fn property(name: &str) -> Option<String> {
         .replace('/', "__slash__");
     let is_reserved = RESERVED.split(' ').any(|word| word == escaped);
     Some(if is_reserved { format!("__{escaped}__") } else { escaped })
+}
+
+/// A field of an object, as CEL names it.
+pub(super) fn field_of(object: &str, field: &Path) -> Option<String> {
+    field.names().iter().try_fold(object.to_owned(), |holder, name| Some(format!("{holder}.{}", property(name)?)))
+}
+
+/// Whether an object has a field, and all that holds it.
+pub(super) fn there(object: &str, field: &Path) -> Option<String> {
+    let ways = (1..=field.len()).map(|depth| {
+        let names = field.names().iter().take(depth);
+        let way = names.fold(Path::default(), |way, name| way.join(name));
+        Some(format!("has({})", field_of(object, &way)?))
+    });
+    Some(ways.collect::<Option<Vec<_>>>()?.join(" && "))
 }
 
 const RESERVED: &str = "while true false null in as break const continue else for function if import let loop package \

@@ -1,7 +1,7 @@
 //! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and
-//! the policies that guard the version label and what is stored; how a version goes ([`retire()`]), an operator's own
-//! webhooks once for each version ([`overlay()`]), and what does not fit in what is there ([`inspect`]). Pure:
-//! documents in and out, nothing is fetched or applied here.
+//! the policies that guard the version label, what is stored and what a roll freezes; how a version goes
+//! ([`retire()`]), an operator's own webhooks once for each version ([`overlay()`]), and what does not fit in what is
+//! there ([`inspect`]). Pure: documents in and out, nothing is fetched or applied here.
 
 mod address;
 mod admission_webhooks;
@@ -22,9 +22,11 @@ mod leaves_out;
 mod names;
 mod overlay;
 mod policies;
+mod promoting;
 mod registered;
 mod registered_versions;
 mod retire;
+mod roll_freeze;
 mod schema_rules;
 mod servers;
 mod started;
@@ -43,5 +45,7 @@ pub use finding::Finding;
 pub use guard::{GuardMode, guard, unserved};
 pub use incomplete::incomplete;
 pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
+pub use promoting::promoting;
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
+pub use roll_freeze::{FreezeDocuments, freeze};

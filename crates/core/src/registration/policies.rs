@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
 use super::incomplete::incomplete;
 use super::leaves_out::{excluding, other_namespaces};
+use super::promoting::{promoting, promoting_name};
 use crate::{definition::Kind, webhook::Enforcement};
 
 /// What is registered for a kind, and what is meant.
@@ -25,6 +26,7 @@ impl Policies<'_> {
     /// What does not fit in any of them.
     pub(super) fn inspect(&self) -> Vec<Finding> {
         let mut findings = self.incomplete();
+        findings.extend(self.promoting());
         let name = guard_name(self.kind);
         let Some(policy) = self.policy(&name) else {
             if !self.versions.is_empty() {
@@ -201,6 +203,17 @@ impl Policies<'_> {
                 findings.extend(self.binding(name, &["Deny"]));
             }
         }
+        findings
+    }
+
+    /// The policy that keeps what is being promoted, where it is there.
+    fn promoting(&self) -> Vec<Finding> {
+        let name = promoting_name(self.kind);
+        let there = self.policy(&name).zip(promoting(self.kind, GuardMode::Deny));
+        let Some((policy, [printed, _])) = there else { return Vec::new() };
+        let mut findings = self.as_printed(policy, [&printed, &printed], &format!("{POLICY} {name}"), &[]);
+        // Whoever asks for less has asked for that.
+        findings.extend(self.binding(&name, &["Deny", "Warn", "Audit"]));
         findings
     }
 }

@@ -12,7 +12,7 @@
 
 use serde_json::{Value, json};
 
-use super::cel::{literal, property};
+use super::cel::{field_of, literal, property, there};
 use super::document::set;
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema, VersionIndex};
@@ -102,21 +102,6 @@ fn immutable(field: &Path, unset: &[Json<'_>], uuid: bool, here: &Schema) -> Opt
         set(&mut validation, "fieldPath", format!(".{field}").into());
     }
     is_scalar.then_some(validation)
-}
-
-/// A field of an object, as CEL names it.
-fn field_of(object: &str, field: &Path) -> Option<String> {
-    field.names().iter().try_fold(object.to_owned(), |holder, name| Some(format!("{holder}.{}", property(name)?)))
-}
-
-/// Whether an object has a field, and all that holds it.
-fn there(object: &str, field: &Path) -> Option<String> {
-    let ways = (1..=field.len()).map(|depth| {
-        let names = field.names().iter().take(depth);
-        let way = names.fold(Path::default(), |way, name| way.join(name));
-        Some(format!("has({})", field_of(object, &way)?))
-    });
-    Some(ways.collect::<Option<Vec<_>>>()?.join(" && "))
 }
 
 fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {

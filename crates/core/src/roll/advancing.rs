@@ -95,6 +95,6 @@ fn reserve_forward(planner: &mut Planner<'_>, wave: &Wave, at: usize) {
     let objects = view.in_wave(at, at).count();
     let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
-    next.sort_by(|one, two| one.place().cmp(&two.place()));
+    next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));
     planner.reserve(&next, wave.at_once.of(objects), false);
 }

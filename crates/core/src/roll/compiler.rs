@@ -7,7 +7,8 @@ use serde_saphyr::Spanned;
 use super::bad_roll::BadRoll;
 use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
-use super::spec::{OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
+use super::freeze::Freeze;
+use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
@@ -56,11 +57,13 @@ impl<'a> RollCompiler<'a> {
         let spec = &document.spec.value;
         self.versions(spec);
         self.words(spec);
+        self.next(&spec.next);
         let label = self.kind.version_label().to_owned();
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
         let order = spec.order.as_ref().map(|order| self.order(order));
         let waves = self.waves(&spec.waves, &label);
         let windows = self.windows(&spec.windows);
+        let freezes = self.freezes(&spec.freeze);
         self.line = line(&document.spec);
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
@@ -94,6 +97,8 @@ impl<'a> RollCompiler<'a> {
             order,
             waves,
             windows,
+            freezes,
+            next: spec.next.clone(),
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
@@ -146,6 +151,15 @@ impl<'a> RollCompiler<'a> {
         for risk in spec.accept.iter().filter(|risk| *risk != NO_WAY_BACK) {
             let hint = near(risk, &[NO_WAY_BACK]);
             self.bad(format!("accept: {risk:?} is no risk that a plan names{hint}. Known here: {NO_WAY_BACK}"));
+        }
+    }
+
+    fn next(&mut self, titles: &[String]) {
+        for title in titles {
+            let (namespace, name) = title.split_once('/').unwrap_or(("a", title));
+            if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+                self.bad(format!("next: {title:?} is no object: write it as NAMESPACE/NAME"));
+            }
         }
     }
 
@@ -215,6 +229,17 @@ impl<'a> RollCompiler<'a> {
             self.fine(RollWindow::compile(&spec.value).map_err(|error| format!("windows: {error}")))
         });
         compiled.collect()
+    }
+
+    fn freezes(&mut self, specs: &[Spanned<FreezeSpec>]) -> Vec<Freeze> {
+        let own = (self.kind.plural(), self.kind.group());
+        let mut freezes = Vec::new();
+        for spec in specs {
+            self.line = line(spec);
+            let compiled = Freeze::compile(&spec.value, own);
+            freezes.extend(self.fine(compiled.map_err(|error| format!("freeze: {error}"))));
+        }
+        freezes
     }
 
     fn wave(&mut self, spec: &WaveSpec, label: &str) -> Option<Wave> {

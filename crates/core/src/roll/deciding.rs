@@ -50,10 +50,7 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     if planner.status.started.is_some() {
         return true;
     }
-    let refused = planner.roll.way_back().err().or_else(|| {
-        let (name, objects) = planner.facts.others.first()?;
-        Some(format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects)))
-    });
+    let refused = planner.roll.way_back().err().or_else(|| overlap(planner)).or_else(|| unfrozen(planner));
     let (phase, message) = match (refused, planner.roll.run, planner.roll.direction) {
         (Some(why), _, _) => (RollPhase::Refused, why),
         (None, _, Direction::Stop | Direction::Back) => (RollPhase::Aborted, "nothing was moved".to_owned()),
@@ -66,4 +63,16 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     };
     (planner.status.phase, planner.status.message, planner.status.reason) = (phase, message, None);
     false
+}
+
+/// Another roll that is under way over the same objects.
+fn overlap(planner: &Planner<'_>) -> Option<String> {
+    let (name, objects) = planner.facts.others.first()?;
+    Some(format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects)))
+}
+
+/// What is to be frozen has to be so before the first object moves.
+fn unfrozen(planner: &Planner<'_>) -> Option<String> {
+    let (why, name) = (planner.facts.unfrozen.as_ref()?, planner.roll.name());
+    Some(format!("what it freezes would not be frozen: {why}: pointsman roll policies {name} | kubectl apply -f -"))
 }

@@ -25,6 +25,8 @@ pub struct RollFacts {
     pub trouble: Option<String>,
     /// Other rolls that are under way over some of the same objects: their names, and these objects.
     pub others: Vec<(String, Vec<String>)>,
+    /// Why what the roll freezes would not be frozen; in words. It does not begin.
+    pub unfrozen: Option<String>,
 }
 
 /// What a run has seen. It begins with nothing: what counts for longer stands on the objects and in the status.

@@ -21,6 +21,8 @@ pub struct FleetObject {
     pub(super) has_annotations: bool,
     /// The annotation that a roll has left, whichever roll, and its text.
     pub(super) mark: Option<(RollMark, String)>,
+    /// Where it stands among those that were told to go next; behind all of them where it was not.
+    pub(super) turn: usize,
     /// Where it stands in the order that the Roll asks for, before namespace and name.
     pub(super) rank: usize,
     /// The wave that selects it.
@@ -64,8 +66,11 @@ impl FleetObject {
             let manager = roll.old_manager(was)?;
             Some((manager.to_owned(), wrote_since(object, manager, &roll.label, UNDER_WAY)?))
         });
+        let name = text("name")?;
+        let title = title(namespace.as_deref(), &name);
         Some(Self {
-            name: text("name")?,
+            turn: roll.next.iter().position(|told| *told == title).unwrap_or(usize::MAX),
+            name,
             uid: text("uid")?,
             version: labels.get(&roll.label).cloned(),
             has_annotations: annotations.is_some(),
@@ -90,7 +95,7 @@ impl FleetObject {
     /// `namespace/name`.
     #[must_use]
     pub fn title(&self) -> String {
-        self.namespace.as_ref().map_or_else(|| self.name.clone(), |namespace| format!("{namespace}/{}", self.name))
+        title(self.namespace(), &self.name)
     }
 
     /// Whether another roll is about it as well.
@@ -139,10 +144,19 @@ impl FleetObject {
         self.version.as_deref() == Some(version)
     }
 
-    /// What objects of a wave are sorted by.
+    /// What objects of a wave are sorted by on their way forward.
+    pub(super) fn place_forward(&self) -> (usize, (usize, &Option<String>, &str)) {
+        (self.turn, self.place())
+    }
+
+    /// What objects of a wave are sorted by where nobody was told to go next.
     pub(super) fn place(&self) -> (usize, &Option<String>, &str) {
         (self.rank, &self.namespace, &self.name)
     }
+}
+
+fn title(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 /// Seconds that the old controller may take to end what it had begun when the label changed: one look at an object.

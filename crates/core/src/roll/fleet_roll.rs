@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chosen::Chosen;
+use super::freeze::{Freeze, Frozen};
 use super::wave::Wave;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath};
@@ -24,6 +25,9 @@ pub struct FleetRoll {
     pub(super) order: Option<(Path, Vec<String>)>,
     pub(super) waves: Vec<Wave>,
     pub(super) windows: Vec<RollWindow>,
+    pub(super) freezes: Vec<Freeze>,
+    /// Titles of objects that go before the others of their waves, the first ones first.
+    pub(super) next: Vec<String>,
     pub(super) unhealthy_max: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,
@@ -119,6 +123,16 @@ impl FleetRoll {
     /// The time zones that its windows are told in, as the IANA database names them.
     pub fn zones(&self) -> impl Iterator<Item = &str> {
         self.windows.iter().map(|window| window.zone.as_str())
+    }
+
+    /// What nobody else may write while it is under way.
+    pub fn frozen(&self) -> impl Iterator<Item = Frozen<'_>> {
+        self.freezes.iter().flat_map(Freeze::frozen)
+    }
+
+    /// The same, as it was written.
+    pub(crate) fn freezes(&self) -> &[Freeze] {
+        &self.freezes
     }
 
     /// Whether a wave waits for somebody's approval before the next one begins.

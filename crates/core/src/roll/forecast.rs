@@ -36,7 +36,7 @@ pub fn forecast<'a>(
     let planned = |standing| if standing == Standing::Reserved { Standing::Old } else { standing };
     let standings = standings.map(|standing| if status.started.is_none() { planned(standing) } else { standing });
     let mut all: Vec<(&FleetObject, Standing)> = fleet.iter().zip(standings).collect();
-    all.sort_by(|(one, _), (two, _)| (one.wave, one.place()).cmp(&(two.wave, two.place())));
+    all.sort_by(|(one, _), (two, _)| (one.wave, one.place_forward()).cmp(&(two.wave, two.place_forward())));
     let told = all.into_iter().map(|(object, standing)| Forecast {
         object,
         wave: roll.waves.get(object.wave).map_or("", |wave| wave.name.as_str()),

@@ -8,6 +8,7 @@ use super::moment::Moment;
 use super::moving::{moves, tries};
 use super::patch::FleetMove;
 use super::planner::Planner;
+use super::running::running;
 use super::standing::Standing;
 use super::status::RollStatus;
 use super::telling::described;
@@ -46,7 +47,12 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     decide(&mut planner);
     let (moves, tries) = (moves(&planner), tries(&planner));
     let view = planner.view();
-    let next = if planner.rests { status.clone() } else { described(&view, &planner.in_the_way) };
+    let next = if planner.rests {
+        status.clone()
+    } else {
+        let (lowest, highest) = running(&view, status, planner.facts.consistent);
+        RollStatus { lowest, highest, ..described(&view, &planner.in_the_way) }
+    };
     let standings = view.standings;
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
     let moves = moves.into_iter().map(RollWrite::Move).chain(tries.into_iter().map(RollWrite::Try));

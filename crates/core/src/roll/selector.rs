@@ -8,19 +8,20 @@ use crate::apimachinery::{is_label_value, is_qualified_name};
 /// A label selector. All its requirements must hold; without any it selects everything.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Selector {
-    requirements: Vec<Requirement>,
+    pub(super) requirements: Vec<Requirement>,
     text: String,
 }
 
+/// What is wanted of one label.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Requirement {
-    key: String,
-    wants: Wants,
+pub(crate) struct Requirement {
+    pub(crate) key: String,
+    pub(crate) wants: Wants,
 }
 
 /// What is wanted of a label.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Wants {
+pub(crate) enum Wants {
     There,
     NotThere,
     /// One of these values.

@@ -50,6 +50,10 @@ pub(super) struct RollSpec {
     pub(super) waves: Vec<Spanned<WaveSpec>>,
     #[serde(default)]
     pub(super) windows: Vec<Spanned<WindowSpec>>,
+    #[serde(default)]
+    pub(super) freeze: Vec<Spanned<FreezeSpec>>,
+    #[serde(default)]
+    pub(super) next: Vec<String>,
     pub(super) unhealthy_max: Option<u64>,
     pub(super) timeout: Option<String>,
     pub(super) on_failure: Option<String>,
@@ -99,6 +103,18 @@ pub(super) struct WindowSpec {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) zone: Option<String>,
+}
+
+/// What nobody else writes while the roll is under way.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FreezeSpec {
+    pub(super) resources: Vec<String>,
+    pub(super) operations: Option<Vec<String>>,
+    pub(super) namespaces: Option<Vec<String>>,
+    pub(super) labels: Option<String>,
+    pub(super) at_least: Option<String>,
+    pub(super) at_most: Option<String>,
 }
 
 impl RollDocument {

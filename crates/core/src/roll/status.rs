@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
+use super::running::RunningVersion;
 
 /// What a roll has come to, and what it has under way.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -48,6 +49,12 @@ pub struct RollStatus {
     pub counts: RollCounts,
     /// Objects of each wave.
     pub waves: Vec<WaveCounts>,
+    /// The lowest version that may be running, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<RunningVersion>,
+    /// The highest one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highest: Option<RunningVersion>,
     /// When the first object could have been moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
@@ -79,6 +86,12 @@ pub enum RollPhase {
     Failed,
     /// Somebody stopped it, or everything was taken back.
     Aborted,
+}
+
+impl RollPhase {
+    /// Those in which a Roll is not to be deleted, and what it freezes is frozen: objects are under way, or failed and
+    /// nobody has looked at them.
+    pub const UNSETTLED: [Self; 4] = [Self::Rolling, Self::Waiting, Self::Paused, Self::Failed];
 }
 
 /// An object that is under way.

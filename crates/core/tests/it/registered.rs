@@ -4,7 +4,7 @@
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     Address, BadOverlay, ClientConfig, Finding, GuardMode, RetireStep, Selection, Service, Trust, guard, inspect,
-    overlay, overlay_all, retire, unserved, webhooks,
+    overlay, overlay_all, promoting, retire, unserved, webhooks,
 };
 use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::{Value, json};
@@ -520,4 +520,59 @@ fn the_guard_knows_labels_that_are_mistaken_and_who_is_judged_by_nobody() {
     }
     let incomplete = pointsman_core::registration::incomplete(&kind, "v1");
     assert!(incomplete.iter().all(|document| labels(document) == "conversion"), "which that command leaves alone");
+}
+
+/// Names are the definition's, and those versions are looked at whose status has them as its own.
+#[test]
+fn what_is_being_promoted_is_kept_in_the_words_of_the_definition() {
+    assert_eq!(promoting(&embedded("elasticsearch"), GuardMode::Deny), None);
+    for (kind, newer) in [(embedded("materialize"), "v1alpha2"), (load("engines.yaml"), "v2")] {
+        for (mode, action) in [(GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn"), (GuardMode::Audit, "Audit")] {
+            let [policy, binding] = promoting(&kind, mode).unwrap();
+            assert_eq!(binding["spec"]["validationActions"], json!([action]));
+            assert_eq!(binding["spec"]["policyName"], policy["metadata"]["name"]);
+            let rule = &policy["spec"]["matchConstraints"]["resourceRules"];
+            assert_eq!(rule.as_array().unwrap().len(), 1, "{rule}");
+            assert_eq!((&rule[0]["apiVersions"], &rule[0]["operations"]), (&json!([newer]), &json!(["UPDATE"])));
+            assert_eq!(rule[0]["resources"], json!([format!("{}/status", kind.plural())]));
+            assert_eq!(policy["spec"]["matchConstraints"]["matchPolicy"], "Exact");
+            let mut known: Vec<String> = Vec::new();
+            for variable in policy["spec"]["variables"].as_array().unwrap() {
+                expression_is_sane(variable["expression"].as_str().unwrap(), &known);
+                known.push(variable["name"].as_str().unwrap().to_owned());
+            }
+            for validation in policy["spec"]["validations"].as_array().unwrap() {
+                expression_is_sane(validation["expression"].as_str().unwrap(), &known);
+                expression_is_sane(validation["messageExpression"].as_str().unwrap(), &known);
+            }
+            let text = policy["spec"]["variables"].to_string();
+            for name in ["status.requestedRolloutHash", "status.lastCompletedRolloutHash", "\\\"Promoting\\\""] {
+                assert!(text.contains(name), "{name}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policy_of_promotions_that_does_not_hold_is_found() {
+    let kind = load("engines.yaml");
+    let found = |change: &dyn Fn(&mut [Value; 2])| {
+        let mut own = promoting(&kind, GuardMode::Deny).unwrap();
+        change(&mut own);
+        let documents = [good(&kind), own.to_vec()].concat();
+        inspect(&kind, &documents, None).into_iter().map(|one| one.problem).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(found(&|_| ()), "");
+    assert_eq!(found(&|[_, binding]| binding["spec"]["validationActions"] = json!(["Warn"])), "", "that was asked for");
+    for (said, change) in [
+        ("no binding names it", (|[_, binding]| binding["spec"]["policyName"] = json!("x")) as fn(&mut [Value; 2])),
+        ("spec.validations[0].expression is \"true\"", |[policy, _]| {
+            policy["spec"]["validations"][0]["expression"] = json!("true");
+        }),
+        ("matchPolicy", |[policy, _]| policy["spec"]["matchConstraints"]["matchPolicy"] = json!("Equivalent")),
+        ("deletes admission by its labels", |[policy, _]| policy["metadata"]["labels"] = json!({})),
+    ] {
+        let told = found(&change);
+        assert!(told.contains(said), "{said}: {told}");
+    }
 }

@@ -19,6 +19,9 @@ spec:
   - {name: rest, atOnce: 10%}
   windows:
   - {days: [mon-thu], from: 09:00, to: 16:00, zone: Asia/Tokyo}
+  freeze:
+  - {resources: [deployments.apps, services], operations: [CREATE, DELETE], namespaces: [lake], labels: app=boats}
+  next: [lake/boat]
   unhealthyMax: 2
   timeout: 20m
   onFailure: Back
@@ -43,6 +46,16 @@ fn a_roll_is_read_as_it_is_written() {
     // As little as there can be.
     read("{apiVersion: pointsman.dev/v1, kind: Roll, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")
         .unwrap();
+}
+
+/// What is said of a Roll with something else in it.
+#[track_caller]
+fn is_told(instead_of: &str, said: &str, message: &str) {
+    assert!(ROLL.contains(instead_of), "{instead_of}");
+    match read(&ROLL.replacen(instead_of, said, 1)) {
+        Ok(_) => assert_eq!(message, "ok", "{said}"),
+        Err(error) => assert!(error.contains(message), "{said}: {error}"),
+    }
 }
 
 #[test]
@@ -90,21 +103,63 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
         ("  waves:", "  window: []\n  waves:", "unknown key \"window\", did you mean \"windows\"?"),
         ("from: 09:00", "from: soon", "roll.yaml:14: windows: \"soon\" is no time of the day"),
+        ("[lake/boat]", "[lake/boat/a]", "next: \"lake/boat/a\" is no object: write it as NAMESPACE/NAME"),
+        ("[lake/boat]", "[\"\"]", "next: \"\" is no object"),
+        ("[lake/boat]", "[boat]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
     ] {
-        assert!(ROLL.contains(instead_of), "{instead_of}");
-        let changed = ROLL.replacen(instead_of, said, 1);
-        match read(&changed) {
-            Ok(_) => assert_eq!(message, "ok", "{said}"),
-            Err(error) => assert!(error.contains(message), "{said}: {error}"),
-        }
+        is_told(instead_of, said, message);
     }
     assert!(read("").unwrap_err().contains("is empty"));
     assert!(read(&format!("{ROLL}---\n{ROLL}")).unwrap_err().contains("another document begins here"));
     let none = ROLL.lines().filter(|line| !line.contains("- {name")).collect::<Vec<_>>().join("\n");
     let none = none.replace("  waves:", "  waves: []");
     assert!(read(&none).unwrap_err().contains("waves: there is none"));
+}
+
+#[test]
+fn what_a_roll_cannot_freeze_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("[deployments.apps, services]", "[]", "roll.yaml:16: freeze: resources is empty: name at least one"),
+        ("deployments.apps", "\"*\"", "freeze: \"*\" would freeze what the roll, its controllers and the cluster"),
+        ("deployments.apps", "\"*.apps\"", "name each resource, such as deployments.apps"),
+        ("deployments.apps", "apps/deployments", "\"apps/deployments\" is no resource: write it as kubectl does"),
+        ("deployments.apps", "deployments.apps/status", "such as its status, is never frozen"),
+        ("deployments.apps", "Deployment", "\"Deployment\" is no resource"),
+        ("deployments.apps", "deployments.", "\"deployments.\" is no resource"),
+        ("deployments.apps", "boats.example.com", "ok"),
+        ("deployments.apps", "rolls.pointsman.dev", "freeze: rolls.pointsman.dev: nobody could pause it"),
+        ("deployments.apps", "leases.coordination.k8s.io", "whoever runs it, renew Leases"),
+        ("deployments.apps", "subjectaccessreviews.authorization.k8s.io", "the API server asks no policy about it"),
+        ("[CREATE, DELETE]", "[]", "freeze: operations is empty: leave it out for all of them"),
+        ("[CREATE, DELETE]", "[CREAT]", "operations: \"CREAT\" is not known, did you mean \"CREATE\"?"),
+        ("[CREATE, DELETE]", "[CONNECT]", "operations: \"CONNECT\" is not known. Known here: CREATE, UPDATE, DELETE"),
+        ("operations:", "operation:", "unknown key \"operation\", did you mean \"operations\"?"),
+        ("namespaces: [lake], labels: app", "namespaces: [], labels: app", "freeze: namespaces is empty: leave it out"),
+        ("namespaces: [lake], labels: app", "namespaces: [A], labels: app", "\"A\" is no name of a namespace"),
+        ("labels: app=boats", "atLeast: latest", "roll.yaml:16: freeze: atLeast: \"latest\" is no version"),
+        ("labels: app=boats", "atMost: \"\"", "freeze: atMost: \"\" is no version"),
+        ("labels: app=boats", "atLeast: 2.16.0, atMost: v2.17", "ok"),
+        ("labels: app=boats", "labels: app in (boats", "freeze: labels: selector"),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+/// Its controllers write to the objects that are moved.
+#[test]
+fn a_roll_does_not_freeze_the_objects_that_it_moves() {
+    let frozen = |operations: &str| {
+        let text = ROLL.replacen("deployments.apps", "boats.example.com", 1);
+        read(&text.replacen("operations: [CREATE, DELETE], ", operations, 1))
+    };
+    read(ROLL).unwrap();
+    frozen("operations: [DELETE], ").unwrap();
+    for operations in ["operations: [UPDATE, DELETE], ", ""] {
+        let error = frozen(operations).unwrap_err();
+        assert!(error.contains("boats.example.com: the roll would stand in its own way"), "{error}");
+    }
 }
 
 #[test]

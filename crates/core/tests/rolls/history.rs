@@ -1,5 +1,6 @@
 //! Runs a history and watches the properties of rolls over it.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_core::definition::Kind;
@@ -106,6 +107,7 @@ impl<'a> History<'a> {
             Happening::Up => world.down = false,
             Happening::Dead(dead) => world.dead = dead,
             Happening::OldWrites(at) => world.old_writes(&world.name(at)),
+            Happening::Tell(at) => world.tell(at),
             Happening::Approve => self.approve(),
             Happening::Resume => self.resume(),
             Happening::Pause => set(world, "paused", json!(true)),
@@ -144,6 +146,7 @@ impl<'a> History<'a> {
                 }
                 self.is_in_order(&plan, &fleet);
                 self.needs_both_controllers(&plan);
+                self.says_what_runs(&plan, &fleet);
             }
             Done::Wrote(status) => {
                 let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
@@ -191,13 +194,20 @@ impl<'a> History<'a> {
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
                 let same = is_canary(object) == is_canary(other);
-                if *standing == Standing::Old && same && other.name() < object.name() && self.wave == 0 {
-                    wrong = Some(format!("{} before {}", object.title(), other.title()));
+                if *standing != Standing::Old || !same || self.wave != 0 {
+                    continue;
                 }
+                let told = self.world.told(&other.title()).cmp(&self.world.told(&object.title()));
+                let property = match told.then_with(|| other.name().cmp(object.name())) {
+                    Ordering::Less if told == Ordering::Less => "who is told to go goes before the others of its wave",
+                    Ordering::Less => "objects move in their order",
+                    _ => continue,
+                };
+                wrong = Some((property, format!("{} before {}", object.title(), other.title())));
             }
         }
-        if let Some(what) = wrong {
-            self.breaks("objects move in their order", what);
+        if let Some((property, what)) = wrong {
+            self.breaks(property, what);
         }
         if !reserved.is_empty() {
             self.is_healthy_enough(plan, fleet);
@@ -218,6 +228,22 @@ impl<'a> History<'a> {
         let unhealthy = unhealthy.count();
         if unhealthy > self.setup.unhealthy_max {
             self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
+        }
+    }
+
+    /// No version is said to be the lowest that runs while a lower one is seen, or may still have what is under way.
+    fn says_what_runs(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
+        let written = plan.writes.iter().any(|write| matches!(write, RollWrite::Status(_)));
+        let Some(said) = plan.status.lowest.as_ref().filter(|_| written) else { return };
+        let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
+        let under_way = fleet.iter().filter(|object| plan.status.reserved.iter().any(|one| one.uid == object.uid()));
+        let was = under_way.filter_map(|object| was(self.world.objects.get(object.name())?));
+        let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said.version));
+        if let Some(lower) = lower {
+            self.breaks(
+                "what is said to run lowest runs lowest",
+                format!("{} is said, and {lower:?} runs", said.version),
+            );
         }
     }
 
@@ -393,4 +419,10 @@ fn is_canary(object: &Value) -> bool {
 
 fn is_marked(object: &Value) -> bool {
     !object["metadata"]["annotations"][ANNOTATION].is_null()
+}
+
+/// What an object was before it was moved, where it was.
+fn was(object: &Value) -> Option<Option<String>> {
+    let mark: Value = serde_json::from_str(object["metadata"]["annotations"][ANNOTATION].as_str()?).unwrap();
+    Some(mark["was"].as_str().map(str::to_owned))
 }

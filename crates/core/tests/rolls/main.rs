@@ -9,10 +9,12 @@
 
 mod controllers;
 mod documents;
+mod freezes;
 mod health;
 mod history;
 mod kinds;
 mod lists;
+mod next;
 mod patches;
 mod runner;
 mod script;

@@ -96,6 +96,7 @@ impl Runner {
             consistent,
             trouble: self.trouble.clone(),
             others: Vec::new(),
+            unfrozen: None,
         };
         let now = self.moment(world);
         let planned = plan(roll, &status, &fleet, facts(), now);

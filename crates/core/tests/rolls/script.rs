@@ -60,6 +60,8 @@ pub(super) enum Happening {
     Dead(bool),
     /// The old controller writes to an object, in whosever hands it is.
     OldWrites(usize),
+    /// Somebody tells an object to go next.
+    Tell(usize),
     Approve,
     Resume,
     Pause,
@@ -110,7 +112,8 @@ impl Setup {
                 let most = if random.percent(10) { 100 } else { 8 };
                 Happening::Tick(1 + random.below(most) as u64)
             }
-            72..75 => Happening::Noise(object),
+            72..74 => Happening::Noise(object),
+            74 => Happening::Tell(object),
             75 if trouble && random.percent(30) => Happening::OldWrites(object),
             75 => Happening::Noise(object),
             76..78 => Happening::Sync,

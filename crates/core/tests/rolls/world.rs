@@ -184,6 +184,23 @@ impl World {
         entry(self.objects.get_mut(name).unwrap(), manager, "Apply", now, true);
     }
 
+    /// Somebody tells an object to go next, whether there is one or not.
+    pub(super) fn tell(&mut self, at: usize) {
+        let title = format!("n/{}", self.name(at));
+        let mut next = self.roll["spec"]["next"].as_array().cloned().unwrap_or_default();
+        if !next.contains(&json!(title)) {
+            next.push(json!(title));
+            self.roll["spec"]["next"] = json!(next);
+            self.version += 1;
+        }
+    }
+
+    /// Where an object stands among those that were told to go.
+    pub(super) fn told(&self, title: &str) -> usize {
+        let next = self.roll["spec"]["next"].as_array();
+        next.and_then(|next| next.iter().position(|told| told == title)).unwrap_or(usize::MAX)
+    }
+
     /// A GitOps tool sets the label again, by force. Our annotation is not its own.
     pub(super) fn turn_back(&mut self, name: &str) {
         let Some(object) = self.objects.get_mut(name) else { return };

@@ -1,28 +1,15 @@
 //! What people do to a roll.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll, start_roll};
+use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll};
 use serde_json::{Value, json};
 
-use super::known::{FileRoll, advise, checked, kind_of};
-use super::tables::rolls;
+use super::known::{advise, checked, kind_of};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, counted};
-
-#[derive(Args, Debug)]
-pub(crate) struct StartArgs {
-    /// File of the Roll, or - for stdin.
-    #[arg(short, long, value_name = "FILE")]
-    filename: PathBuf,
-    #[command(flatten)]
-    cluster: ClusterArgs,
-    #[command(flatten)]
-    kinds: KindsArgs,
-}
 
 #[derive(Args, Debug)]
 pub(crate) struct ChangeArgs {
@@ -56,16 +43,6 @@ pub(crate) struct CleanArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     kinds: KindsArgs,
-}
-
-/// Applies a Roll that could run.
-pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
-    let FileRoll { roll, document } = FileRoll::read(&args.filename, &all)?;
-    roll.way_back().map_err(anyhow::Error::msg)?;
-    let started = args.cluster.with(async |cluster| start_roll(&cluster, &document).await.map_err(advise))?;
-    output::text(&rolls(&[started]))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::roll::ROLL_CRD;
 
-use super::change::{ApproveArgs, ChangeArgs, CleanArgs, StartArgs};
+use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;
 use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
+use super::move_next::MoveArgs;
 use super::plan::PlanRollArgs;
+use super::policies::PoliciesArgs;
 use super::run::RunArgs;
-use super::{change, lease, look, plan, run as running};
+use super::start::StartArgs;
+use super::{change, lease, look, move_next, plan, policies, run as running, start};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -36,19 +39,23 @@ enum RollCommand {
     Lease(LeaseArgs),
     /// List rolls.
     List(ListRollsArgs),
+    /// Tell an object to go before the others of its wave.
+    Move(MoveArgs),
     /// Show how each object of a roll stands.
     Objects(ObjectsArgs),
     /// Move nothing more for now. Run keeps watching what is under way.
     Pause(ChangeArgs),
     /// Say what a roll would do, object by object. Nothing is written.
     Plan(PlanRollArgs),
+    /// Print the policy that refuses what a roll freezes, for whoever applies it without start.
+    Policies(PoliciesArgs),
     /// Let a roll go on after it was paused, or after something failed.
     Resume(ChangeArgs),
     /// Run a roll, or all of a cluster: move objects, wave by wave.
     Run(RunArgs),
     /// Show a roll.
     Show(ShowRollArgs),
-    /// Apply a Roll, after checking it. Run moves the objects.
+    /// Apply a Roll, after checking it, and what freezes what it names. Run moves the objects.
     Start(StartArgs),
 }
 
@@ -64,13 +71,15 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         }
         RollCommand::Lease(args) => lease::lease(args),
         RollCommand::List(args) => look::list(args),
+        RollCommand::Move(args) => move_next::move_next(args),
         RollCommand::Objects(args) => look::objects(args),
         RollCommand::Pause(args) => change::pause(args),
         RollCommand::Plan(args) => plan::plan(args),
+        RollCommand::Policies(args) => policies::policies(args),
         RollCommand::Resume(args) => change::resume(args),
         RollCommand::Run(args) => running::run(args),
         RollCommand::Show(args) => look::show(args),
-        RollCommand::Start(args) => change::start(args),
+        RollCommand::Start(args) => start::start(args),
     }
 }
 
@@ -91,12 +100,16 @@ Examples:
     pointsman roll start -f roll.yaml
     pointsman roll run eck-2-17
 
+  What it freezes meanwhile, for whoever applies the Roll without start:
+    pointsman roll policies -f roll.yaml | kubectl apply -f -
+
   All rolls of a cluster, also those that come, as a Deployment of one replica:
     pointsman roll run --namespace pointsman
 
   Meanwhile:
     pointsman roll approve eck-2-17 canary
     pointsman roll objects eck-2-17
+    pointsman roll move eck-2-17 search/orders
 
 Exit codes:
   0  it was done; of run and plan: nothing needs a person

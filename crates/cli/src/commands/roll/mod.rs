@@ -6,8 +6,12 @@ mod exposition;
 mod known;
 mod lease;
 mod look;
+mod move_next;
 mod plan;
+mod policies;
 mod run;
+mod runner_args;
+mod start;
 mod tables;
 
 pub(crate) use command::{RollArgs, run};

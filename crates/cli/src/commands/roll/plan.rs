@@ -1,5 +1,6 @@
 //! `pointsman roll plan`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,13 +54,14 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
                 "dryRuns": survey.asked, "noWayBack": way_back, "shut": survey.facts.shut,
-                "closed": survey.facts.closed(roll),
+                "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
+                "unfreezable": survey.unfreezable,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    let begins = roll.way_back().is_ok() && survey.facts.shut.is_none();
+    let begins = roll.way_back().is_ok() && survey.facts.shut.is_none() && survey.unfreezable.is_empty();
     Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -93,9 +95,35 @@ fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: 
     if let Some(why) = roll.cannot_tell_controllers() {
         text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
     }
+    text.push_str(&freezing(roll, survey));
     text.push_str(&match survey.asked {
         0 => format!("calls to come: {moves} patches; --server asks every webhook by a dry run\n"),
         asked => format!("calls to come: {moves} patches; {asked} were sent as dry runs, and nothing was stored\n"),
     });
     text
+}
+
+/// What nobody else may write meanwhile, and whether somebody sees to that.
+fn freezing(roll: &FleetRoll, survey: &RollSurvey) -> String {
+    let frozen = frozen(roll);
+    if frozen.is_empty() {
+        return String::new();
+    }
+    let held = match (&survey.unfrozen, survey.asks) {
+        (Some(why), _) => format!("; not yet: {why}, and pointsman roll start applies it"),
+        (None, SurveyAsks::TheServer) => "; the policy that refuses it is there".to_owned(),
+        (None, SurveyAsks::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
+    };
+    let never: String = survey.unfreezable.iter().map(|why| format!("{why}\n")).collect();
+    format!("{never}frozen meanwhile: {}{held}\n", frozen.join(", "))
+}
+
+fn frozen(roll: &FleetRoll) -> Vec<String> {
+    let all = roll.frozen().map(|frozen| {
+        let bound =
+            |words: &str, version: Option<&str>| version.map(|version| format!(" until all are at {words} {version}"));
+        let bounds = [bound("least", frozen.at_least), bound("most", frozen.at_most)];
+        format!("{}{}", frozen.resource, bounds.into_iter().flatten().collect::<Vec<_>>().join(" and"))
+    });
+    all.collect::<BTreeSet<String>>().into_iter().collect()
 }

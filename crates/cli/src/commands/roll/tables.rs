@@ -86,6 +86,11 @@ pub(super) fn screen(document: &Value) -> String {
         counts.outside,
         counts.unhealthy
     ));
+    let running = status.lowest.iter().zip(&status.highest);
+    lines.extend(running.map(|(lowest, highest)| match lowest == highest {
+        true => format!("  runs      {}", lowest.version),
+        false => format!("  runs      {} to {}", lowest.version, highest.version),
+    }));
     lines.extend(status.failures.iter().map(|failure| {
         let cleared = if failure.cleared { ", cleared" } else { "" };
         format!("  failed    {} ({}{cleared}): {}", failure.object, failure.reason, failure.message)

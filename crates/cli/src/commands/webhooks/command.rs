@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
 use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, print};
-use super::{doctor, overlay, retire};
+use super::{doctor, overlay, policy, retire};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;
 use crate::commands::usage::Usage;
@@ -46,6 +46,8 @@ enum WebhooksCommand {
     Doctor(doctor::WebhooksDoctorArgs),
     /// Print an operator's own webhook configuration once for each controller version.
     Overlay(overlay::OverlayArgs),
+    /// Print the policy by which what is being promoted stays what was requested.
+    Policy(policy::PolicyArgs),
     /// Print what is applied and deleted, in order, when a controller version goes.
     Retire(Box<retire::RetireArgs>),
 }
@@ -55,6 +57,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
     match &args.command {
         Some(WebhooksCommand::Doctor(args)) => return doctor::run(args),
         Some(WebhooksCommand::Overlay(args)) => return overlay::run(args),
+        Some(WebhooksCommand::Policy(args)) => return policy::run(args),
         Some(WebhooksCommand::Retire(args)) => return retire::run(args, remarks),
         None => {}
     }

@@ -47,8 +47,9 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-const OF_POLICIES: [(&str, &str); 3] = [
+const OF_POLICIES: [(&str, &str); 4] = [
     ("failurePolicy: Fail", "The API server evaluates it by itself: it holds while no server of ours is up."),
     ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
     ("matchPolicy: Equivalent", "Whatever version a write comes in."),
+    ("matchPolicy: Exact", "Whoever writes in an older version need not know what is requested."),
 ];

@@ -5,6 +5,7 @@ mod command;
 mod comments;
 mod doctor;
 mod overlay;
+mod policy;
 mod printed;
 mod retire;
 

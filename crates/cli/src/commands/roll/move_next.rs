@@ -1,0 +1,47 @@
+//! `pointsman roll move`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RollClock, SurveyAsks, get_roll, set_next, survey_roll};
+use pointsman_core::roll::{NextMove, RollStatus, forecast, next_move};
+
+use super::known::{advise, checked};
+use crate::commands::connected::ClusterArgs;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct MoveArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Object that goes next, or its name alone where the kind is in no namespace.
+    #[arg(value_name = "NAMESPACE/OBJECT")]
+    object: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Tells an object to go next.
+pub(super) fn move_next(args: &MoveArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let said = args.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
+        let (kind, roll) = checked(&document, &all)?;
+        let status = RollStatus::of(&document);
+        let survey = survey_roll(&cluster, kind, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
+        let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
+        match next_move(&roll, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
+            NextMove::Needless(why) => Ok(why),
+            NextMove::Told { next, when } => {
+                set_next(&cluster, &document, &next).await.map_err(advise)?;
+                Ok(when)
+            }
+        }
+    })?;
+    output::text(&format!("roll {}: {said}\n", args.name))?;
+    Ok(ExitCode::SUCCESS)
+}

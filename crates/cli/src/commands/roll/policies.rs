@@ -1,0 +1,61 @@
+//! `pointsman roll policies`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::get_roll;
+use pointsman_core::registration::freeze;
+use pointsman_core::roll::FleetRoll;
+
+use super::known::{FileRoll, advise, checked};
+use super::runner_args::RunnerArgs;
+use crate::commands::connected::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct PoliciesArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME", required_unless_present = "filename")]
+    name: Option<String>,
+    /// File of a Roll, or - for stdin, instead of one that is in the cluster.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "name")]
+    filename: Option<PathBuf>,
+    #[command(flatten)]
+    runner: RunnerArgs,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Prints what freezes what a roll names.
+pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
+    let roll = read(args)?;
+    let Some(documents) = freeze(&roll, Some(&args.runner.service_account)) else {
+        anyhow::bail!(
+            "roll {} freezes nothing: give it `freeze`, such as [{{resources: [deployments.apps]}}]",
+            roll.name()
+        );
+    };
+    let trees = [documents.policy, documents.binding].map(|document| JsonTree::from_json(&document.to_string()));
+    output::data(&args.output.write_all(trees.into_iter().collect::<Result<_, _>>()?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(args: &PoliciesArgs) -> anyhow::Result<FleetRoll> {
+    let all = args.kinds.load()?;
+    match (&args.filename, &args.name) {
+        (Some(file), _) => Ok(FileRoll::read(file, &all)?.roll),
+        (None, name) => args.cluster.with(async |cluster| {
+            let document = get_roll(&cluster, name.as_deref().unwrap_or_default()).await.map_err(advise)?;
+            Ok(checked(&document, &all)?.1)
+        }),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a roll freezes: resources that nobody else writes while it is under way.
+//!
+//! Here it is only read and checked. The API server holds it, by a policy
+//! (`crates/core/src/registration/roll_freeze.rs`).
+
+use std::fmt;
+
+use super::running::RunningVersion;
+use super::selector::{Requirement, Selector};
+use super::spec::FreezeSpec;
+use crate::apimachinery::{did_you_mean, is_dns_label, is_dns_subdomain};
+
+/// Resources, and which of their writes are refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Freeze {
+    pub(crate) resources: Vec<FrozenResource>,
+    pub(crate) operations: Vec<&'static str>,
+    /// Without one: all.
+    pub(crate) namespaces: Vec<String>,
+    labels: Selector,
+    /// Frozen until the lowest version that runs is at least this one, and not while the roll is under way.
+    pub(crate) at_least: Option<RunningVersion>,
+    /// The same until the highest one is at most this one.
+    pub(crate) at_most: Option<RunningVersion>,
+}
+
+/// A resource of the API, as kubectl names it: `deployments.apps`, or `services` where there is no group.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct FrozenResource {
+    /// Its plural, such as `deployments`.
+    pub name: String,
+    /// Its group; empty for what Kubernetes began with.
+    pub group: String,
+}
+
+/// A resource that is frozen, everywhere or in some namespaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Frozen<'r> {
+    /// The resource.
+    pub resource: &'r FrozenResource,
+    /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
+    pub in_namespaces: bool,
+    /// It is frozen until the lowest version that runs is at least this one.
+    pub at_least: Option<&'r str>,
+    /// It is frozen until the highest version that runs is at most this one.
+    pub at_most: Option<&'r str>,
+}
+
+impl Freeze {
+    /// Reads it, or says what is wrong. `own` is plural and group of the kind that is rolled.
+    pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str)) -> Result<Self, String> {
+        let operations = operations(spec.operations.as_deref())?;
+        if spec.resources.is_empty() {
+            return Err("resources is empty: name at least one, such as deployments.apps".to_owned());
+        }
+        let mut resources = Vec::new();
+        for text in &spec.resources {
+            let resource = FrozenResource::parse(text)?;
+            if let Some(why) = resource.in_the_way(&operations, own) {
+                return Err(format!("{resource}: {why}"));
+            }
+            if !resources.contains(&resource) {
+                resources.push(resource);
+            }
+        }
+        let namespaces = spec.namespaces.clone();
+        if namespaces.as_ref().is_some_and(Vec::is_empty) {
+            return Err("namespaces is empty: leave it out for all, or name at least one".to_owned());
+        }
+        let namespaces = namespaces.unwrap_or_default();
+        if let Some(bad) = namespaces.iter().find(|name| !is_dns_label(name)) {
+            return Err(format!("namespaces: {bad:?} is no name of a namespace"));
+        }
+        let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default());
+        let labels = labels.map_err(|error| format!("labels: {error}"))?;
+        let bound =
+            |what: &str, text: &Option<String>| match text.as_deref().map(|text| (text, RunningVersion::of(text))) {
+                Some((text, None)) => Err(format!("{what}: {text:?} is no version")),
+                Some((_, version)) => Ok(version),
+                None => Ok(None),
+            };
+        let (at_least, at_most) = (bound("atLeast", &spec.at_least)?, bound("atMost", &spec.at_most)?);
+        Ok(Self { resources, operations, namespaces, labels, at_least, at_most })
+    }
+
+    /// What is wanted of the labels of an object that is frozen.
+    pub(crate) fn labels(&self) -> &[Requirement] {
+        &self.labels.requirements
+    }
+
+    /// Whether versions say when it is frozen, and not the phase.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.at_least.is_some() || self.at_most.is_some()
+    }
+
+    pub(super) fn frozen(&self) -> impl Iterator<Item = Frozen<'_>> {
+        let in_namespaces = !self.namespaces.is_empty();
+        let [at_least, at_most] =
+            [&self.at_least, &self.at_most].map(|bound| bound.as_ref().map(|bound| bound.version.as_str()));
+        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces, at_least, at_most })
+    }
+}
+
+fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
+    let Some(texts) = spec else { return Ok(OPERATIONS.to_vec()) };
+    if texts.is_empty() {
+        return Err("operations is empty: leave it out for all of them".to_owned());
+    }
+    if let Some(unknown) = texts.iter().find(|text| !OPERATIONS.contains(&text.as_str())) {
+        let (hint, known) = (did_you_mean(unknown, OPERATIONS, 2), OPERATIONS.join(", "));
+        return Err(format!("operations: {unknown:?} is not known{hint}. Known here: {known}"));
+    }
+    Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
+}
+
+impl FrozenResource {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.contains('*') {
+            return Err(format!(
+                "{text:?} would freeze what the roll, its controllers and the cluster live on: name each resource, such \
+                 as deployments.apps"
+            ));
+        }
+        let (name, group) = text.split_once('.').unwrap_or((text, ""));
+        if !is_dns_label(name) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {
+            return Err(format!(
+                "{text:?} is no resource: write it as kubectl does, such as deployments.apps, or services where there is no \
+                 group; what is below it, such as its status, is never frozen"
+            ));
+        }
+        Ok(Self { name: name.to_owned(), group: group.to_owned() })
+    }
+
+    /// Why a roll cannot freeze it. `own` is plural and group of the kind that is rolled.
+    fn in_the_way(&self, operations: &[&str], own: (&str, &str)) -> Option<String> {
+        let is_updated = operations.contains(&"UPDATE");
+        match (self.name.as_str(), self.group.as_str()) {
+            this if this == own && is_updated => Some(
+                "the roll would stand in its own way: its controllers write to the objects that are moved. Freeze CREATE \
+                 and DELETE of them, and not UPDATE"
+                    .to_owned(),
+            ),
+            ("rolls", "pointsman.dev") => Some(
+                "nobody could pause it, or take it back. That a Roll under way is not deleted is the matter of the policy \
+                 that pointsman roll crd prints"
+                    .to_owned(),
+            ),
+            ("leases", "coordination.k8s.io") => Some(
+                "the roll would stand in its own way: its controllers, and whoever runs it, renew Leases".to_owned(),
+            ),
+            (_, group) if UNSEEN.contains(&group) => {
+                Some("the API server asks no policy about it, so that nothing would be frozen".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FrozenResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
+    }
+}
+
+const OPERATIONS: [&str; 3] = ["CREATE", "UPDATE", "DELETE"];
+
+/// Groups of which policies see nothing. Source: `apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`,
+/// `IsExemptAdmissionConfigurationResource`, and `kubernetes pkg/kubeapiserver/admission/exclusion/resources.go`.
+const UNSEEN: [&str; 3] = ["admissionregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];
