@@ -12,6 +12,7 @@ mod local_times;
 mod runner;
 mod store;
 mod survey;
+mod versions;
 mod writes;
 
 pub use all::run_rolls;
@@ -22,3 +23,4 @@ pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
 pub use store::{change_roll, get_roll, list_rolls, set_in_roll, start_roll};
 pub use survey::{RollSurvey, SurveyAsks, survey_roll};
+pub use versions::running_versions;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chosen::Chosen;
+use super::readable::readable;
 use super::wave::Wave;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath};
@@ -87,8 +88,7 @@ impl FleetRoll {
     /// that is looked at is the same there; else the newest such one that is served.
     #[must_use]
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
-        let mut readable = self.versions.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
-        readable.clone().find(|version| *version == stored).or_else(|| readable.next())
+        readable(&self.versions, stored, served)
     }
 
     /// Why it would not be found out that two controllers act on one object; nothing where it would.

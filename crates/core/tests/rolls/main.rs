@@ -15,6 +15,7 @@ mod kinds;
 mod lists;
 mod patches;
 mod runner;
+mod running_versions;
 mod script;
 mod versions;
 mod windows;

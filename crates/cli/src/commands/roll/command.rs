@@ -10,7 +10,8 @@ use super::lease::LeaseArgs;
 use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
 use super::plan::PlanRollArgs;
 use super::run::RunArgs;
-use super::{change, lease, look, plan, run as running};
+use super::versions::VersionsArgs;
+use super::{change, lease, look, plan, run as running, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -50,6 +51,8 @@ enum RollCommand {
     Show(ShowRollArgs),
     /// Apply a Roll, after checking it. Run moves the objects.
     Start(StartArgs),
+    /// Say which versions of a kind run, which one is meant, and which may follow.
+    Versions(VersionsArgs),
 }
 
 pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
@@ -71,6 +74,7 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         RollCommand::Run(args) => running::run(args),
         RollCommand::Show(args) => look::show(args),
         RollCommand::Start(args) => change::start(args),
+        RollCommand::Versions(args) => versions::versions(args),
     }
 }
 
@@ -97,6 +101,9 @@ Examples:
   Meanwhile:
     pointsman roll approve eck-2-17 canary
     pointsman roll objects eck-2-17
+
+  Which versions run, and where the fleet may go from there:
+    pointsman roll versions elasticsearch
 
 Exit codes:
   0  it was done; of run and plan: nothing needs a person

@@ -9,5 +9,6 @@ mod look;
 mod plan;
 mod run;
 mod tables;
+mod versions;
 
 pub(crate) use command::{RollArgs, run};

@@ -1,9 +1,10 @@
 //! What is checked when an object is written, as data: rules, upgrade paths, and what must hold before it changes
-//! hands.
+//! hands; and where it is seen which version runs.
 
 mod block;
 mod compiler;
 mod controller_lease;
+mod observe;
 mod rule;
 mod rule_spec;
 mod upgrade_path;

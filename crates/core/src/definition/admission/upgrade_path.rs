@@ -64,10 +64,20 @@ pub(super) struct NeighboursSpec {
     pub(super) downgrade_to: Vec<String>,
 }
 
+/// A version that a path names, with its neighbours, as they are written.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedVersion {
+    pub(crate) version: String,
+    pub(crate) upgrade_from: Vec<String>,
+    pub(crate) downgrade_to: Vec<String>,
+}
+
 /// An upgrade path with the annotations that turn it off.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePath {
     pub(crate) path: Graph,
+    /// The versions that it names, as they are written, in that order.
+    pub(crate) named: Vec<NamedVersion>,
     pub(crate) opt_out: Option<String>,
     pub(crate) downgrade_opt_out: Option<String>,
 }
@@ -111,7 +121,8 @@ impl UpgradePath {
             problems.add(line(spec), format!("paths.{name}: {message}"));
         }
         let (opt_out, downgrade_opt_out) = (opt_out.clone(), downgrade_opt_out.clone());
-        is_good.then_some(Self { path, opt_out, downgrade_opt_out })
+        let named = versions.iter().map(NeighboursSpec::named).collect();
+        is_good.then_some(Self { path, named, opt_out, downgrade_opt_out })
     }
 }
 
@@ -136,6 +147,15 @@ impl ReachSpec {
 }
 
 impl NeighboursSpec {
+    fn named(&self) -> NamedVersion {
+        let Self { version, upgrade_from, downgrade_to } = self;
+        NamedVersion {
+            version: version.clone(),
+            upgrade_from: upgrade_from.clone(),
+            downgrade_to: downgrade_to.clone(),
+        }
+    }
+
     fn read(&self, bad: &mut Vec<String>) -> Option<Neighbours> {
         let mut read = |text: &String| {
             let version = upgrade::version(text);
