@@ -1,6 +1,7 @@
 //! Runs rolls: what `pointsman-core` says is to be written next, is.
 
 mod all;
+mod answering;
 mod clean;
 mod clock;
 mod controllers;
@@ -9,6 +10,7 @@ mod events;
 mod fleet;
 mod lease;
 mod local_times;
+mod others;
 mod runner;
 mod store;
 mod survey;

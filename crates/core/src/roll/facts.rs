@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::answers::RollAnswers;
 use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
 use super::window::{LocalTime, closed};
@@ -25,6 +26,8 @@ pub struct RollFacts {
     pub trouble: Option<String>,
     /// Other rolls that are under way over some of the same objects: their names, and these objects.
     pub others: Vec<(String, Vec<String>)>,
+    /// What was found in the cluster of what the roll has to know.
+    pub answers: RollAnswers,
 }
 
 /// What a run has seen. It begins with nothing: what counts for longer stands on the objects and in the status.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::readable::readable;
 use super::wave::Wave;
@@ -40,6 +41,7 @@ pub struct FleetRoll {
     pub(super) managers: BTreeMap<String, String>,
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
+    pub(super) checks: RollChecks,
 }
 
 /// What happens after an object failed.
@@ -150,8 +152,9 @@ impl FleetRoll {
     pub(super) fn hop_refused(&self, from: &str, to: &str) -> Option<String> {
         let path = self.path.as_ref()?;
         // One that is no version was never on the path: it is adopted, as /validate does.
-        let (from, to) = (upgrade::version(from)?, upgrade::version(to)?);
-        path.path.allow(&from, &to).err().map(|refused| refused.to_string())
+        let (old, new) = (upgrade::version(from)?, upgrade::version(to)?);
+        let v = if from.starts_with('v') { "v" } else { "" };
+        path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
     }
 }
 

@@ -4,6 +4,7 @@ use semver::Version;
 use serde_json::Value;
 
 use super::fleet_roll::Direction;
+use super::questions::title;
 use super::readable::readable;
 use super::status::RollStatus;
 use crate::definition::{Kind, Path};
@@ -45,6 +46,10 @@ pub struct VersionStanding {
     pub upgrade_from: Vec<String>,
     /// The versions that this one may become again, where the definition names them.
     pub downgrade_to: Vec<String>,
+    /// What must be applied before a roll to it begins.
+    pub applied: Vec<String>,
+    /// What must be available then, and not applied yet.
+    pub available: Vec<String>,
 }
 
 /// How a version stands.
@@ -142,13 +147,7 @@ impl<'k> RunningVersions<'k> {
     fn cannot_read(&mut self, object: &Value, why: String) {
         self.unread += 1;
         if self.shown.len() < SHOWN {
-            let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-            let name = text("/metadata/name").unwrap_or("an object without a name");
-            let object = match text("/metadata/namespace") {
-                Some(namespace) => format!("{namespace}/{name}"),
-                None => name.to_owned(),
-            };
-            self.shown.push(UnreadVersion { object, why });
+            self.shown.push(UnreadVersion { object: title(object), why });
         }
     }
 
@@ -197,6 +196,8 @@ impl<'k> RunningVersions<'k> {
                 objects,
                 upgrade_from: named.map_or_else(Vec::new, |named| named.upgrade_from.clone()),
                 downgrade_to: named.map_or_else(Vec::new, |named| named.downgrade_to.clone()),
+                applied: named.map_or_else(Vec::new, |named| named.needs.applied.clone()),
+                available: named.map_or_else(Vec::new, |named| named.needs.available.clone()),
                 version: one.text,
             }
         };

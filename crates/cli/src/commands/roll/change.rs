@@ -4,14 +4,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll, start_roll};
+use pointsman_cluster::{
+    Cluster, RollClock, RollError, SurveyAsks, change_roll, clean_roll, get_roll, set_in_roll, start_roll, survey_roll,
+};
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{RollStatus, start_refusals};
 use serde_json::{Value, json};
 
 use super::known::{FileRoll, advise, checked, kind_of};
 use super::tables::rolls;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output::{self, counted};
+use crate::commands::output::{self, complain, counted};
 
 #[derive(Args, Debug)]
 pub(crate) struct StartArgs {
@@ -61,11 +65,31 @@ pub(crate) struct CleanArgs {
 /// Applies a Roll that could run.
 pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let FileRoll { roll, document } = FileRoll::read(&args.filename, &all)?;
-    roll.way_back().map_err(anyhow::Error::msg)?;
-    let started = args.cluster.with(async |cluster| start_roll(&cluster, &document).await.map_err(advise))?;
+    let file = FileRoll::read(&args.filename, &all)?;
+    let kind = file.kind(&all)?;
+    let started = args.cluster.with(async |cluster| {
+        let refusals = refusals(&cluster, kind, &file).await.map_err(advise)?;
+        if refusals.is_empty() {
+            return start_roll(&cluster, &file.document).await.map_err(advise);
+        }
+        refusals.iter().for_each(|why| complain(why));
+        anyhow::bail!("roll {} is not started: nothing was written", file.roll.name())
+    })?;
     output::text(&rolls(&[started]))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why a Roll must not begin. One that has begun is told something else by its file.
+async fn refusals(cluster: &Cluster, kind: &Kind, file: &FileRoll) -> Result<Vec<String>, RollError> {
+    let known = match get_roll(cluster, file.roll.name()).await {
+        Err(RollError::NoRoll(_)) => RollStatus::default(),
+        answer => RollStatus::of(&answer?),
+    };
+    if known.started.is_some() {
+        return Ok(Vec::new());
+    }
+    let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, SurveyAsks::Nobody).await?;
+    Ok(start_refusals(&file.roll, &survey.fleet, &survey.facts))
 }
 
 pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
@@ -90,7 +114,7 @@ fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCod
 pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let clock = RollClock::start();
     args.cluster.with(async |cluster| {
-        let change = &|_: &Value, status: &mut pointsman_core::roll::RollStatus| {
+        let change = &|_: &Value, status: &mut RollStatus| {
             status.resume(clock.now());
             Ok(())
         };
@@ -107,7 +131,7 @@ pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     args.cluster.with(async |cluster| {
-        let approve = &|document: &Value, status: &mut pointsman_core::roll::RollStatus| {
+        let approve = &|document: &Value, status: &mut RollStatus| {
             let (_, roll) = checked(document, &all).map_err(|error| format!("{error:#}"))?;
             status.approve(&roll, &args.wave)
         };

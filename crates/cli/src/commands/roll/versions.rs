@@ -135,9 +135,8 @@ impl ToldVersions {
                 output::text(&table(HEAD, &rows))?;
             }
             ListFormat::Wide => {
-                let rows: Vec<[String; 6]> = self.standings.iter().map(wide_row).collect();
-                let [version, target, state] = HEAD;
-                output::text(&table([version, target, state, "OBJECTS", "UPGRADE FROM", "DOWNGRADE TO"], &rows))?;
+                let rows: Vec<[String; 8]> = self.standings.iter().map(wide_row).collect();
+                output::text(&table(WIDE_HEAD, &rows))?;
             }
         }
         Ok(())
@@ -149,15 +148,18 @@ fn row(one: &VersionStanding) -> [String; 3] {
     [one.version.clone(), target.to_owned(), one.state.word().to_owned()]
 }
 
-fn wide_row(one: &VersionStanding) -> [String; 6] {
+fn wide_row(one: &VersionStanding) -> [String; 8] {
     let [version, target, state] = row(one);
-    [version, target, state, one.objects.to_string(), one.upgrade_from.join(", "), one.downgrade_to.join(", ")]
+    let [from, to, applied, available] =
+        [&one.upgrade_from, &one.downgrade_to, &one.applied, &one.available].map(|names| names.join(", "));
+    [version, target, state, one.objects.to_string(), from, to, applied, available]
 }
 
 fn document(one: &VersionStanding) -> Value {
     json!({
         "version": one.version, "target": one.target, "state": one.state.word(), "objects": one.objects,
         "upgrade_from": one.upgrade_from, "downgrade_to": one.downgrade_to,
+        "applied_patches": one.applied, "available_patches": one.available,
     })
 }
 
@@ -183,3 +185,5 @@ fn warn_of_unread(running: &RunningVersions<'_>) {
 }
 
 const HEAD: [&str; 3] = ["VERSION", "TARGET", "STATE"];
+const WIDE_HEAD: [&str; 8] =
+    ["VERSION", "TARGET", "STATE", "OBJECTS", "UPGRADE FROM", "DOWNGRADE TO", "APPLIED", "AVAILABLE"];

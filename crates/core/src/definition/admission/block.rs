@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::controller_lease::ControllerLease;
 use super::observe::{ObservedSpec, VersionSource};
+use super::prerequisites::{Needs, Prerequisites, PrerequisitesSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::gates::{Gate, GateSpec};
@@ -41,6 +42,9 @@ pub(crate) struct AdmissionSpec {
     /// where they differ, an object runs both.
     #[schemars(with = "Option<Vec<ObservedSpec>>")]
     pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
+    /// Where it is looked up how things stand that versions of `paths` need.
+    #[schemars(with = "Option<PrerequisitesSpec>")]
+    pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
     /// What must hold before an object goes to another controller version.
     #[serde(default)]
     #[schemars(with = "Vec<GateSpec>")]
@@ -80,6 +84,7 @@ pub(crate) struct Admission {
     pub(crate) managers: BTreeMap<String, String>,
     /// Where the running version is read; at least one place.
     pub(crate) observe: Vec<VersionSource>,
+    pub(crate) prerequisites: Option<Prerequisites>,
     pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
 }
@@ -95,6 +100,7 @@ impl Admission {
             mistaken_labels: Vec::new(),
             lease: None,
             managers: BTreeMap::new(),
+            prerequisites: None,
             handover: Vec::new(),
             rules: Vec::new(),
         }
@@ -133,18 +139,19 @@ impl Admission {
         if !is_qualified_name(&version_label) {
             problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));
         }
-        let mistaken_labels = spec.mistaken_labels.clone();
-        for key in &mistaken_labels {
-            if !is_qualified_name(key) {
-                problems.add(at_line, format!("mistakenLabels: {key:?} is no label key"));
-            } else if *key == version_label {
-                problems.add(at_line, format!("mistakenLabels: {key} is the version label itself"));
-            }
-        }
+        spec.mistake_labels(&version_label, at_line, problems);
         spec.name_controllers(at_line, problems);
-        let (lease, managers) = (spec.lease.clone(), spec.managers.clone());
-        let observe = spec.observed(observe, &version_label, has_path, at_line, problems);
-        Some(Self { version_label, version_path, mistaken_labels, lease, managers, observe, handover, rules })
+        Some(Self {
+            observe: spec.observed(observe, &version_label, has_path, at_line, problems),
+            prerequisites: spec.prerequisites(&paths, problems),
+            mistaken_labels: spec.mistaken_labels.clone(),
+            lease: spec.lease.clone(),
+            managers: spec.managers.clone(),
+            version_label,
+            version_path,
+            handover,
+            rules,
+        })
     }
 }
 
@@ -170,6 +177,40 @@ impl AdmissionSpec {
                     problems.add(at_line, format!("observe: {} stands twice", place.name));
                 }
                 places
+            }
+        }
+    }
+
+    /// Where it is looked up what versions need.
+    fn prerequisites(&self, paths: &BTreeMap<String, UpgradePath>, problems: &mut Problems) -> Option<Prerequisites> {
+        let compiled = self.prerequisites.as_ref().and_then(|spec| {
+            let compiled = spec.value.compile();
+            compiled.map_err(|why| problems.add(line(spec), format!("prerequisites: {why}"))).ok()
+        });
+        // What is wrong with where it is looked up was said.
+        let is_there = self.prerequisites.is_none() || compiled.is_some();
+        for (name, path) in paths.iter().filter(|_| is_there) {
+            let at_line = self.paths.get(name).map(line).unwrap_or_default();
+            for message in Needs::problems(path.needs(), compiled.as_ref()) {
+                problems.add(at_line, format!("paths.{name}: {message}"));
+            }
+            if self.version_path.as_ref() != Some(name)
+                && let Some((version, _)) = path.needs().next()
+            {
+                problems
+                    .add(at_line, format!("paths.{name}: {version} needs something, and only `versionPath` is asked"));
+            }
+        }
+        compiled
+    }
+
+    /// Labels that people take for the version label.
+    fn mistake_labels(&self, version_label: &str, at_line: u64, problems: &mut Problems) {
+        for key in &self.mistaken_labels {
+            if !is_qualified_name(key) {
+                problems.add(at_line, format!("mistakenLabels: {key:?} is no label key"));
+            } else if *key == version_label {
+                problems.add(at_line, format!("mistakenLabels: {key} is the version label itself"));
             }
         }
     }

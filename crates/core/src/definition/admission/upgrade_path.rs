@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::prerequisites::Needs;
 use crate::apimachinery::is_qualified_name;
 use crate::definition::problems::{Problems, line};
 use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
@@ -62,6 +63,9 @@ pub(super) struct NeighboursSpec {
     /// The older versions that this one may become.
     #[serde(default)]
     pub(super) downgrade_to: Vec<String>,
+    /// What must be so before a roll to this version begins.
+    #[serde(default)]
+    pub(super) needs: Needs,
 }
 
 /// A version that a path names, with its neighbours, as they are written.
@@ -70,6 +74,7 @@ pub(crate) struct NamedVersion {
     pub(crate) version: String,
     pub(crate) upgrade_from: Vec<String>,
     pub(crate) downgrade_to: Vec<String>,
+    pub(crate) needs: Needs,
 }
 
 /// An upgrade path with the annotations that turn it off.
@@ -83,6 +88,12 @@ pub(crate) struct UpgradePath {
 }
 
 impl UpgradePath {
+    /// What each version needs that needs anything, by version.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Needs)> {
+        let all = self.named.iter().map(|named| (named.version.as_str(), &named.needs));
+        all.filter(|(_, needs)| **needs != Needs::default())
+    }
+
     /// Reads the path `name` and checks that every version on it can be reached.
     pub(super) fn compile(name: &str, spec: &Spanned<UpgradePathSpec>, problems: &mut Problems) -> Option<Self> {
         let mut bad = Vec::new();
@@ -148,11 +159,12 @@ impl ReachSpec {
 
 impl NeighboursSpec {
     fn named(&self) -> NamedVersion {
-        let Self { version, upgrade_from, downgrade_to } = self;
+        let Self { version, upgrade_from, downgrade_to, needs } = self;
         NamedVersion {
             version: version.clone(),
             upgrade_from: upgrade_from.clone(),
             downgrade_to: downgrade_to.clone(),
+            needs: needs.clone(),
         }
     }
 
