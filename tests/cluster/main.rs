@@ -59,6 +59,7 @@ mod plan;
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
 mod roll_controllers;
+mod roll_versions;
 mod rolls;
 mod rotate;
 mod rotate_trouble;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
         crd_guard::SCENARIOS,
         status::SCENARIOS,
         roll_controllers::SCENARIOS,
+        roll_versions::SCENARIOS,
         last_errors::SCENARIOS,
         rolls::SCENARIOS,
         model::SCENARIOS,

@@ -398,12 +398,19 @@ fn overlapping(scene: &Scene<'_>) {
     scene.starts_roll(&json!({}));
     assert_eq!(scene.runs_roll(&["--once"]).0, 0);
     let other = format!("{}-other", scene.ns);
-    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null}));
+    let file = scene.roll_file(&json!({"name": other, "to": "2.18.0", "from": null})).display().to_string();
+    let errors = scene.refused(&["roll", "start", "-f", &file]);
+    let said = format!("roll {} is under way over 4 of the same objects", scene.ns);
+    assert!(errors.contains(&said) && errors.contains("nothing was written"), "{errors}");
+    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
+    assert_eq!(scene.call(Method::GET, &path, None).code, 404);
+    // Whoever applies it without asking us is told by run.
+    scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
     let (code, text, errors) = scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains(&format!("Refused: roll {} is under way over 4 of the same objects", scene.ns)), "{text}");
+    assert!(text.contains(&format!("Refused: {said}")), "{text}");
     assert!(text.contains(&format!("{}/e-00", scene.ns)), "{text}");
-    scene.call(Method::DELETE, &format!("/apis/pointsman.dev/v1/rolls/{other}"), None).ok();
+    scene.call(Method::DELETE, &path, None).ok();
     scene.forgets_roll();
 }
 

@@ -260,6 +260,11 @@ fn the_manual_names_every_key_of_admission() {
         "Immutable",
         "Bounds",
         "Requires",
+        "Observed",
+        "Needs",
+        "Prerequisites",
+        "Checks",
+        "ListCheck",
         "Upgrade",
         "Warn",
     ];
