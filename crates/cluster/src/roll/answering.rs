@@ -19,8 +19,8 @@ use crate::pages::Pages;
 pub(super) struct LookedUp {
     answers: RollAnswers,
     looked: Option<Instant>,
-    /// Whether that was before the roll began.
-    before: bool,
+    /// How much that was: more is asked once a roll turns forward again.
+    asked: usize,
 }
 
 impl LookedUp {
@@ -36,31 +36,32 @@ impl LookedUp {
         roll: &FleetRoll,
         status: &RollStatus,
     ) -> Result<RollAnswers, CallError> {
-        let begins = status.started.is_none();
-        let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM) && !begins && !self.before;
-        if !is_fresh {
-            self.answers = look_up(cluster, kind, roll, status).await?;
-            (self.looked, self.before) = (Some(Instant::now()), begins);
+        let questions = roll_questions(roll, status);
+        let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
+        if !is_fresh || status.started.is_none() || self.asked != questions.len() {
+            let crd = asks_for_crd(roll, status).then_some(kind);
+            self.answers = look_up(cluster, crd, &questions).await?;
+            (self.looked, self.asked) = (Some(Instant::now()), questions.len());
         }
         Ok(self.answers.clone())
     }
 }
 
+/// Looks up what is asked, and what the CRD of a kind lacks, where that is asked as well.
 async fn look_up(
     cluster: &Cluster,
-    kind: &Kind,
-    roll: &FleetRoll,
-    status: &RollStatus,
+    crd_of: Option<&Kind>,
+    questions: &[RollQuestion],
 ) -> Result<RollAnswers, CallError> {
     let mut answers = RollAnswers::default();
-    if asks_for_crd(roll, status) {
+    if let Some(kind) = crd_of {
         let crd = CrdState::fetch(cluster, &format!("{}.{}", kind.plural(), kind.group())).await;
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
-    for question in roll_questions(roll, status) {
-        if let Err(why) = read(look(cluster, &question, &mut answers).await)? {
-            answers.cannot_read(&question, why);
+    for question in questions {
+        if let Err(why) = read(look(cluster, question, &mut answers).await)? {
+            answers.cannot_read(question, why);
         }
     }
     Ok(answers)
