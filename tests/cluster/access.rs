@@ -311,15 +311,16 @@ fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool
 
 /// The rules of a role in docs/rights.md, or of a roll in docs/rolls.md, for the kind of this scene.
 fn documented(scene: &Scene<'_>, role: &str) -> Value {
-    let page = if role.starts_with("pointsman-roll") { "docs/rolls.md" } else { "docs/rights.md" };
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
-    let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let block = blocks.find(|block| block.contains(&format!("name: {role}}}"))).expect("a role");
-    let (group, plural) = match page {
-        "docs/rolls.md" => ("elasticsearch.k8s.elastic.co", "elasticsearches"),
-        _ => ("materialize.cloud", "materializes"),
-    };
-    let text = block.replace(group, &scene.group).replace(plural, scene.sample.plural);
+    let block = ["docs/rights.md", "docs/rolls.md"].into_iter().find_map(|page| {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+        let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        blocks.find(|block| block.contains(&format!("name: {role}}}"))).map(str::to_owned)
+    });
+    let mut text = block.expect("a role");
+    for (group, plural) in [("elasticsearch.k8s.elastic.co", "elasticsearches"), ("materialize.cloud", "materializes")]
+    {
+        text = text.replace(group, &scene.group).replace(plural, scene.sample.plural);
+    }
     let role: Value = serde_saphyr::from_str(&text).unwrap();
     role["rules"].clone()
 }

@@ -244,8 +244,8 @@ fn rights(scene: &Scene<'_>) {
         let failed = calls.iter().map(|args| scene.command(args)).find(|(code, _, _)| *code != 0);
         failed.unwrap_or_default()
     };
-    each_right(scene, &["pointsman-roll-freeze", "pointsman-roll", "pointsman-roll-start"], &|_| true, &acts);
-    each_right(scene, &["pointsman-roll-start", "pointsman-roll", "pointsman-roll-freeze"], &|_| true, &acts);
+    each_right(scene, &["pointsman-roll-freeze", "pointsman-roll", "pointsman-roll-change"], &|_| true, &acts);
+    each_right(scene, &["pointsman-roll-change", "pointsman-roll", "pointsman-roll-freeze"], &|_| true, &acts);
     scene.forgets_roll();
 }
 

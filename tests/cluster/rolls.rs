@@ -437,14 +437,20 @@ fn overlapping(scene: &Scene<'_>) {
     scene.starts_roll(&json!({}));
     assert_eq!(scene.runs_roll(&["--once"]).0, 0);
     let (other, before) = (format!("{}-other", scene.ns), scene.roll_writes());
-    scene.starts_roll(&json!({"name": other, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}}));
+    let members = json!({"name": other, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}});
+    let file = scene.roll_file(&members).display().to_string();
+    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
+    let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
+    let errors = scene.refused(&["roll", "start", "-f", &file]);
+    assert!(errors.contains(&message) && errors.contains("nothing was written"), "{errors}");
+    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
+    assert_eq!(scene.call(Method::GET, &path, None).code, 404);
+    // Whoever applies it without asking us is told by run.
+    scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
     let run = || scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
     let (code, text, errors) = run();
     assert_eq!(code, 1, "{text}{errors}");
-    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
     let status = scene.call_get(&path)["status"].clone();
-    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
-    let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
     assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
     assert!(text.contains(&format!("Refused: {message}")), "{text}");
     assert_eq!(scene.roll_writes(), before, "it has moved nothing");

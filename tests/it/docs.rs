@@ -237,10 +237,12 @@ fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
 }
 
 #[test]
-fn the_admission_block_of_the_manual_is_one() {
+fn the_admission_and_checks_blocks_of_the_manual_are_such() {
     let manual = blocks(&manual());
     let (_, shown) = manual.iter().find(|(info, _)| info == "yaml admission").unwrap();
     gadget(shown).unwrap();
+    let (_, checks) = manual.iter().find(|(info, _)| info == "yaml checks").unwrap();
+    gadget(checks).unwrap();
     let recipe = manual.iter().find(|(_, block)| block.contains("recipe: ")).unwrap();
     gadget(&recipe.1).unwrap();
 }
@@ -260,6 +262,11 @@ fn the_manual_names_every_key_of_admission() {
         "Immutable",
         "Bounds",
         "Requires",
+        "Observed",
+        "Needs",
+        "Prerequisites",
+        "Checks",
+        "ListCheck",
         "Upgrade",
         "Warn",
     ];

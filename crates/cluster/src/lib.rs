@@ -44,7 +44,8 @@ pub use migrate::{
 };
 pub use roll::{
     RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, change_roll, clean_roll, get_roll,
-    list_rolls, run_roll, run_rolls, set_in_roll, set_next, start_roll, survey_roll, unfreezable, unknown_zone,
+    list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next, start_roll, survey_roll, unfreezable,
+    unknown_zone,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{

@@ -15,6 +15,8 @@ use super::patience::Patience;
 pub(crate) struct Pages<'p> {
     cluster: &'p Cluster,
     collection: String,
+    /// What is asked for, as a part of the query.
+    labels: String,
     extent: Extent,
     size: PageSize,
     patience: Patience,
@@ -26,7 +28,14 @@ impl<'p> Pages<'p> {
     /// answer: some who list look for it.
     pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
         let (size, patience) = (size.into(), Patience::default());
-        Self { cluster, collection, extent, size, patience, waits_for_webhooks: false }
+        let labels = String::new();
+        Self { cluster, collection, labels, extent, size, patience, waits_for_webhooks: false }
+    }
+
+    /// Only objects with such labels, as `kubectl -l` takes them.
+    pub(crate) fn labelled(self, labels: &str) -> Self {
+        let labels = if labels.is_empty() { String::new() } else { format!("&labelSelector={}", quoted(labels)) };
+        Self { labels, ..self }
     }
 
     /// Waits for webhooks, too, and as long as all other calls of a run together.
@@ -44,7 +53,7 @@ impl<'p> Pages<'p> {
         let (mut token, mut tried) = (next.map(str::to_owned), false);
         loop {
             let more = token.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-            let path = format!("{}?limit={}{more}", self.collection, self.size.limit());
+            let path = format!("{}?limit={}{}{more}", self.collection, self.size.limit(), self.labels);
             let error = match self.cluster.read(&path, self.extent).await {
                 Ok(list) => {
                     if tried {
@@ -140,6 +149,16 @@ const FIRST: u32 = 50;
 /// Bytes of a page: 500 objects with 16 KiB of metadata each, several times what they have.
 const WEIGHT: usize = 8 << 20;
 
+/// A value of a query (RFC 3986, 2.3).
+fn quoted(text: &str) -> String {
+    let sign = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(sign).collect()
+}
+
 /// The objects of a page.
 pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
@@ -161,6 +180,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn selectors_are_quoted() {
+        assert_eq!(quoted("a.b/c in (x, y),!d"), "a.b%2Fc%20in%20%28x%2C%20y%29%2C%21d");
+    }
 
     #[test]
     fn pages_of_large_objects_are_small() {

@@ -28,6 +28,11 @@ pub(crate) struct Controllers {
 
 impl Controllers {
     pub(crate) fn start(scene: &Scene<'_>, finds: Finds) -> Self {
+        Self::start_as(scene, "engine-controller", finds)
+    }
+
+    /// The same, by the name of another field manager.
+    pub(crate) fn start_as(scene: &Scene<'_>, manager: &'static str, finds: Finds) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let (ended, client) = (ends.clone(), scene.bed.api.client.another());
         let (all, label) = (scene.all(scene.sample.new), scene.label_key());
@@ -48,7 +53,7 @@ impl Controllers {
                         && let Some(healthy) = finds(name, version)
                     {
                         let status = status(healthy, &format!("{:?}", seen.1.elapsed()));
-                        let path = format!("{all}/{name}/status?fieldManager=engine-controller");
+                        let path = format!("{all}/{name}/status?fieldManager={manager}");
                         client.call(Method::PATCH, &path, Some((MERGE, status.to_string())));
                     }
                 }

@@ -99,6 +99,21 @@ pub(crate) static ENGINE: Sample = Sample {
     },
 };
 
+/// Hosts with a control plane and a kubelet, each of a version. Nothing is converted.
+pub(crate) static HOST: Sample = Sample {
+    name: "host",
+    kind: "Host",
+    plural: "hosts",
+    old: "v1",
+    new: "v1",
+    scale: false,
+    group: "example.com",
+    definition: include_str!("../../data/hosts/hosts.yaml"),
+    crd_file: "hosts.crd.yaml",
+    crd: include_str!("../../data/hosts/hosts.crd.yaml"),
+    specs: || (json!({"personality": "worker"}), json!({"personality": "worker"})),
+};
+
 /// Elasticsearch, built in as well: one version, nothing to convert.
 pub(crate) static ELASTICSEARCH: Sample = Sample {
     name: "elasticsearch",

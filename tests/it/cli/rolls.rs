@@ -57,3 +57,49 @@ fn what_a_roll_freezes_is_printed_as_policies() {
     pointsman(&["roll", "policies", "eck-2-17", "-f", "-"]).refusal(2);
     with(freeze, &["--service-account", "rolls"]).refusal(2);
 }
+
+/// What runs, of objects of files: in lists or not, with a Roll among them.
+#[test]
+fn versions_of_files_are_told_in_every_form() {
+    let own = ["--kinds", "tests/data/hosts", "-f", "tests/data/hosts/fleet.yaml"];
+    let told = |args: &[&str]| pointsman(&[&["roll", "versions", "host"][..], args, &own].concat());
+    let table = "VERSION   TARGET   STATE\nv1.16.4   False    partial\nv1.17.1   True     partial\nv1.18.1   False    unavailable\n";
+    assert_eq!(told(&[]).data(), table);
+    assert_eq!(told(&["-o", "name"]).data(), "v1.16.4\nv1.17.1\nv1.18.1\n");
+    let wide = told(&["-o", "wide"]).data();
+    assert!(
+        wide.contains("\nv1.17.1   True     partial       1         v1.16.4                       PATCH.Y   PATCH.Z\n"),
+        "{wide}"
+    );
+    let one = serde_json::json!({
+        "version": "v1.17.1", "target": true, "state": "partial", "upgrade_from": ["v1.16.4"], "downgrade_to": [],
+        "applied_patches": ["PATCH.Y"], "available_patches": ["PATCH.Z"], "objects": 1,
+    });
+    assert_eq!(json(&told(&["1.17.1", "-o", "json"]).data()), one);
+    let all = json(&told(&["-o", "json"]).data());
+    assert_eq!((&all["versions"][1], &all["objects"], &all["unread"]["count"]), (&one, &4.into(), &0.into()));
+    assert!(told(&["v1.17.1", "-o", "yaml"]).data().contains("state: partial\n"));
+    let error = told(&["v1.19.0"]).refusal(1);
+    assert!(
+        error.contains("nothing is known of version \"v1.19.0\" of host; known: v1.16.4, v1.17.1, v1.18.1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn objects_that_say_no_version_are_counted_and_named() {
+    let object =
+        "apiVersion: example.com/v1\nkind: Host\nmetadata: {name: a, namespace: site}\nspec: {personality: worker}\n";
+    let two = format!("{object}status: {{kubelet: v1.16.4}}\n---\n{object}");
+    let args = ["roll", "versions", "hosts", "--kinds", "tests/data/hosts", "-f", "-"];
+    let answer = with_stdin(&args, two.as_bytes());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stdout.contains("v1.16.4   False    partial\n"), "{}", answer.stdout);
+    let said = "warning: nobody knows which version runs of 1 of 2 objects, so that none is active: site/a: status.kubelet is not set\n";
+    assert_eq!(answer.stderr, said);
+    // An object that cannot be read in the newest version, and what is no object.
+    for (text, said) in [("[1]", "not an object"), ("kind: Host\n", "no apiVersion")] {
+        let answer = with_stdin(&args, text.as_bytes());
+        assert!(answer.code == 1 && answer.stderr.contains(said), "{text}: {}", answer.stderr);
+    }
+}

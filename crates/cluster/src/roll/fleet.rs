@@ -2,6 +2,7 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetObject, FleetRoll};
+use serde_json::Value;
 
 use super::error::RollError;
 use crate::call_error::CallError;
@@ -20,18 +21,12 @@ impl Fleet {
     /// Lists all of it, page by page, each object given up for the little that a roll looks at. The list is as of now:
     /// no cache is asked for what it may not know yet.
     pub(super) async fn list(cluster: &Cluster, kind: &Kind, roll: &FleetRoll) -> Result<Self, RollError> {
-        let crd = format!("{}.{}", kind.plural(), kind.group());
         let mut objects = Vec::new();
-        let take = &mut |page: Vec<serde_json::Value>| {
+        let take = &mut |page: Vec<Value>| {
             objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
         };
-        let crd = CrdState::fetch(cluster, &crd).await?;
-        let Some(version) = roll.read_in(crd.storage(), &crd.served()).map(str::to_owned) else {
-            let served = crd.served().into_iter().map(str::to_owned).collect();
-            let version = kind.versions().last().unwrap_or_default().to_owned();
-            return Err(RollError::NotServed { crd: crd.name(), version, served });
-        };
-        live_at(cluster, &crd, &version, take).await?;
+        let read_in = |stored: &str, served: &[&str]| roll.read_in(stored, served).map(str::to_owned);
+        let (crd, version) = list_objects(cluster, kind, &read_in, take).await?;
         Ok(Self { crd, version, objects })
     }
 
@@ -63,4 +58,25 @@ impl Fleet {
         }
         Ok(all_there)
     }
+}
+
+/// Lists every object of a kind, page by page, as of now, in the version that `read_in` names for the version that is
+/// stored and those that are served. Returns the CRD, and that version.
+///
+/// # Errors
+/// [`RollError::NotServed`]: none of those that are served will do; or the cluster cannot be asked.
+pub(super) async fn list_objects(
+    cluster: &Cluster,
+    kind: &Kind,
+    read_in: &dyn Fn(&str, &[&str]) -> Option<String>,
+    take: &mut dyn FnMut(Vec<Value>),
+) -> Result<(CrdState, String), RollError> {
+    let crd = CrdState::fetch(cluster, &format!("{}.{}", kind.plural(), kind.group())).await?;
+    let Some(version) = read_in(crd.storage(), &crd.served()) else {
+        let served = crd.served().into_iter().map(str::to_owned).collect();
+        let version = kind.versions().last().unwrap_or_default().to_owned();
+        return Err(RollError::NotServed { crd: crd.name(), version, served });
+    };
+    live_at(cluster, &crd, &version, take).await?;
+    Ok((crd, version))
 }

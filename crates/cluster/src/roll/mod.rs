@@ -1,6 +1,7 @@
 //! Runs rolls: what `pointsman-core` says is to be written next, is.
 
 mod all;
+mod answering;
 mod clean;
 mod clock;
 mod controllers;
@@ -10,9 +11,11 @@ mod fleet;
 mod freezing;
 mod lease;
 mod local_times;
+mod others;
 mod runner;
 mod store;
 mod survey;
+mod versions;
 mod writes;
 
 pub use all::run_rolls;
@@ -24,3 +27,4 @@ pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
 pub use store::{change_roll, get_roll, list_rolls, set_in_roll, set_next, start_roll};
 pub use survey::{RollSurvey, SurveyAsks, survey_roll};
+pub use versions::running_versions;

@@ -10,6 +10,7 @@ use pointsman_core::roll::{
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::answering::LookedUp;
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
@@ -18,7 +19,8 @@ use super::fleet::Fleet;
 use super::freezing::unfrozen;
 use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
-use super::store::{get_roll, list_rolls, put_status};
+use super::others::others;
+use super::store::{get_roll, put_status};
 use super::writes::{Landed, Really, write};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
@@ -79,6 +81,7 @@ pub async fn run_roll(
         clock,
         lease,
         controllers: ControllerLeases::default(),
+        looked_up: LookedUp::default(),
         fleet: None,
         spec: Value::Null,
         listed: None,
@@ -100,6 +103,7 @@ struct RollRunner<'r> {
     clock: RollClock,
     lease: RollLease,
     controllers: ControllerLeases,
+    looked_up: LookedUp,
     fleet: Option<Fleet>,
     /// What the Roll said when the fleet was listed.
     spec: Value,
@@ -186,6 +190,7 @@ impl RollRunner<'_> {
         let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll, &status).await?;
         let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
+        let answers = self.looked_up.answers(self.cluster, self.kind, &roll, &status).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
             remembered: self.remembered.clone(),
@@ -193,8 +198,12 @@ impl RollRunner<'_> {
             shut,
             local: local_times(&roll, self.clock.now()),
             trouble: self.trouble.take(),
-            others: if status.started.is_none() { self.others(&document, &fleet).await? } else { Vec::new() },
+            others: match status.started {
+                None => others(self.cluster, self.kind, &document, &fleet.objects).await?,
+                Some(_) => Vec::new(),
+            },
             unfrozen: if status.started.is_none() { unfrozen(self.cluster, &roll).await? } else { None },
+            answers,
         };
         let had_trouble = facts.trouble.is_some();
         let planned = plan(&roll, &status, &fleet.objects, facts, self.clock.now());
@@ -226,25 +235,6 @@ impl RollRunner<'_> {
         self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
         (self.spec, self.listed) = (spec, Some(Instant::now()));
         Ok(true)
-    }
-
-    /// Other rolls that are under way over the same objects.
-    async fn others(&self, document: &Value, fleet: &Fleet) -> Result<Vec<(String, Vec<String>)>, RollError> {
-        let kind = |document: &Value| document.pointer("/spec/kind").cloned();
-        let mut others = Vec::new();
-        for other in list_rolls(self.cluster).await? {
-            let uid = |document: &Value| document.pointer("/metadata/uid").cloned();
-            if uid(&other) == uid(document) || kind(&other) != kind(document) || !RollStatus::of(&other).is_active() {
-                continue;
-            }
-            let Ok(roll) = answered_roll(&other, self.kind) else { continue };
-            let shared = fleet.objects.iter().filter(|object| object.is_chosen_by(&roll));
-            let shared: Vec<String> = shared.map(pointsman_core::roll::FleetObject::title).collect();
-            if !shared.is_empty() {
-                others.push((roll.name().to_owned(), shared));
-            }
-        }
-        Ok(others)
     }
 
     /// Writes what was planned, in its order. Returns the status as it is then, and whether anything was written.

@@ -2,13 +2,16 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast};
+use serde_json::Value;
 
+use super::answering::LookedUp;
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::fleet::Fleet;
 use super::freezing::{unfreezable, unfrozen};
 use super::local_times::local_times;
+use super::others::others;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
@@ -38,14 +41,15 @@ pub enum SurveyAsks {
     TheServer,
 }
 
-/// Looks at the fleet of a roll. Where the server is asked, every first write is sent as a dry run, so that each
-/// webhook judges it and nothing is stored.
+/// Looks at the fleet of a roll, whose `document` is, or would be, in the cluster. Where the server is asked, every
+/// first write is sent as a dry run, so that each webhook judges it and nothing is stored.
 ///
 /// # Errors
 /// [`RollError`].
 pub async fn survey_roll(
     cluster: &Cluster,
     kind: &Kind,
+    document: &Value,
     roll: &FleetRoll,
     status: &RollStatus,
     asks: SurveyAsks,
@@ -53,7 +57,13 @@ pub async fn survey_roll(
     let clock = RollClock::start();
     let listed = Fleet::list(cluster, kind, roll).await?;
     let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
-    let mut facts = RollFacts { consistent: true, shut, local: local_times(roll, clock.now()), ..RollFacts::default() };
+    let others = match status.started {
+        None => others(cluster, kind, document, &listed.objects).await?,
+        Some(_) => Vec::new(),
+    };
+    let answers = LookedUp::default().answers(cluster, kind, roll, status).await?;
+    let local = local_times(roll, clock.now());
+    let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);
     let unfreezable = unfreezable(cluster, roll).await?;
     if asks == SurveyAsks::TheServer {

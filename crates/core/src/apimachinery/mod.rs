@@ -1,5 +1,5 @@
-//! What Kubernetes itself says of names, fields, errors, durations and sizes (`k8s.io/apimachinery`), once for every
-//! room.
+//! What Kubernetes itself says of names, fields, labels, errors, durations and sizes (`k8s.io/apimachinery`), once for
+//! every room.
 
 mod did_you_mean;
 mod duration;
@@ -8,6 +8,8 @@ mod field;
 mod names;
 mod object_name;
 mod quantity;
+mod resource_name;
+mod selector;
 mod status;
 
 pub use did_you_mean::did_you_mean;
@@ -18,5 +20,7 @@ pub use field::{FieldError, Reason};
 pub(crate) use names::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_service_name};
 pub(crate) use object_name::ObjectName;
 pub use quantity::{BadSize, parse_size};
+pub(crate) use resource_name::ResourceName;
+pub(crate) use selector::{Requirement, Selector, Wants};
 pub(crate) use status::Status;
 pub use status::refusal;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::checks::ChecksSpec;
 use super::healthy::HealthySpec;
 use super::problems::{Problems, line};
 use super::rollout::{HashSpec, RolloutStatusSpec};
@@ -44,6 +45,9 @@ pub(super) struct DefinitionSpec {
     /// What a healthy object looks like, for rolls.
     #[schemars(with = "Option<HealthySpec>")]
     pub(super) healthy: Option<Spanned<HealthySpec>>,
+    /// What a roll must not begin, or go on, without.
+    #[schemars(with = "Option<ChecksSpec>")]
+    pub(super) checks: Option<Spanned<ChecksSpec>>,
 }
 
 /// What calls for a rollout.

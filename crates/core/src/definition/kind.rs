@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
 use super::path::Path;
@@ -26,6 +27,7 @@ pub struct Kind {
     pub(crate) rollout: Option<Rollout>,
     pub(crate) admission: Admission,
     pub(crate) health: Option<Health>,
+    pub(crate) checks: Checks,
     pub(crate) crd: Value,
 }
 
@@ -119,6 +121,7 @@ impl Kind {
             Some(spec) => Some(HealthySpec::compile(spec, &versions.at(versions.newest()).schema, problems)?),
             None => None,
         };
+        let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -129,6 +132,7 @@ impl Kind {
             rollout,
             admission,
             health,
+            checks,
             crd: crd.document,
         })
     }

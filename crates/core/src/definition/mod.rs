@@ -8,6 +8,7 @@
 
 pub(crate) mod admission;
 mod chain;
+mod checks;
 mod compare;
 mod completeness;
 mod crd;
@@ -37,6 +38,7 @@ pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
 pub use step::StepSummary;
 
+pub(crate) use checks::{Checks, ListCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::Gated;
 pub(crate) use healthy::Health;

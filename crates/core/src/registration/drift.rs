@@ -14,6 +14,17 @@ use crate::definition::Kind;
 /// is everybody's own. Admission rules that a schema can say may be there or not.
 #[must_use]
 pub fn drift(kind: &Kind, crd: &Value) -> Vec<String> {
+    drifted(kind, crd, |_| true)
+}
+
+/// The fields and versions that a CRD lacks of those that a definition knows: the API server would drop what is in
+/// them. It is a part of [`drift`], in the same words.
+#[must_use]
+pub fn lacking(kind: &Kind, crd: &Value) -> Vec<String> {
+    drifted(kind, crd, |difference| difference.found.is_none() && is_field(&difference.path))
+}
+
+fn drifted(kind: &Kind, crd: &Value, counts: impl Fn(&Difference<'_>) -> bool) -> Vec<String> {
     let plain = kind.crd().clone();
     let mut ruled = plain.clone();
     add_rules(kind, &mut ruled);
@@ -22,7 +33,16 @@ pub fn drift(kind: &Kind, crd: &Value) -> Vec<String> {
     let others = differences("spec", &found, &ruled);
     let both =
         differences("spec", &found, &plain).into_iter().filter(|one| others.iter().any(|it| it.path == one.path));
-    both.map(|difference| told(&difference)).collect()
+    both.filter(counts).map(|difference| told(&difference)).collect()
+}
+
+/// Whether a path leads to a version, to a property of a schema, or to all properties or items of one.
+fn is_field(path: &str) -> bool {
+    let cut = if path.ends_with(']') { path.rfind('[') } else { path.rfind('.') };
+    let Some((holder, name)) = cut.map(|at| path.split_at(at)) else { return false };
+    holder.ends_with(".properties")
+        || holder.ends_with(".versions")
+        || [".properties", ".items", ".additionalProperties"].contains(&name)
 }
 
 fn told(difference: &Difference<'_>) -> String {
@@ -101,5 +121,50 @@ mod tests {
         assert!(gone.contains(&format!("{version} is not there")), "{gone}");
         let scope = changed(&|crd| crd["spec"]["scope"] = json!("Cluster"));
         assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
+    }
+
+    /// Another bound, description or field more takes nothing away.
+    #[test]
+    fn a_crd_lacks_versions_and_fields_and_nothing_else() {
+        let kind = kind();
+        let schema = "/spec/versions/0/schema/openAPIV3Schema";
+        let lacks = |change: &dyn Fn(&mut Value)| {
+            let mut crd = kind.crd().clone();
+            change(&mut crd);
+            lacking(&kind, &crd).join("; ")
+        };
+        let at = |crd: &mut Value, path: &str| -> serde_json::Map<String, Value> {
+            std::mem::take(crd.pointer_mut(&format!("{schema}{path}")).and_then(Value::as_object_mut).unwrap())
+        };
+        let field = kind.crd().pointer(&format!("{schema}/properties/spec/properties")).unwrap().as_object().unwrap();
+        let field = field.keys().next().unwrap();
+        let gone = lacks(&|crd| {
+            crd.pointer_mut(&format!("{schema}/properties/spec/properties"))
+                .unwrap()
+                .as_object_mut()
+                .unwrap()
+                .remove(field);
+        });
+        assert!(gone.ends_with(&format!("spec.properties.{field} is not there")), "{gone}");
+        for path in ["/properties/spec/properties", "/properties"] {
+            assert!(lacks(&|crd| drop(at(crd, path))).contains("is not there"), "{path}");
+        }
+        assert!(lacks(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0))).contains("is not there"));
+        for (path, keyword) in [("/properties/spec", "required"), ("", "type")] {
+            let change = |crd: &mut Value| {
+                let holder = crd.pointer_mut(&format!("{schema}{path}")).and_then(Value::as_object_mut).unwrap();
+                holder.remove(keyword);
+                holder.insert("maxProperties".to_owned(), json!(1_000));
+            };
+            assert_eq!(lacks(&change), "", "{path}");
+            let mut changed = kind.crd().clone();
+            change(&mut changed);
+            assert!(!drift(&kind, &changed).is_empty(), "{path}");
+        }
+        let more = |crd: &mut Value| {
+            crd.pointer_mut(&format!("{schema}/properties/spec/properties")).unwrap()["surplus"] =
+                json!({"type": "string"});
+        };
+        assert_eq!(lacks(&more), "");
     }
 }

@@ -40,7 +40,7 @@ pub use client_config::{ClientConfig, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};
 pub use crd_guard::crd_guard;
 pub use doctor::inspect;
-pub use drift::drift;
+pub use drift::{drift, lacking};
 pub use finding::Finding;
 pub use guard::{GuardMode, guard, unserved};
 pub use incomplete::incomplete;

@@ -12,8 +12,9 @@ use super::address::NamespacedName;
 use super::cel::literal;
 use super::difference::differences;
 use super::document::{Component, metadata, not_being_deleted};
+use crate::apimachinery::{Requirement, Wants};
 use crate::definition::API_VERSION;
-use crate::roll::{FleetRoll, Freeze, FrozenResource, ROLL, Requirement, RollPhase, RunningVersion, Wants};
+use crate::roll::{FleetRoll, Freeze, FrozenResource, ROLL, RollPhase, RunningVersion};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::selector::Selector;
 use super::spec::SelectSpec;
+use crate::apimachinery::Selector;
 
 /// Objects of some namespaces, with some labels.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_saphyr::Spanned;
 
 use super::bad_roll::BadRoll;
+use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
 use super::freeze::Freeze;
@@ -111,6 +112,7 @@ impl<'a> RollCompiler<'a> {
             path: self.kind.admission.version_path.clone(),
             lease: self.kind.admission.lease.clone(),
             managers: self.kind.admission.managers.clone(),
+            checks: RollChecks::of(self.kind, &spec.to),
             versions,
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::answers::RollAnswers;
 use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
 use super::window::{LocalTime, closed};
@@ -27,6 +28,8 @@ pub struct RollFacts {
     pub others: Vec<(String, Vec<String>)>,
     /// Why what the roll freezes would not be frozen; in words. It does not begin.
     pub unfrozen: Option<String>,
+    /// What was found in the cluster of what the roll has to know.
+    pub answers: RollAnswers,
 }
 
 /// What a run has seen. It begins with nothing: what counts for longer stands on the objects and in the status.

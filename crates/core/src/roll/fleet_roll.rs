@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::freeze::{Freeze, Frozen};
+use super::readable::readable;
 use super::wave::Wave;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath};
@@ -43,6 +45,7 @@ pub struct FleetRoll {
     pub(super) managers: BTreeMap<String, String>,
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
+    pub(super) checks: RollChecks,
 }
 
 /// What happens after an object failed.
@@ -91,8 +94,7 @@ impl FleetRoll {
     /// that is looked at is the same there; else the newest such one that is served.
     #[must_use]
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
-        let mut readable = self.versions.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
-        readable.clone().find(|version| *version == stored).or_else(|| readable.next())
+        readable(&self.versions, stored, served)
     }
 
     /// Why it would not be found out that two controllers act on one object; nothing where it would.
@@ -164,8 +166,9 @@ impl FleetRoll {
     pub(super) fn hop_refused(&self, from: &str, to: &str) -> Option<String> {
         let path = self.path.as_ref()?;
         // One that is no version was never on the path: it is adopted, as /validate does.
-        let (from, to) = (upgrade::version(from)?, upgrade::version(to)?);
-        path.path.allow(&from, &to).err().map(|refused| refused.to_string())
+        let (old, new) = (upgrade::version(from)?, upgrade::version(to)?);
+        let v = if from.starts_with('v') { "v" } else { "" };
+        path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
     }
 }
 

@@ -6,9 +6,8 @@
 use std::fmt;
 
 use super::running::RunningVersion;
-use super::selector::{Requirement, Selector};
 use super::spec::FreezeSpec;
-use crate::apimachinery::{did_you_mean, is_dns_label, is_dns_subdomain};
+use crate::apimachinery::{Requirement, Selector, did_you_mean, is_dns_label, is_dns_subdomain};
 
 /// Resources, and which of their writes are refused.
 #[derive(Clone, Debug)]

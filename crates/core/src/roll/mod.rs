@@ -6,7 +6,10 @@
 //! whoever runs a roll can be killed at any point.
 
 mod advancing;
+mod answers;
 mod bad_roll;
+mod beginning;
+mod checks;
 mod chosen;
 mod compiler;
 mod deciding;
@@ -25,10 +28,12 @@ mod next_move;
 mod patch;
 mod plan;
 mod planner;
+mod questions;
 mod read;
+mod readable;
 mod releasing;
 mod running;
-mod selector;
+mod running_versions;
 mod spec;
 mod standing;
 mod status;
@@ -37,7 +42,9 @@ mod turning;
 mod wave;
 mod window;
 
+pub use answers::RollAnswers;
 pub use bad_roll::BadRoll;
+pub use beginning::{asks_for_crd, roll_questions, start_refusals};
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::FleetObject;
 pub use fleet_roll::{Direction, FleetRoll};
@@ -49,9 +56,10 @@ pub use moment::{Moment, rfc3339, wall};
 pub use next_move::{NextMove, next_move};
 pub use patch::FleetMove;
 pub use plan::{RollPlan, RollWrite, plan};
+pub use questions::{RollQuestion, WantedObjects};
 pub use read::{answered_roll, read_roll, rolled_kind};
 pub use running::RunningVersion;
-pub(crate) use selector::{Requirement, Wants};
+pub use running_versions::{RunningVersions, UnreadVersion, VersionStanding, VersionState, roll_target};
 pub use spec::{ROLL, ROLL_CRD};
 pub use standing::Standing;
 pub use status::{Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, Unmoved, WaveCounts};

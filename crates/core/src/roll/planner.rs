@@ -34,6 +34,15 @@ impl<'a> Planner<'a> {
         Self { roll, fleet, now, status, facts, wants_list: false, in_the_way, rests: false }
     }
 
+    /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
+    /// of that.
+    pub(super) fn look_at_checks(&mut self) {
+        if self.facts.shut.is_none() && self.status.direction_of(self.roll) == Direction::Forward {
+            self.facts.shut = self.roll.checks.shut(&self.facts.answers);
+            self.in_the_way.shut.clone_from(&self.facts.shut);
+        }
+    }
+
     pub(super) fn judge(&self) -> Judge<'_> {
         let back = self.status.direction == Direction::Back;
         Judge { roll: self.roll, status: &self.status, facts: &self.facts, now: self.now, back }

@@ -29,7 +29,15 @@ pub(crate) fn image_tag(reference: &str) -> Option<Version> {
     Version::parse(&tag.strip_prefix('v')?.replace("--", "+")).ok()
 }
 
+/// The tag of an image reference, whether a digest follows or not: `v1.2.3` of `registry:5000/app:v1.2.3@sha256:…`.
+pub(crate) fn tag(reference: &str) -> Option<&str> {
+    let named = reference.split_once('@').map_or(reference, |(named, _)| named);
+    // A registry may have a port.
+    let image = named.rsplit_once('/').map_or(named, |(_, image)| image);
+    image.split_once(':').map(|(_, tag)| tag)
+}
+
 /// Whether two versions are the same, whatever their build metadata.
-pub(super) fn same(one: &Version, two: &Version) -> bool {
+pub(crate) fn same(one: &Version, two: &Version) -> bool {
     one.cmp_precedence(two).is_eq()
 }

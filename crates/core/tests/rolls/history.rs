@@ -106,6 +106,7 @@ impl<'a> History<'a> {
             Happening::Down => world.down = true,
             Happening::Up => world.down = false,
             Happening::Dead(dead) => world.dead = dead,
+            Happening::Dark(dark) => world.dark = dark,
             Happening::OldWrites(at) => world.old_writes(&world.name(at)),
             Happening::Tell(at) => world.tell(at),
             Happening::Approve => self.approve(),
@@ -147,6 +148,7 @@ impl<'a> History<'a> {
                 self.is_in_order(&plan, &fleet);
                 self.needs_both_controllers(&plan);
                 self.says_what_runs(&plan, &fleet);
+                self.needs_light(&plan);
             }
             Done::Wrote(status) => {
                 let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
@@ -247,14 +249,31 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Nothing is begun while the new controller is dead.
-    fn needs_both_controllers(&mut self, plan: &RollPlan) {
-        let began = plan.status.reserved.iter().find(|one| !one.back && !self.reserved.contains(&one.uid));
+    /// Whether something goes forward.
+    fn goes_forward(&self, plan: &RollPlan) -> bool {
+        let begins = plan.status.reserved.iter().any(|one| !one.back && !self.reserved.contains(&one.uid));
         let is_back = |uid: &str| plan.status.reserved.iter().any(|one| one.uid == uid && one.back);
         let moves = plan.writes.iter().any(|write| matches!(write, RollWrite::Move(one) if !is_back(&one.uid)));
-        let forward = plan.status.direction == Direction::Forward;
-        if self.world.dead && forward && (moves || began.is_some()) {
-            self.breaks("nothing moves to a controller that does not run", format!("{began:?}"));
+        plan.status.direction == Direction::Forward && (moves || begins)
+    }
+
+    /// Nothing is begun while the new controller is dead.
+    fn needs_both_controllers(&mut self, plan: &RollPlan) {
+        if self.world.dead && self.goes_forward(plan) {
+            let reserved = format!("{:?}", plan.status.reserved);
+            self.breaks("nothing moves to a controller that does not run", reserved);
+        }
+    }
+
+    /// Neither the roll nor an object is begun with while a lighthouse is dark.
+    fn needs_light(&mut self, plan: &RollPlan) {
+        let began = RollStatus::of(&self.world.roll).started.is_none() && plan.status.started.is_some();
+        if self.world.dark && began {
+            self.breaks("nothing begins while a check does not hold", plan.status.message.clone());
+        }
+        if self.world.dark && self.goes_forward(plan) {
+            let reserved = format!("{:?}", plan.status.reserved);
+            self.breaks("nothing goes forward while a check does not hold", reserved);
         }
     }
 
@@ -360,7 +379,7 @@ impl<'a> History<'a> {
     /// its end, or says what it waits for.
     fn quiet(&mut self) {
         self.world.log.push("quiet".to_owned());
-        (self.world.down, self.world.dead) = (false, false);
+        (self.world.down, self.world.dead, self.world.dark) = (false, false, false);
         self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_000 {

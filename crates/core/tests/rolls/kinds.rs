@@ -6,12 +6,20 @@ use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::roll::{FleetRoll, answered_roll};
 use serde_json::{Value, json};
 
+/// The same two, which are not moved while a lighthouse is dark.
+pub(crate) static CHECKED_KINDS: LazyLock<[Kind; 2]> =
+    LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, CHECKS)));
+
+/// What must be so of lighthouses, before a roll begins and while it goes on.
+const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \
+                      Lit}}]\n  during: [*light]\n";
+
 /// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
-pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(kind));
+pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, "")));
 
 /// A kind with a path by which every version may follow every other, and back.
-fn kind(settle: &str) -> Kind {
-    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}");
+fn kind(settle: &str, checks: &str) -> Kind {
+    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}\n{checks}");
     with_admission(&format!(", {CONTROLLERS}"), &healthy).unwrap()
 }
 

@@ -17,13 +17,15 @@ mod lists;
 mod next;
 mod patches;
 mod runner;
+mod running_versions;
 mod script;
+mod starts;
 mod versions;
 mod windows;
 mod world;
 
 use history::{Broken, History};
-use kinds::KINDS;
+use kinds::CHECKED_KINDS;
 use script::Setup;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -31,7 +33,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn broken(setup: &Setup) -> Option<Broken> {
-    History::new(setup, &KINDS[usize::from(setup.settles)]).run()
+    History::new(setup, &CHECKED_KINDS[usize::from(setup.settles)]).run()
 }
 
 #[test]
@@ -40,7 +42,7 @@ fn histories_of_rolls_keep_every_property() {
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
         let setup = Setup::draw(seed);
-        let mut history = History::new(&setup, &KINDS[usize::from(setup.settles)]);
+        let mut history = History::new(&setup, &CHECKED_KINDS[usize::from(setup.settles)]);
         if let Some(Broken { property, .. }) = history.run() {
             let small = setup.shrunk(|setup| broken(setup).is_some_and(|other| other.property == property));
             let Broken { property, what, log } = broken(&small).unwrap();

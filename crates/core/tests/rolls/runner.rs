@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPlan, RollStatus, RollWrite, answered_roll,
-    plan,
+    FleetMove, FleetObject, FleetRoll, Moment, Remembered, RollAnswers, RollFacts, RollPlan, RollStatus, RollWrite,
+    answered_roll, plan, roll_questions,
 };
 use serde_json::Value;
 
@@ -89,6 +89,8 @@ impl Runner {
         let fleet: Vec<FleetObject> = objects.filter_map(|object| FleetObject::of(object, roll)).collect();
         let needed = status.leases(roll).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
+        let mut answers = RollAnswers::default();
+        roll_questions(roll, &status).iter().for_each(|question| answers.saw(question, &world.lighthouses()));
         let facts = || RollFacts {
             shut: shut.clone(),
             local: BTreeMap::new(),
@@ -97,6 +99,7 @@ impl Runner {
             trouble: self.trouble.clone(),
             others: Vec::new(),
             unfrozen: None,
+            answers: answers.clone(),
         };
         let now = self.moment(world);
         let planned = plan(roll, &status, &fleet, facts(), now);

@@ -58,6 +58,8 @@ pub(super) enum Happening {
     Up,
     /// The new controller dies, and so is not there to look; or is there again.
     Dead(bool),
+    /// Something else of the cluster, which a roll must not begin or go on without, is amiss; or is mended.
+    Dark(bool),
     /// The old controller writes to an object, in whosever hands it is.
     OldWrites(usize),
     /// Somebody tells an object to go next.
@@ -131,7 +133,9 @@ impl Setup {
             95 => Happening::Recreate(object),
             96 => Happening::Create,
             97 => {
-                *random.pick(&[Happening::Down, Happening::Up, Happening::Dead(true), Happening::Dead(false)]).unwrap()
+                let dead = [true, false].map(Happening::Dead);
+                let dark = [true, false].map(Happening::Dark);
+                *random.pick(&[[Happening::Down, Happening::Up], dead, dark].concat()).unwrap()
             }
             98 => Happening::Pause,
             _ if goes_back => {

@@ -45,6 +45,8 @@ pub(super) struct World {
     pub(super) down: bool,
     /// The new controller does not run.
     pub(super) dead: bool,
+    /// A lighthouse is dark.
+    pub(super) dark: bool,
     made: usize,
     named: usize,
     refused: BTreeSet<String>,
@@ -73,6 +75,7 @@ impl World {
             now: 1_795_000_000,
             down: false,
             dead: false,
+            dark: false,
             made: 0,
             named: 0,
             refused: BTreeSet::new(),
@@ -97,6 +100,15 @@ impl World {
         }
         world.cache = world.objects.clone();
         world
+    }
+
+    /// Lighthouses, one of which may be dark.
+    pub(super) fn lighthouses(&self) -> Vec<Value> {
+        let lit = |name: &str, lit: bool| {
+            let status = if lit { "True" } else { "False" };
+            json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Lit", "status": status}]}})
+        };
+        vec![lit("east", true), lit("west", !self.dark)]
     }
 
     /// Whether a runner holds the Lease, or takes it. One that was not renewed for 15 s is anybody's.

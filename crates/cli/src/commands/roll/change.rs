@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll};
+use pointsman_core::roll::RollStatus;
 use serde_json::{Value, json};
 
 use super::known::{advise, checked, kind_of};
@@ -67,7 +68,7 @@ fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCod
 pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let clock = RollClock::start();
     args.cluster.with(async |cluster| {
-        let change = &|_: &Value, status: &mut pointsman_core::roll::RollStatus| {
+        let change = &|_: &Value, status: &mut RollStatus| {
             status.resume(clock.now());
             Ok(())
         };
@@ -84,7 +85,7 @@ pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     args.cluster.with(async |cluster| {
-        let approve = &|document: &Value, status: &mut pointsman_core::roll::RollStatus| {
+        let approve = &|document: &Value, status: &mut RollStatus| {
             let (_, roll) = checked(document, &all).map_err(|error| format!("{error:#}"))?;
             status.approve(&roll, &args.wave)
         };

@@ -13,7 +13,8 @@ use super::plan::PlanRollArgs;
 use super::policies::PoliciesArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
-use super::{change, lease, look, move_next, plan, policies, run as running, start};
+use super::versions::VersionsArgs;
+use super::{change, lease, look, move_next, plan, policies, run as running, start, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -57,6 +58,8 @@ enum RollCommand {
     Show(ShowRollArgs),
     /// Apply a Roll, after checking it, and what freezes what it names. Run moves the objects.
     Start(StartArgs),
+    /// Say which versions of a kind run, which one is meant, and which may follow.
+    Versions(VersionsArgs),
 }
 
 pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
@@ -80,6 +83,7 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         RollCommand::Run(args) => running::run(args),
         RollCommand::Show(args) => look::show(args),
         RollCommand::Start(args) => start::start(args),
+        RollCommand::Versions(args) => versions::versions(args),
     }
 }
 
@@ -110,6 +114,9 @@ Examples:
     pointsman roll approve eck-2-17 canary
     pointsman roll objects eck-2-17
     pointsman roll move eck-2-17 search/orders
+
+  Which versions run, and where the fleet may go from there:
+    pointsman roll versions elasticsearch
 
 Exit codes:
   0  it was done; of run and plan: nothing needs a person

@@ -86,7 +86,8 @@ pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
         let document = get_roll(&cluster, &args.roll.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
-        let survey = survey_roll(&cluster, kind, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
+        let survey =
+            survey_roll(&cluster, kind, &document, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
         Ok((roll, status, survey))
     })?;
     let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());

@@ -13,5 +13,6 @@ mod run;
 mod runner_args;
 mod start;
 mod tables;
+mod versions;
 
 pub(crate) use command::{RollArgs, run};

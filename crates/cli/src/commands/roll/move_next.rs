@@ -32,7 +32,8 @@ pub(super) fn move_next(args: &MoveArgs) -> anyhow::Result<ExitCode> {
         let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
-        let survey = survey_roll(&cluster, kind, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
+        let looked = survey_roll(&cluster, kind, &document, &roll, &status, SurveyAsks::Nobody);
+        let survey = looked.await.map_err(advise)?;
         let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
         match next_move(&roll, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
             NextMove::Needless(why) => Ok(why),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll};
-use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast};
+use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast, start_refusals};
 use serde_json::json;
 
 use super::known::{FileRoll, advise};
@@ -41,19 +41,21 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let (roll, status) = (&file.roll, RollStatus::default());
     let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
-    let survey =
-        args.cluster.with(async |cluster| survey_roll(&cluster, kind, roll, &status, asks).await.map_err(advise))?;
+    let survey = args
+        .cluster
+        .with(async |cluster| survey_roll(&cluster, kind, &file.document, roll, &status, asks).await.map_err(advise))?;
+    let refusals = start_refusals(roll, &survey.fleet, &survey.facts);
     let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
     let stays =
         told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
     match args.output {
-        None => output::text(&format!("{}{}", objects(&told), summary(roll, &survey, &told, moves)))?,
+        None => output::text(&format!("{}{}", objects(&told), summary(roll, &survey, &told, moves, &refusals)))?,
         Some(format) => {
             let way_back = roll.no_way_back();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "dryRuns": survey.asked, "noWayBack": way_back, "shut": survey.facts.shut,
+                "dryRuns": survey.asked, "noWayBack": way_back, "refusals": refusals, "shut": survey.facts.shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": survey.unfreezable,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
@@ -61,11 +63,11 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    let begins = roll.way_back().is_ok() && survey.facts.shut.is_none() && survey.unfreezable.is_empty();
+    let begins = refusals.is_empty() && survey.facts.shut.is_none() && survey.unfreezable.is_empty();
     Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: usize) -> String {
+fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: usize, refusals: &[String]) -> String {
     let count = |word: &str| told.iter().filter(|one| one.standing.word() == word).count();
     let mut text = format!("move {moves}");
     for (word, name) in [
@@ -81,11 +83,12 @@ fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: 
     }
     let unhealthy = told.iter().filter(|one| one.object.unhealthy().is_some()).count();
     text.push_str(&format!("; unhealthy now: {unhealthy}\n"));
-    text.push_str(&match (roll.no_way_back(), roll.way_back()) {
-        (None, _) => "going back is on the path\n".to_owned(),
-        (Some(_), Err(why)) => format!("{why}\n"),
-        (Some(why), Ok(())) => format!("no way back, which is accepted: {why}\n"),
-    });
+    match roll.no_way_back() {
+        None => text.push_str("going back is on the path\n"),
+        Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
+        Some(_) => {}
+    }
+    text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
     if let Some(shut) = &survey.facts.shut {
         text.push_str(&format!("nothing would be moved: {shut}\n"));
     }

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{DryRun, start_roll, unfreezable};
+use pointsman_cluster::{Cluster, DryRun, RollError, SurveyAsks, get_roll, start_roll, survey_roll, unfreezable};
+use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
+use pointsman_core::roll::{RollStatus, start_refusals};
 
 use super::known::{FileRoll, advise};
 use super::runner_args::RunnerArgs;
@@ -13,7 +15,7 @@ use super::tables::rolls;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output;
+use crate::commands::output::{self, complain};
 
 #[derive(Args, Debug)]
 pub(crate) struct StartArgs {
@@ -33,23 +35,41 @@ pub(crate) struct StartArgs {
 /// Applies a Roll that could run, and before it what freezes what it names.
 pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let FileRoll { roll, document } = FileRoll::read(&args.filename, &all)?;
-    roll.way_back().map_err(anyhow::Error::msg)?;
-    let documents = freeze(&roll, Some(&args.runner.service_account));
+    let file = FileRoll::read(&args.filename, &all)?;
+    let kind = file.kind(&all)?;
+    let documents = freeze(&file.roll, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
     let started = args.cluster.with(async |cluster| {
-        let never = unfreezable(&cluster, &roll).await.map_err(|error| advise(error.into()))?;
-        anyhow::ensure!(never.is_empty(), never.join("\n"));
-        start_roll(&cluster, &document, documents.as_ref(), dry_run).await.map_err(advise)
+        let refusals = refusals(&cluster, kind, &file).await.map_err(advise)?;
+        if refusals.is_empty() {
+            return start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise);
+        }
+        refusals.iter().for_each(|why| complain(why));
+        anyhow::bail!("roll {} is not started: nothing was written", file.roll.name())
     })?;
     match dry_run {
         None => output::text(&rolls(&[started]))?,
         Some(mode) => {
-            let (name, mode) = (roll.name(), DryRun::name(mode));
+            let (name, mode) = (file.roll.name(), DryRun::name(mode));
             let policy =
                 documents.map(|one| format!("policy {} and its binding would be applied ({mode} dry run)\n", one.name));
             output::text(&format!("{}roll {name} would be applied ({mode} dry run)\n", policy.unwrap_or_default()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why a Roll must not begin. One that has begun is told by its file only what this cluster cannot freeze.
+async fn refusals(cluster: &Cluster, kind: &Kind, file: &FileRoll) -> Result<Vec<String>, RollError> {
+    let known = match get_roll(cluster, file.roll.name()).await {
+        Err(RollError::NoRoll(_)) => RollStatus::default(),
+        answer => RollStatus::of(&answer?),
+    };
+    if known.started.is_some() {
+        return Ok(unfreezable(cluster, &file.roll).await?);
+    }
+    let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, SurveyAsks::Nobody).await?;
+    let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
+    refusals.extend(survey.unfreezable);
+    Ok(refusals)
 }

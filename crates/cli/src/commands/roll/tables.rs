@@ -111,6 +111,7 @@ pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
         RollPhase::Waiting if status.message.ends_with("waiting for approval") => {
             Some(format!("pointsman roll approve {name} {}", status.wave.clone().unwrap_or_default()))
         }
+        RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}")),
         RollPhase::Paused => Some(format!("mend it, then pointsman roll resume {name}; or pointsman roll back {name}")),
         RollPhase::Failed => {
             Some(format!("mend those, then pointsman roll resume {name}; or pointsman roll abort {name}"))

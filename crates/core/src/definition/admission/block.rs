@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::controller_lease::ControllerLease;
+use super::observe::{ObservedSpec, VersionSource};
+use super::prerequisites::{Needs, Prerequisites, PrerequisitesSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::gates::{Gate, GateSpec};
@@ -36,6 +38,13 @@ pub(crate) struct AdmissionSpec {
     /// that two controllers act on one object.
     #[serde(default)]
     pub(super) managers: BTreeMap<String, String>,
+    /// Where it is read which version runs. Without it the version label says so. Several places are several parts:
+    /// where they differ, an object runs both.
+    #[schemars(with = "Option<Vec<ObservedSpec>>")]
+    pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
+    /// Where it is looked up how things stand that versions of `paths` need.
+    #[schemars(with = "Option<PrerequisitesSpec>")]
+    pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
     /// What must hold before an object goes to another controller version.
     #[serde(default)]
     #[schemars(with = "Vec<GateSpec>")]
@@ -73,6 +82,9 @@ pub(crate) struct Admission {
     pub(crate) mistaken_labels: Vec<String>,
     pub(crate) lease: Option<ControllerLease>,
     pub(crate) managers: BTreeMap<String, String>,
+    /// Where the running version is read; at least one place.
+    pub(crate) observe: Vec<VersionSource>,
+    pub(crate) prerequisites: Option<Prerequisites>,
     pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
 }
@@ -80,12 +92,15 @@ pub(crate) struct Admission {
 impl Admission {
     /// What holds for a kind whose definition says nothing of admission.
     pub(crate) fn none(group: &str) -> Self {
+        let version_label = default_label(group);
         Self {
-            version_label: default_label(group),
+            observe: vec![VersionSource::label(&version_label, false, false)],
+            version_label,
             version_path: None,
             mistaken_labels: Vec::new(),
             lease: None,
             managers: BTreeMap::new(),
+            prerequisites: None,
             handover: Vec::new(),
             rules: Vec::new(),
         }
@@ -117,26 +132,89 @@ impl Admission {
             None => None,
             Some(name) => Some(compiler.at(at_line).upgrade_path(name)?),
         };
+        let has_path = version_path.is_some();
+        let observe = spec.observe.iter().flatten().filter_map(|place| compiler.observed(place, has_path)).collect();
         let handover = spec.handover.iter().filter_map(|gate| compiler.handover(gate)).collect();
         let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
         if !is_qualified_name(&version_label) {
             problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));
         }
-        let mistaken_labels = spec.mistaken_labels.clone();
-        for key in &mistaken_labels {
+        spec.mistake_labels(&version_label, at_line, problems);
+        spec.name_controllers(at_line, problems);
+        Some(Self {
+            observe: spec.observed(observe, &version_label, has_path, at_line, problems),
+            prerequisites: spec.prerequisites(&paths, problems),
+            mistaken_labels: spec.mistaken_labels.clone(),
+            lease: spec.lease.clone(),
+            managers: spec.managers.clone(),
+            version_label,
+            version_path,
+            handover,
+            rules,
+        })
+    }
+}
+
+impl AdmissionSpec {
+    /// Where the running version is read: at these places, or else at the version label.
+    fn observed(
+        &self,
+        places: Vec<VersionSource>,
+        version_label: &str,
+        has_path: bool,
+        at_line: u64,
+        problems: &mut Problems,
+    ) -> Vec<VersionSource> {
+        match &self.observe {
+            None => vec![VersionSource::label(version_label, false, has_path)],
+            Some(specs) => {
+                if specs.is_empty() {
+                    problems.add(at_line, "observe: is empty: leave it out, and the version label says what runs");
+                }
+                let twice =
+                    |at: usize, place: &VersionSource| places.iter().take(at).any(|one| one.path() == place.path());
+                for (_, place) in places.iter().enumerate().filter(|(at, place)| twice(*at, place)) {
+                    problems.add(at_line, format!("observe: {} stands twice", place.name));
+                }
+                places
+            }
+        }
+    }
+
+    /// Where it is looked up what versions need.
+    fn prerequisites(&self, paths: &BTreeMap<String, UpgradePath>, problems: &mut Problems) -> Option<Prerequisites> {
+        let compiled = self.prerequisites.as_ref().and_then(|spec| {
+            let compiled = spec.value.compile();
+            compiled.map_err(|why| problems.add(line(spec), format!("prerequisites: {why}"))).ok()
+        });
+        // What is wrong with where it is looked up was said.
+        let is_there = self.prerequisites.is_none() || compiled.is_some();
+        for (name, path) in paths.iter().filter(|_| is_there) {
+            let at_line = self.paths.get(name).map(line).unwrap_or_default();
+            for message in Needs::problems(path.needs(), compiled.as_ref()) {
+                problems.add(at_line, format!("paths.{name}: {message}"));
+            }
+            if self.version_path.as_ref() != Some(name)
+                && let Some((version, _)) = path.needs().next()
+            {
+                problems
+                    .add(at_line, format!("paths.{name}: {version} needs something, and only `versionPath` is asked"));
+            }
+        }
+        compiled
+    }
+
+    /// Labels that people take for the version label.
+    fn mistake_labels(&self, version_label: &str, at_line: u64, problems: &mut Problems) {
+        for key in &self.mistaken_labels {
             if !is_qualified_name(key) {
                 problems.add(at_line, format!("mistakenLabels: {key:?} is no label key"));
             } else if *key == version_label {
                 problems.add(at_line, format!("mistakenLabels: {key} is the version label itself"));
             }
         }
-        spec.name_controllers(at_line, problems);
-        let (lease, managers) = (spec.lease.clone(), spec.managers.clone());
-        Some(Self { version_label, version_path, mistaken_labels, lease, managers, handover, rules })
     }
-}
 
-impl AdmissionSpec {
     /// By what the controllers of the versions are told from each other.
     fn name_controllers(&self, at_line: u64, problems: &mut Problems) {
         let versions = self.managers.keys().map(String::as_str);

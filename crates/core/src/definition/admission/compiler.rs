@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::observe::{ObservedSpec, VersionSource};
 use super::rule::{Check, Rule};
-use super::rule_spec::{DeprecatedSpec, RangeSpec, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
+use super::rule_spec::{DeprecatedSpec, RangeSpec, Reading, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
 use super::upgrade_path::UpgradePath;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::definition::version::{VersionIndex, Versions};
 use crate::definition::{path::Path, schema::Schema};
-use crate::{json::Json, upgrade::Range};
+use crate::{apimachinery::is_qualified_name, json::Json, upgrade::Range};
 
 /// Compiles rules, one after the other.
 pub(super) struct RuleCompiler<'a> {
@@ -88,6 +89,33 @@ impl<'a> RuleCompiler<'a> {
             self.problem(format!("handover: {message}"));
         }
         compiled
+    }
+
+    /// A place that says which version runs. With `has_path`, what is no version says nothing.
+    pub(super) fn observed(&mut self, place: &Spanned<ObservedSpec>, has_path: bool) -> Option<VersionSource> {
+        self.line = line(place);
+        let ObservedSpec { label, field, reading, optional } = &place.value;
+        match (label, field, reading) {
+            (Some(key), None, None) => {
+                if !is_qualified_name(key) {
+                    self.problem(format!("observe: {key:?} is no label key"));
+                    return None;
+                }
+                Some(VersionSource::label(key, *optional, has_path))
+            }
+            (None, Some(field), reading) => {
+                let (at, schema) = self.field(self.versions.newest(), field)?;
+                self.is_of_type("observe", &at, schema, "string");
+                let (name, reading) = (at.to_string(), reading.unwrap_or(Reading::Version));
+                Some(VersionSource { at, name, reading, optional: *optional, strict: has_path })
+            }
+            _ => {
+                self.problem(
+                    "observe: a place is either {label: KEY} or {field: FIELD}, a field also with `as: imageTag`",
+                );
+                None
+            }
+        }
     }
 
     fn range(&mut self, &RangeSpec { ref field, min, max }: &RangeSpec) -> Check {

@@ -1,9 +1,11 @@
 //! What is checked when an object is written, as data: rules, upgrade paths, and what must hold before it changes
-//! hands.
+//! hands; and where it is seen which version runs.
 
 mod block;
 mod compiler;
 mod controller_lease;
+mod observe;
+mod prerequisites;
 mod rule;
 mod rule_spec;
 mod upgrade_path;
@@ -11,6 +13,7 @@ mod upgrade_path;
 pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
 pub(crate) use controller_lease::ControllerLease;
+pub(crate) use prerequisites::{Needs, Prerequisites};
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;
 pub(crate) use upgrade_path::UpgradePath;

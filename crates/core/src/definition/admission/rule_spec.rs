@@ -92,7 +92,7 @@ pub(super) struct UpgradeSpec {
     /// What was wanted before counts, too, while nothing is known to run.
     #[serde(default)]
     pub(super) or_wanted: bool,
-    /// How the fields are read.
+    /// How the fields are read. A tag that is no version is not checked.
     #[serde(rename = "as")]
     pub(super) reading: Reading,
     /// The upgrade path, by its name in `paths`.
@@ -106,7 +106,7 @@ pub(super) struct UpgradeSpec {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Reading {
-    /// The tag of an image reference, `…:v1.2.3`. A tag that is no version is not checked.
+    /// The tag of an image reference, `…:v1.2.3`.
     ImageTag,
     /// The field is the version.
     Version,

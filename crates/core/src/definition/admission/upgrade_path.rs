@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::prerequisites::Needs;
 use crate::apimachinery::is_qualified_name;
 use crate::definition::problems::{Problems, line};
 use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
@@ -62,17 +63,37 @@ pub(super) struct NeighboursSpec {
     /// The older versions that this one may become.
     #[serde(default)]
     pub(super) downgrade_to: Vec<String>,
+    /// What must be so before a roll to this version begins.
+    #[serde(default)]
+    pub(super) needs: Needs,
+}
+
+/// A version that a path names, with its neighbours, as they are written.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedVersion {
+    pub(crate) version: String,
+    pub(crate) upgrade_from: Vec<String>,
+    pub(crate) downgrade_to: Vec<String>,
+    pub(crate) needs: Needs,
 }
 
 /// An upgrade path with the annotations that turn it off.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePath {
     pub(crate) path: Graph,
+    /// The versions that it names, as they are written, in that order.
+    pub(crate) named: Vec<NamedVersion>,
     pub(crate) opt_out: Option<String>,
     pub(crate) downgrade_opt_out: Option<String>,
 }
 
 impl UpgradePath {
+    /// What each version needs that needs anything, by version.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Needs)> {
+        let all = self.named.iter().map(|named| (named.version.as_str(), &named.needs));
+        all.filter(|(_, needs)| **needs != Needs::default())
+    }
+
     /// Reads the path `name` and checks that every version on it can be reached.
     pub(super) fn compile(name: &str, spec: &Spanned<UpgradePathSpec>, problems: &mut Problems) -> Option<Self> {
         let mut bad = Vec::new();
@@ -111,7 +132,8 @@ impl UpgradePath {
             problems.add(line(spec), format!("paths.{name}: {message}"));
         }
         let (opt_out, downgrade_opt_out) = (opt_out.clone(), downgrade_opt_out.clone());
-        is_good.then_some(Self { path, opt_out, downgrade_opt_out })
+        let named = versions.iter().map(NeighboursSpec::named).collect();
+        is_good.then_some(Self { path, named, opt_out, downgrade_opt_out })
     }
 }
 
@@ -136,6 +158,16 @@ impl ReachSpec {
 }
 
 impl NeighboursSpec {
+    fn named(&self) -> NamedVersion {
+        let Self { version, upgrade_from, downgrade_to, needs } = self;
+        NamedVersion {
+            version: version.clone(),
+            upgrade_from: upgrade_from.clone(),
+            downgrade_to: downgrade_to.clone(),
+            needs: needs.clone(),
+        }
+    }
+
     fn read(&self, bad: &mut Vec<String>) -> Option<Neighbours> {
         let mut read = |text: &String| {
             let version = upgrade::version(text);

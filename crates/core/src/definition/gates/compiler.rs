@@ -12,12 +12,19 @@ use crate::{json::Json, upgrade};
 /// Compiles gates, one after the other.
 pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
+    /// Objects of another kind are looked at, whose schema nobody knows.
+    is_foreign: bool,
     bad: Vec<String>,
 }
 
 impl<'a> GateCompiler<'a> {
     pub(in crate::definition) fn new(schema: &'a Schema) -> Self {
-        Self { schema, bad: Vec::new() }
+        Self { schema, is_foreign: false, bad: Vec::new() }
+    }
+
+    /// Of objects of any kind, by a schema that says nothing: what they do not have does not hold.
+    pub(in crate::definition) fn foreign(anything: &'a Schema) -> Self {
+        Self { is_foreign: true, ..Self::new(anything) }
     }
 
     /// What is wrong with those that were compiled so far.
@@ -128,6 +135,7 @@ impl<'a> GateCompiler<'a> {
     /// A field that must be in the schema.
     fn field(&mut self, text: &str) -> Option<(Path, &'a Schema)> {
         let problem = match Path::parse(text) {
+            Ok(path) if self.is_foreign => return Some((path, self.schema)),
             Ok(path) => match self.schema.find(&path) {
                 Ok(schema) => return Some((path, schema)),
                 Err(missing) => {

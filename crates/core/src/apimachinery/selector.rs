@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::apimachinery::{is_label_value, is_qualified_name};
+use super::names::{is_label_value, is_qualified_name};
 
 /// A label selector. All its requirements must hold; without any it selects everything.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Selector {
-    pub(super) requirements: Vec<Requirement>,
+pub(crate) struct Selector {
+    pub(crate) requirements: Vec<Requirement>,
     text: String,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Wants {
 
 impl Selector {
     /// Reads a selector, or says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in parts(text)? {
             requirements.push(Requirement::parse(part.trim()).map_err(|error| format!("selector {text:?}: {error}"))?);
@@ -40,7 +40,7 @@ impl Selector {
         Ok(Self { requirements, text: text.to_owned() })
     }
 
-    pub(super) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements.iter().all(|Requirement { key, wants }| {
             let value = labels.get(key);
             match wants {
@@ -52,12 +52,12 @@ impl Selector {
         })
     }
 
-    pub(super) fn is_everything(&self) -> bool {
+    pub(crate) fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
     /// Whether a label decides which objects are selected.
-    pub(super) fn asks_for(&self, label: &str) -> bool {
+    pub(crate) fn asks_for(&self, label: &str) -> bool {
         self.requirements.iter().any(|requirement| requirement.key == label)
     }
 }

@@ -1,0 +1,121 @@
+//! What a roll has to know of the cluster beside its fleet, looked up.
+
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::lacking;
+use pointsman_core::roll::{
+    FleetRoll, RollAnswers, RollQuestion, RollStatus, WantedObjects, asks_for_crd, roll_questions,
+};
+use serde_json::Value;
+
+use crate::call_error::{CallError, RIGHTS};
+use crate::cluster::{Cluster, Extent};
+use crate::crd_state::CrdState;
+use crate::pages::Pages;
+
+/// What was looked up last.
+#[derive(Debug, Default)]
+pub(super) struct LookedUp {
+    answers: RollAnswers,
+    looked: Option<Instant>,
+    /// How much that was: more is asked once a roll turns forward again.
+    asked: usize,
+}
+
+impl LookedUp {
+    /// Looks everything up: before the roll begins each time, since a look may be the last one before the first move;
+    /// then now and then. What cannot be read is told, and does not hold.
+    ///
+    /// # Errors
+    /// The API server cannot be asked now, and may be in a moment.
+    pub(super) async fn answers(
+        &mut self,
+        cluster: &Cluster,
+        kind: &Kind,
+        roll: &FleetRoll,
+        status: &RollStatus,
+    ) -> Result<RollAnswers, CallError> {
+        let questions = roll_questions(roll, status);
+        let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
+        if !is_fresh || status.started.is_none() || self.asked != questions.len() {
+            let crd = asks_for_crd(roll, status).then_some(kind);
+            self.answers = look_up(cluster, crd, &questions).await?;
+            (self.looked, self.asked) = (Some(Instant::now()), questions.len());
+        }
+        Ok(self.answers.clone())
+    }
+}
+
+/// Looks up what is asked, and what the CRD of a kind lacks, where that is asked as well.
+async fn look_up(
+    cluster: &Cluster,
+    crd_of: Option<&Kind>,
+    questions: &[RollQuestion],
+) -> Result<RollAnswers, CallError> {
+    let mut answers = RollAnswers::default();
+    if let Some(kind) = crd_of {
+        let crd = CrdState::fetch(cluster, &format!("{}.{}", kind.plural(), kind.group())).await;
+        let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
+        answers.crd_lacks(lacks);
+    }
+    for question in questions {
+        if let Err(why) = read(look(cluster, question, &mut answers).await)? {
+            answers.cannot_read(question, why);
+        }
+    }
+    Ok(answers)
+}
+
+/// What cannot be read, in words. What may be read in a moment is asked again, and is no answer.
+fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError> {
+    match answer {
+        Err(error) if error.passes() => Err(error),
+        Err(error) if error.is_of_missing_rights() => Ok(Err(format!("{error}: {RIGHTS}"))),
+        answer => Ok(answer.map_err(|error| error.to_string())),
+    }
+}
+
+async fn look(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
+    let mut collection = collection(cluster, &question.group).await?;
+    if let Some(namespace) = &question.namespace {
+        collection.push_str(&format!("/namespaces/{namespace}"));
+    }
+    collection.push_str(&format!("/{}", question.plural));
+    match &question.wanted {
+        WantedObjects::Named(name) => {
+            let found = match cluster.get(&format!("{collection}/{name}")).await {
+                Ok(object) => vec![object],
+                // Of a resource that there is not, an API server says something else.
+                Err(error) if error.code() == Some(404) && error.message().ends_with("not found") => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            answers.saw(question, &found);
+        }
+        WantedObjects::Labelled(labels) => {
+            let pages = Pages::new(cluster, collection, Extent::Objects, PAGE).labelled(labels);
+            let mut take = |mut list: Value| match list.get_mut("items").map(Value::take) {
+                Some(Value::Array(items)) => answers.saw(question, &items),
+                _ => answers.saw(question, &[]),
+            };
+            pages.all(&mut |_, _| {}, &mut take).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the resources of a group are, in the version that the API server prefers.
+async fn collection(cluster: &Cluster, group: &str) -> Result<String, CallError> {
+    if group.is_empty() {
+        return Ok("/api/v1".to_owned());
+    }
+    let discovered = cluster.get(&format!("/apis/{group}")).await?;
+    let version = discovered.pointer("/preferredVersion/groupVersion").and_then(Value::as_str);
+    Ok(format!("/apis/{}", version.unwrap_or(group)))
+}
+
+/// How often it is looked up while objects are moved: as often as the Leases of controllers.
+const SELDOM: Duration = Duration::from_secs(5);
+
+/// Objects of a page.
+const PAGE: u32 = 500;

@@ -1,0 +1,19 @@
+//! Which versions run, as the objects of a cluster say.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::RunningVersions;
+
+use super::error::RollError;
+use super::fleet::list_objects;
+use crate::cluster::Cluster;
+
+/// Looks at every object of a kind. Nothing is written.
+///
+/// # Errors
+/// [`RollError`].
+pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RollError> {
+    let mut running = RunningVersions::new(kind);
+    let read_in = |stored: &str, served: &[&str]| RunningVersions::read_in(kind, stored, served);
+    list_objects(cluster, kind, &read_in, &mut |page| page.iter().for_each(|object| running.see(object))).await?;
+    Ok(running)
+}

@@ -1,0 +1,50 @@
+//! How resources are named, as kubectl takes them.
+
+use std::fmt;
+
+use super::names::{is_dns_label, is_dns_subdomain};
+
+/// The plural of a kind with its group: `deployments.apps`. Kubernetes' own first resources have no group.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct ResourceName {
+    pub(crate) plural: String,
+    pub(crate) group: String,
+}
+
+impl ResourceName {
+    /// Reads a name, or says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+        if !is_dns_label(plural) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {
+            return Err(format!("{text:?} is no resource: write its plural and its group, such as deployments.apps"));
+        }
+        Ok(Self { plural: plural.to_owned(), group: group.to_owned() })
+    }
+}
+
+impl fmt::Display for ResourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.group.as_str() {
+            "" => f.write_str(&self.plural),
+            group => write!(f, "{}.{group}", self.plural),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_named_by_plural_and_group() {
+        for (text, plural, group) in
+            [("nodes", "nodes", ""), ("helmreleases.helm.toolkit.fluxcd.io", "helmreleases", "helm.toolkit.fluxcd.io")]
+        {
+            let name = ResourceName::parse(text).unwrap();
+            assert_eq!((name.plural.as_str(), name.group.as_str(), name.to_string().as_str()), (plural, group, text));
+        }
+        for text in ["", "Nodes", "nodes.", ".apps", "a b", "nodes.Apps", "nodes/status"] {
+            assert!(ResourceName::parse(text).unwrap_err().contains("is no resource"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The `checks` block of a definition, as it is written and as it is checked.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::list_check::{ListCheck, ListCheckSpec};
+use super::start_check::{Checks, StartCheck};
+use crate::apimachinery::did_you_mean;
+use crate::definition::admission::Admission;
+use crate::definition::problems::{Problems, line};
+
+/// What a roll must not begin, or go on, without.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Checks")]
+pub(in crate::definition) struct ChecksSpec {
+    /// What must be so before it begins.
+    #[serde(default)]
+    #[schemars(with = "Vec<StartCheckForm>")]
+    start: Vec<Spanned<Value>>,
+    /// What must be so while it moves objects. Else nothing more is moved until it is so again.
+    #[serde(default)]
+    #[schemars(with = "Vec<ListCheckSpec>")]
+    during: Vec<Spanned<Value>>,
+}
+
+/// A word, or a list of objects.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "StartCheck")]
+#[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
+enum StartCheckForm {
+    Word(StartWord),
+    List(Box<ListCheckSpec>),
+}
+
+/// What is checked that has a word for it.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", rename = "StartWord")]
+#[expect(dead_code, reason = "as above")]
+enum StartWord {
+    /// The Leases of both controllers are held.
+    Controllers,
+    /// The CRD in the cluster has every field that the definition knows.
+    Crd,
+    /// What the version needs is applied, or available.
+    Needs,
+    /// The path leads to the version from where the objects are.
+    Paths,
+}
+
+impl ChecksSpec {
+    /// The checks of a definition, which may have none.
+    pub(in crate::definition) fn compile(
+        spec: Option<&Spanned<Self>>,
+        admission: &Admission,
+        problems: &mut Problems,
+    ) -> Checks {
+        let (start, during) = match spec {
+            Some(spec) => (spec.value.start.as_slice(), spec.value.during.as_slice()),
+            None => Default::default(),
+        };
+        let mut names: Vec<String> = Vec::new();
+        let mut checks = Checks::default();
+        for one in start {
+            let (name, check) = match one.value.as_str() {
+                Some(word) => (word.to_owned(), word_of(word, admission)),
+                None => named(&one.value, |list| StartCheck::List(Box::new(list))),
+            };
+            checks.start.extend(fine("start", one, check, problems));
+            twice("start", one, name, &mut names, problems);
+        }
+        names.clear();
+        for one in during {
+            let (name, check) = named(&one.value, |check| check);
+            checks.during.extend(fine("during", one, check, problems));
+            twice("during", one, name, &mut names, problems);
+        }
+        let needs = admission.version_path.iter().flat_map(|path| path.needs()).next();
+        if let Some((version, _)) = needs
+            && !checks.start.iter().any(|check| matches!(check, StartCheck::Needs))
+        {
+            let at_line = spec.map(line).unwrap_or_default();
+            problems.add(
+                at_line,
+                format!("checks.start: {version} needs something, and nobody looks: add `needs` to the list"),
+            );
+        }
+        checks
+    }
+}
+
+/// A check that has a word for it. One that could never fail is a mistake.
+fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>> {
+    let path = admission.version_path.as_ref();
+    let (check, lacks) = match word {
+        "controllers" => {
+            (StartCheck::Controllers, admission.lease.is_none().then_some("the definition names no `lease`"))
+        }
+        "crd" => (StartCheck::Crd, None),
+        "needs" => {
+            let needs = path.is_some_and(|path| path.needs().next().is_some());
+            (StartCheck::Needs, (!needs).then_some("no version of the path of `versionPath` needs anything"))
+        }
+        "paths" => (StartCheck::Paths, path.is_none().then_some("the definition has no `versionPath`")),
+        other => {
+            let meant = did_you_mean(other, WORDS, FAR);
+            return Err(vec![format!(
+                "{other:?} is not known{meant}. Known are {}, and {{name: …, list: …, every: …}}",
+                WORDS.join(", ")
+            )]);
+        }
+    };
+    match lacks {
+        Some(why) => Err(vec![format!("{word}: {why}, so that this could never fail")]),
+        None => Ok(check),
+    }
+}
+
+/// A list of objects, and its name.
+fn named<T>(value: &Value, wrap: impl Fn(ListCheck) -> T) -> (String, Result<T, Vec<String>>) {
+    let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let unknown = value.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| !KEYS.contains(&key.as_str()));
+    if let Some(key) = unknown {
+        let meant = did_you_mean(key, KEYS, FAR);
+        return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
+    }
+    let spec = serde_json::from_value::<ListCheckSpec>(value.clone()).map_err(|error| vec![error.to_string()]);
+    (name, spec.and_then(|spec| spec.compile()).map(wrap))
+}
+
+fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, problems: &mut Problems) -> Option<T> {
+    let say = |bad: Vec<String>| bad.iter().for_each(|why| problems.add(line(one), format!("checks.{list}: {why}")));
+    check.map_err(say).ok()
+}
+
+/// What messages name has to be one thing.
+fn twice(list: &str, one: &Spanned<Value>, name: String, names: &mut Vec<String>, problems: &mut Problems) {
+    if names.contains(&name) {
+        problems.add(line(one), format!("checks.{list}: there are two that are called {name:?}"));
+    }
+    names.push(name);
+}
+
+const WORDS: [&str; 4] = ["controllers", "crd", "needs", "paths"];
+const KEYS: [&str; 5] = ["name", "list", "namespace", "where", "every"];
+/// Two slips of the fingers: beyond that it is another word.
+const FAR: usize = 2;

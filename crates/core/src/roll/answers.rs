@@ -1,0 +1,74 @@
+//! What was found in the cluster of what a roll has to know.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::questions::{About, LookedFor, RollQuestion, title};
+
+/// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
+#[derive(Clone, Debug, Default)]
+pub struct RollAnswers {
+    /// What the CRD lacks of what the definition knows.
+    crd: Option<Result<Vec<String>, String>>,
+    found: BTreeMap<About, Result<FoundObjects, String>>,
+}
+
+/// What was found of some objects, a page after the other.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct FoundObjects {
+    /// How many there are.
+    pub(super) objects: usize,
+    /// How many are not as they should be, and the first of these.
+    pub(super) unmet: usize,
+    pub(super) shown: Vec<String>,
+    /// What the one that a version needs says of its state.
+    pub(super) state: Option<String>,
+}
+
+impl RollAnswers {
+    /// What the CRD in the cluster lacks of what the definition knows, or why nobody can tell.
+    pub fn crd_lacks(&mut self, lacks: Result<Vec<String>, String>) {
+        self.crd = Some(lacks);
+    }
+
+    /// Objects that were found: a page, or all there are, which may be none.
+    pub fn saw(&mut self, question: &RollQuestion, objects: &[Value]) {
+        let found = self.found.entry(question.about.clone()).or_insert_with(|| Ok(FoundObjects::default()));
+        if let Ok(found) = found {
+            objects.iter().for_each(|object| found.see(&question.looked_for, object));
+        }
+    }
+
+    /// Objects that cannot be read, and why.
+    pub fn cannot_read(&mut self, question: &RollQuestion, why: String) {
+        self.found.insert(question.about.clone(), Err(why));
+    }
+
+    pub(super) fn crd(&self) -> Option<&Result<Vec<String>, String>> {
+        self.crd.as_ref()
+    }
+
+    pub(super) fn of(&self, about: &About) -> Option<&Result<FoundObjects, String>> {
+        self.found.get(about)
+    }
+}
+
+impl FoundObjects {
+    fn see(&mut self, looked_for: &LookedFor, object: &Value) {
+        self.objects += 1;
+        match looked_for {
+            LookedFor::State(place) => self.state = place.state_of(object),
+            LookedFor::Faults(list) => {
+                let Some(why) = list.unmet(object) else { return };
+                self.unmet += 1;
+                if self.shown.len() < SHOWN {
+                    self.shown.push(format!("{}: {why}", title(object)));
+                }
+            }
+        }
+    }
+}
+
+/// Objects that are named.
+const SHOWN: usize = 3;

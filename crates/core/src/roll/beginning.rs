@@ -1,0 +1,70 @@
+//! Whether a roll may begin.
+
+use super::checks::RollChecks;
+use super::facts::RollFacts;
+use super::fleet_object::FleetObject;
+use super::fleet_roll::{Direction, FleetRoll};
+use super::questions::RollQuestion;
+use super::status::RollStatus;
+use super::telling::some;
+use crate::definition::StartCheck;
+
+/// What has to be looked up in the cluster: before a roll begins, and while it goes forward.
+#[must_use]
+pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion> {
+    let goes_on = status.direction_of(roll) == Direction::Forward;
+    let before = if status.started.is_none() { roll.checks.at_start() } else { Vec::new() };
+    before.into_iter().chain(roll.checks.on_the_way().into_iter().filter(|_| goes_on)).collect()
+}
+
+/// Whether it has to be known what the CRD in the cluster lacks of what the definition knows.
+#[must_use]
+pub fn asks_for_crd(roll: &FleetRoll, status: &RollStatus) -> bool {
+    status.started.is_none() && roll.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
+}
+
+/// Everything for which a roll must not begin, each in a sentence of its own.
+#[must_use]
+pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts) -> Vec<String> {
+    let mut refusals: Vec<String> = roll.way_back().err().into_iter().collect();
+    refusals.extend(facts.others.iter().map(|(name, objects)| {
+        format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
+    }));
+    for check in roll.checks.start() {
+        match check {
+            StartCheck::Controllers => refusals.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
+            StartCheck::Crd => refusals.extend(lacks(&roll.checks.crd, facts.answers.crd())),
+            StartCheck::List(list) => refusals.extend(RollChecks::faults(list, &facts.answers)),
+            StartCheck::Needs => refusals.extend(roll.checks.missing(&facts.answers)),
+            StartCheck::Paths => refusals.extend(off_the_path(roll, fleet)),
+        }
+    }
+    refusals
+}
+
+/// Why the path does not lead there, for each version that objects come from. Those that opt out need none.
+fn off_the_path(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<String> {
+    let goes = |object: &&FleetObject| {
+        let is_of_it = roll.from.is_none() || object.version == roll.from;
+        is_of_it && !object.is_going && !object.is_at(&roll.to)
+    };
+    let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);
+    let mut versions: Vec<&str> = on.iter().filter_map(|object| object.version()).collect();
+    // Where nobody is, what the Roll says counts.
+    versions.extend(roll.from.as_deref().filter(|_| out.is_empty()));
+    versions.sort_unstable();
+    versions.dedup();
+    versions.iter().filter_map(|from| Some(format!("paths: {}", roll.hop_refused(from, &roll.to)?))).collect()
+}
+
+fn lacks(crd: &str, answer: Option<&Result<Vec<String>, String>>) -> Option<String> {
+    match answer {
+        None => Some(format!("crd: nobody has looked at the CRD {crd}")),
+        Some(Err(why)) => Some(format!("crd: the CRD {crd} cannot be read: {why}")),
+        Some(Ok(lacks)) if lacks.is_empty() => None,
+        Some(Ok(lacks)) => Some(format!(
+            "crd: the CRD {crd} lacks what the definition knows: {}; put the newest one in place first",
+            some(lacks)
+        )),
+    }
+}

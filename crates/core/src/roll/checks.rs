@@ -1,0 +1,111 @@
+//! The checks of a roll to a version, as far as they are about the cluster beside the fleet.
+
+use super::answers::{FoundObjects, RollAnswers};
+use super::questions::{About, RollQuestion};
+use crate::apimachinery::excerpt;
+use crate::definition::admission::{Needs, Prerequisites};
+use crate::definition::{Checks, Kind, ListCheck, StartCheck};
+use crate::upgrade::{same, version};
+
+/// The checks of a roll to a version.
+#[derive(Clone, Debug)]
+pub(super) struct RollChecks {
+    checks: Checks,
+    to: String,
+    /// The CRD, as messages call it.
+    pub(super) crd: String,
+    needs: Needs,
+    prerequisites: Option<Prerequisites>,
+}
+
+impl RollChecks {
+    /// Those of a kind, for a roll that leads to this version.
+    pub(super) fn of(kind: &Kind, to: &str) -> Self {
+        let admission = &kind.admission;
+        let is_it = |named: &str| match (version(named), version(to)) {
+            (Some(named), Some(to)) => same(&named, &to),
+            _ => named == to,
+        };
+        let needs = admission.version_path.iter().flat_map(|path| path.needs()).find(|(named, _)| is_it(named));
+        Self {
+            checks: kind.checks.clone(),
+            to: to.to_owned(),
+            crd: format!("{}.{}", kind.plural, kind.group),
+            needs: needs.map_or_else(Needs::default, |(_, needs)| needs.clone()),
+            prerequisites: admission.prerequisites.clone(),
+        }
+    }
+
+    /// What has to be so before it begins, in the order of the definition.
+    pub(super) fn start(&self) -> &[StartCheck] {
+        &self.checks.start
+    }
+
+    /// What has to be looked up before it begins.
+    pub(super) fn at_start(&self) -> Vec<RollQuestion> {
+        let questions = self.checks.start.iter().flat_map(|check| match check {
+            StartCheck::List(list) => vec![RollQuestion::of_list(About::Start(list.name.clone()), list)],
+            StartCheck::Needs => {
+                let places = self.prerequisites.iter();
+                places.flat_map(|place| self.needs.all().map(|(id, _)| RollQuestion::of_need(id, place))).collect()
+            }
+            StartCheck::Controllers | StartCheck::Crd | StartCheck::Paths => Vec::new(),
+        });
+        questions.collect()
+    }
+
+    /// What has to be looked up while objects are moved.
+    pub(super) fn on_the_way(&self) -> Vec<RollQuestion> {
+        let during = self.checks.during.iter();
+        during.map(|list| RollQuestion::of_list(About::During(list.name.clone()), list)).collect()
+    }
+
+    /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
+    pub(super) fn shut(&self, answers: &RollAnswers) -> Option<String> {
+        self.checks.during.iter().find_map(|list| unmet(list, answers.of(&About::During(list.name.clone()))))
+    }
+
+    /// Why objects are not as they should be before it begins.
+    pub(super) fn faults(list: &ListCheck, answers: &RollAnswers) -> Option<String> {
+        unmet(list, answers.of(&About::Start(list.name.clone())))
+    }
+
+    /// What is needed and is not as it has to be, each in a sentence.
+    pub(super) fn missing(&self, answers: &RollAnswers) -> Vec<String> {
+        let missing = |(id, wanted): (&str, &str)| {
+            let must = format!("needs: {id} must be {wanted} before a roll to {} begins", self.to);
+            let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {
+                let namespace = place.namespace.iter().map(|namespace| format!("{namespace}/"));
+                format!("{} {}{}", place.resource, namespace.collect::<String>(), place.name_of(id))
+            });
+            match answers.of(&About::Need(id.to_owned())) {
+                None => Some(format!("{must}, and nobody has looked at {name}")),
+                Some(Err(why)) => Some(format!("{must}, and {name} cannot be read: {why}")),
+                Some(Ok(FoundObjects { objects: 0, .. })) => Some(format!("{must}, and there is no {name}")),
+                Some(Ok(FoundObjects { state: None, .. })) => {
+                    Some(format!("{must}, and {name} does not say how it stands"))
+                }
+                Some(Ok(FoundObjects { state: Some(state), .. })) => (!state.eq_ignore_ascii_case(wanted))
+                    .then(|| format!("{must}, and {name} says {:?}", excerpt(state))),
+            }
+        };
+        self.needs.all().filter_map(missing).collect()
+    }
+}
+
+/// Why objects are not as they should be.
+fn unmet(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
+    let (name, resource) = (&list.name, &list.resource);
+    match answer {
+        None => Some(format!("{name}: nobody has looked at {resource}")),
+        Some(Err(why)) => Some(format!("{name}: {resource} cannot be read: {why}")),
+        Some(Ok(FoundObjects { unmet: 0, .. })) => None,
+        Some(Ok(found)) => {
+            let more = match found.unmet.saturating_sub(found.shown.len()) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            Some(format!("{name}: {resource} {}{more}", found.shown.join("; ")))
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Which versions run of a kind, and which may follow: worked out from what is seen, and kept nowhere.
+
+use semver::Version;
+use serde_json::Value;
+
+use super::fleet_roll::Direction;
+use super::questions::title;
+use super::readable::readable;
+use super::status::RollStatus;
+use crate::definition::{Kind, Path};
+use crate::upgrade::{same, version};
+
+/// What is seen of the versions that run of a kind, object by object.
+#[derive(Clone, Debug)]
+pub struct RunningVersions<'k> {
+    kind: &'k Kind,
+    objects: usize,
+    /// Each version with how many objects run it, or a part of which does.
+    seen: Vec<(VersionText, usize)>,
+    unread: usize,
+    /// The first objects of which nobody knows what runs.
+    shown: Vec<UnreadVersion>,
+}
+
+/// An object of which nobody knows what runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnreadVersion {
+    /// `namespace/name`.
+    pub object: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// A version of a kind, and how it stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct VersionStanding {
+    /// As the definition spells it; else as it was found.
+    pub version: String,
+    /// Whether the fleet is meant to be at it.
+    pub target: bool,
+    /// How it stands.
+    pub state: VersionState,
+    /// How many objects run it, or a part of which does.
+    pub objects: usize,
+    /// The versions that may become this one, where the definition names them.
+    pub upgrade_from: Vec<String>,
+    /// The versions that this one may become again, where the definition names them.
+    pub downgrade_to: Vec<String>,
+    /// What must be applied before a roll to it begins.
+    pub applied: Vec<String>,
+    /// What must be available then, and not applied yet.
+    pub available: Vec<String>,
+}
+
+/// How a version stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum VersionState {
+    /// It runs everywhere.
+    Active,
+    /// It runs somewhere.
+    Partial,
+    /// It runs nowhere, and the path leads to it from the one that runs everywhere.
+    Available,
+    /// It runs nowhere, and cannot come next.
+    Unavailable,
+}
+
+impl VersionStanding {
+    /// Whether this is the version that somebody spells so.
+    #[must_use]
+    pub fn is_called(&self, text: &str) -> bool {
+        VersionText::new(&self.version).is(&VersionText::new(text))
+    }
+}
+
+impl VersionState {
+    /// In a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Partial => "partial",
+            Self::Available => "available",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// A version as somebody spells it. Two spellings may be one version.
+#[derive(Clone, Debug)]
+struct VersionText {
+    text: String,
+    version: Option<Version>,
+}
+
+impl VersionText {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), version: version(text) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (&self.version, &other.version) {
+            (Some(one), Some(other)) => same(one, other),
+            _ => self.text == other.text,
+        }
+    }
+}
+
+impl<'k> RunningVersions<'k> {
+    /// Nothing was seen yet.
+    #[must_use]
+    pub fn new(kind: &'k Kind) -> Self {
+        Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new() }
+    }
+
+    /// The version of the kind in which its objects are best read; nothing where none that is served says all of it.
+    #[must_use]
+    pub fn read_in(kind: &Kind, stored: &str, served: &[&str]) -> Option<String> {
+        let fields: Vec<&Path> = kind.admission.observe.iter().map(|source| source.path()).collect();
+        readable(&kind.versions_alike(&fields), stored, served).map(str::to_owned)
+    }
+
+    /// Looks at one more object, in a version that [`Self::read_in`] names.
+    pub fn see(&mut self, object: &Value) {
+        self.objects += 1;
+        let mut found: Vec<VersionText> = Vec::new();
+        for source in &self.kind.admission.observe {
+            match source.read(object) {
+                Ok(text) => found.extend(text.as_deref().map(VersionText::new)),
+                Err(why) => return self.cannot_read(object, why),
+            }
+        }
+        if found.is_empty() {
+            return self.cannot_read(object, "nothing of it says a version".to_owned());
+        }
+        for (at, one) in found.iter().enumerate() {
+            if found.iter().take(at).any(|other| other.is(one)) {
+                continue;
+            }
+            match self.seen.iter_mut().find(|(seen, _)| seen.is(one)) {
+                Some((_, objects)) => *objects += 1,
+                None => self.seen.push((one.clone(), 1)),
+            }
+        }
+    }
+
+    fn cannot_read(&mut self, object: &Value, why: String) {
+        self.unread += 1;
+        if self.shown.len() < SHOWN {
+            self.shown.push(UnreadVersion { object: title(object), why });
+        }
+    }
+
+    /// How many objects were seen.
+    #[must_use]
+    pub fn objects(&self) -> usize {
+        self.objects
+    }
+
+    /// Of how many of them nobody knows what runs.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        self.unread
+    }
+
+    /// The first of these, each with the reason.
+    #[must_use]
+    pub fn shown(&self) -> &[UnreadVersion] {
+        &self.shown
+    }
+
+    /// Every version that runs, that the definition names or that a roll leads to, the oldest first. `targets` are
+    /// those that rolls under way lead to; without any the fleet is meant to be where all of it is.
+    #[must_use]
+    pub fn standings(&self, targets: &[String]) -> Vec<VersionStanding> {
+        let targets: Vec<VersionText> = targets.iter().map(|target| VersionText::new(target)).collect();
+        let active = self.active();
+        let standing = |one: VersionText| {
+            let objects = self.seen.iter().find(|(seen, _)| seen.is(&one)).map_or(0, |(_, objects)| *objects);
+            let is_active = active.is_some_and(|active| active.is(&one));
+            let state = match objects {
+                _ if is_active => VersionState::Active,
+                0 if active.is_some_and(|active| self.may_follow(active, &one)) => VersionState::Available,
+                0 => VersionState::Unavailable,
+                _ => VersionState::Partial,
+            };
+            let target = match targets.as_slice() {
+                [] => is_active,
+                targets => targets.iter().any(|target| target.is(&one)),
+            };
+            let path = self.kind.admission.version_path.as_ref();
+            let named = path.and_then(|path| path.named.iter().find(|named| VersionText::new(&named.version).is(&one)));
+            VersionStanding {
+                target,
+                state,
+                objects,
+                upgrade_from: named.map_or_else(Vec::new, |named| named.upgrade_from.clone()),
+                downgrade_to: named.map_or_else(Vec::new, |named| named.downgrade_to.clone()),
+                applied: named.map_or_else(Vec::new, |named| named.needs.applied.clone()),
+                available: named.map_or_else(Vec::new, |named| named.needs.available.clone()),
+                version: one.text,
+            }
+        };
+        self.known(&targets).into_iter().map(standing).collect()
+    }
+
+    /// The one version that runs everywhere. Where nobody knows of an object, none does.
+    fn active(&self) -> Option<&VersionText> {
+        match self.seen.as_slice() {
+            [(one, _)] if self.unread == 0 => Some(one),
+            _ => None,
+        }
+    }
+
+    fn may_follow(&self, from: &VersionText, to: &VersionText) -> bool {
+        match (&self.kind.admission.version_path, &from.version, &to.version) {
+            (None, _, _) => true,
+            (Some(path), Some(from), Some(to)) => path.path.allow(from, to).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// All versions that there is something to say about, each once, in its first spelling, the oldest first.
+    fn known(&self, targets: &[VersionText]) -> Vec<VersionText> {
+        let admission = &self.kind.admission;
+        let named = admission.version_path.iter().flat_map(|path| &path.named).map(|named| &named.version);
+        let named = named.chain(admission.managers.keys()).map(|text| VersionText::new(text));
+        let seen = self.seen.iter().map(|(seen, _)| seen.clone());
+        let mut known: Vec<VersionText> = Vec::new();
+        for one in named.chain(seen).chain(targets.iter().cloned()) {
+            if !known.iter().any(|other| other.is(&one)) {
+                known.push(one);
+            }
+        }
+        known.sort_by(|one, other| match (&one.version, &other.version) {
+            (Some(one), Some(other)) => one.cmp_precedence(other),
+            (one, other) => other.is_some().cmp(&one.is_some()),
+        });
+        known
+    }
+}
+
+/// The version that a Roll leads to which is under way, as an API server answered it; nothing of any other.
+#[must_use]
+pub fn roll_target(document: &Value) -> Option<String> {
+    let status = RollStatus::of(document);
+    let is_asked_back = document.pointer("/spec/direction").and_then(Value::as_str) == Some("Back");
+    let goes_back = is_asked_back || status.direction == Direction::Back || status.back_all;
+    let to = document.pointer(if goes_back { "/spec/from" } else { "/spec/to" });
+    to.and_then(Value::as_str).filter(|_| status.is_active()).map(str::to_owned)
+}
+
+/// Objects that are named: a fleet may have no label at all.
+const SHOWN: usize = 50;

@@ -1,0 +1,319 @@
+//! Which versions run, and what must be so before a roll begins and while it goes on: hosts with a control plane and a
+//! kubelet, the patches of a version, applications and Nodes.
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::access::each_right;
+use crate::scenario::Scenario;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{HOST, Sample};
+use crate::support::scene::{CRDS, MERGE, Scene};
+
+static HOSTS: [&Sample; 1] = [&HOST];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("versions_are_active_partial_or_available_as_the_objects_say", standing).of(&HOSTS),
+    Scenario::new("a_roll_begins_only_where_all_of_its_start_checks_hold", checked).of(&HOSTS),
+    Scenario::new("a_roll_waits_while_something_else_of_the_cluster_is_not_as_it_should_be", during)
+        .of(&HOSTS)
+        .newest(),
+    Scenario::new("the_documented_rights_to_look_at_versions_and_to_start_a_roll_are_enough_and_needed", rights)
+        .of(&HOSTS)
+        .newest(),
+];
+
+const OLD: &str = "v1.16.4";
+const NEW: &str = "v1.17.1";
+const NAMES: [&str; 4] = ["controller-0", "controller-1", "compute-0", "compute-1"];
+
+/// A cluster with two controllers and two workers at the old version, whose definition looks at what is of this
+/// scenario.
+fn begins(scene: &Scene<'_>) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    let own = |what: &str| what.replace("kube-system", &scene.ns).replace("=application", &format!("={}", scene.ns));
+    fs::write(&file, own(&definition).replace("inventory=here", &format!("inventory={}", scene.ns))).unwrap();
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    for name in NAMES {
+        scene.create("v1", &scene.labelled("v1", name, Some(OLD))).ok();
+        runs(scene, name, OLD, OLD);
+    }
+}
+
+/// A host reports what runs there: a controller its control plane as well.
+fn runs(scene: &Scene<'_>, name: &str, control_plane: &str, kubelet: &str) {
+    let mut status = json!({"kubelet": kubelet, "conditions": [{"type": "Ready", "status": "True"}]});
+    if name.starts_with("controller") {
+        status["controlPlane"] =
+            json!({"image": format!("registry.local:9001/kube-apiserver:{control_plane}@sha256:00")});
+    }
+    let path = format!("{}/status?fieldManager=host-agent", scene.one("v1", name));
+    scene.call(Method::PATCH, &path, Some((MERGE, json!({"status": status}).to_string()))).ok();
+}
+
+/// The rows of the table, word by word.
+fn rows(scene: &Scene<'_>) -> Vec<Vec<String>> {
+    let table = scene.commanded(&["roll", "versions", &scene.crd_name()]);
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    table.lines().map(words).collect()
+}
+
+fn standing(scene: &Scene<'_>) {
+    begins(scene);
+    let head = ["VERSION", "TARGET", "STATE"];
+    let told = |states: [[&str; 2]; 3]| {
+        let row = |(version, [target, state]): (&str, [&str; 2])| {
+            vec![version.to_owned(), target.to_owned(), state.to_owned()]
+        };
+        let rows = [OLD, NEW, "v1.18.1"].into_iter().zip(states).map(row);
+        [head.map(str::to_owned).to_vec()].into_iter().chain(rows).collect::<Vec<_>>()
+    };
+    let (away, before) = (["False", "unavailable"], [["True", "active"], ["False", "available"]]);
+    assert_eq!(rows(scene), told([before[0], before[1], away]));
+    // A roll is under way.
+    scene.kubectl(&["apply"], &serde_json::from_str(&fs::read_to_string(roll(scene, &json!({}))).unwrap()).unwrap());
+    set_phase(scene, "Rolling");
+    assert_eq!(rows(scene), told([["False", "active"], ["True", "available"], away]));
+    runs(scene, "controller-0", NEW, OLD);
+    let mixed = told([["False", "partial"], ["True", "partial"], away]);
+    assert_eq!(rows(scene), mixed, "nothing is available");
+    for name in NAMES {
+        runs(scene, name, NEW, if name == "compute-1" { OLD } else { NEW });
+    }
+    assert_eq!(rows(scene), mixed);
+    runs(scene, "compute-1", NEW, NEW);
+    set_phase(scene, "Complete");
+    assert_eq!(rows(scene), told([away, ["True", "active"], ["False", "available"]]));
+    let one: Value =
+        serde_json::from_str(&scene.commanded(&["roll", "versions", &scene.crd_name(), "1.17.1", "-o", "json"]))
+            .unwrap();
+    assert_eq!(
+        one,
+        json!({
+            "target": true, "upgrade_from": [OLD], "downgrade_to": [], "applied_patches": ["PATCH.Y"], "state": "active",
+            "version": NEW, "available_patches": ["PATCH.Z"], "objects": 4,
+        })
+    );
+    // Of one host nobody knows.
+    scene.create("v1", &scene.labelled("v1", "new", None)).ok();
+    let (code, text, errors) = scene.command(&["roll", "versions", &scene.crd_name(), "-o", "json"]);
+    let told: Value = serde_json::from_str(&text).unwrap();
+    let why = json!({"object": format!("{}/new", scene.ns), "why": "status.kubelet is not set"});
+    assert_eq!((code, &told["unread"]["count"], &told["unread"]["objects"][0]), (0, &json!(1), &why));
+    assert_eq!(told["versions"][1]["state"], "partial");
+    assert!(errors.contains("nobody knows which version runs of 1 of 5 objects"), "{errors}");
+    scene.forgets_roll();
+}
+
+fn roll(scene: &Scene<'_>, more: &Value) -> String {
+    let mut members = json!({"from": OLD, "to": NEW, "accept": ["no-way-back"]});
+    members.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    scene.roll_file(&members).display().to_string()
+}
+
+/// What a roll has come to, played.
+fn set_phase(scene: &Scene<'_>, phase: &str) {
+    let path = format!("/apis/pointsman.dev/v1/rolls/{}/status", scene.ns);
+    let status = json!({"status": {"phase": phase}});
+    scene.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
+}
+
+/// A patch of the version, as something of the cluster keeps it.
+fn patch(scene: &Scene<'_>, name: &str, state: &str) {
+    let all = format!("/api/v1/namespaces/{}/configmaps", scene.ns);
+    let map = json!({"metadata": {"name": name}, "data": {"state": state}});
+    if scene.post(&all, &map).code == 409 {
+        scene.call(Method::PATCH, &format!("{all}/{name}"), Some((MERGE, map.to_string()))).ok();
+    }
+}
+
+/// An application, and whether it is available.
+fn application(scene: &Scene<'_>, available: bool) {
+    let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
+    let labels = json!({"tier": scene.ns});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
+    // Nobody makes Pods of it.
+    let spec = json!({"replicas": 0, "paused": true, "selector": {"matchLabels": labels}, "template": template});
+    let made = scene.post(&all, &json!({"metadata": {"name": "portal", "labels": labels}, "spec": spec}));
+    assert!(made.is_ok() || made.code == 409, "{}", made.message());
+    let status = if available { "True" } else { "False" };
+    let status = json!({"status": {"conditions": [{"type": "Available", "status": status, "reason": "Said"}]}});
+    scene.call(Method::PATCH, &format!("{all}/portal/status"), Some((MERGE, status.to_string()))).ok();
+}
+
+fn node(scene: &Scene<'_>, ready: bool) {
+    let name = scene.ns.clone();
+    let node = json!({"metadata": {"name": name, "labels": {"inventory": name}}});
+    let made = scene.post("/api/v1/nodes", &node);
+    assert!(made.is_ok() || made.code == 409, "{}", made.message());
+    let status = if ready { "True" } else { "False" };
+    let status = json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
+    scene.call(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), Some((MERGE, status.to_string()))).ok();
+}
+
+/// The members of each host that a roll could change, and whether there is a Roll.
+fn stored(scene: &Scene<'_>) -> (Value, u16) {
+    // A CRD that was changed a moment ago has no handler for a moment.
+    let list = scene.eventually(|| Some(scene.list("v1")).filter(|answer| answer.is_ok())).ok();
+    let hosts = list["items"].as_array().unwrap().iter().map(|host| host["metadata"].clone()).collect();
+    (hosts, scene.call(Method::GET, &format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns), None).code)
+}
+
+fn checked(scene: &Scene<'_>) {
+    begins(scene);
+    patch(scene, "patch.y", "Applied");
+    patch(scene, "patch.z", "Available");
+    application(scene, true);
+    node(scene, true);
+    let file = roll(scene, &json!({}));
+    // Each alone, and then it is mended.
+    let refused = |file: &str, said: &str| {
+        let before = stored(scene);
+        let (code, _, errors) = scene.command(&["roll", "start", "-f", file]);
+        assert_eq!(code, 1, "{errors}");
+        let lines: Vec<&str> = errors.lines().collect();
+        assert_eq!(lines.len(), 2, "one sentence for one thing: {errors}");
+        assert!(lines[0].starts_with("error: ") && lines[0].contains(said), "{said}: {errors}");
+        assert!(lines[1].ends_with("is not started: nothing was written"), "{errors}");
+        for more in [&["--server"][..], &[]] {
+            let (code, text, errors) = scene.command(&[&["roll", "plan", "-f", file][..], more].concat());
+            assert_eq!(code, 1, "{text}{errors}");
+            assert!(text.contains("\nit would not begin: ") && text.contains(said), "{said}: {text}{errors}");
+        }
+        assert_eq!(stored(scene), before, "nothing was written");
+        assert_eq!(before.1, 404);
+    };
+    let maps = format!("configmaps {}", scene.ns);
+    patch(scene, "patch.y", "Available");
+    let must = "needs: PATCH.Y must be applied before a roll to v1.17.1 begins, and";
+    refused(&file, &format!("{must} {maps}/patch.y says \"Available\""));
+    patch(scene, "patch.y", "Applied");
+    scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/configmaps/patch.z", scene.ns), None).ok();
+    let must = "needs: PATCH.Z must be available before a roll to v1.17.1 begins, and";
+    refused(&file, &format!("{must} there is no {maps}/patch.z"));
+    patch(scene, "patch.z", "Applied");
+    refused(&file, &format!("{must} {maps}/patch.z says \"Applied\""));
+    patch(scene, "patch.z", "Available");
+    let skips = roll(scene, &json!({"to": "v1.18.1"}));
+    refused(&skips, "paths: no upgrade from v1.16.4 to v1.18.1 is allowed; go to v1.17.1 first");
+    let file = roll(scene, &json!({}));
+    application(scene, false);
+    refused(&file, &format!("applications: deployments.apps {}/portal: condition Available is False", scene.ns));
+    application(scene, true);
+    node(scene, false);
+    refused(&file, &format!("nodes: nodes {}: condition Ready is False, and must be True", scene.ns));
+    node(scene, true);
+    lacking(scene, &file, &refused);
+    let other = format!("{}-other", scene.ns);
+    scene.kubectl(&["apply"], &document(&roll(scene, &json!({"name": other}))));
+    let path = format!("/apis/pointsman.dev/v1/rolls/{other}");
+    let rolling = json!({"status": {"phase": "Rolling"}}).to_string();
+    scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, rolling))).ok();
+    refused(&file, &format!("roll {other} is under way over 4 of the same objects"));
+    let over = json!({"status": {"phase": "Complete"}}).to_string();
+    scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over))).ok();
+    scene.eventually(|| matches!(scene.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+    unasked(scene, &file);
+    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+}
+
+fn document(file: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// The CRD in the cluster is an older one, without a field that the definition knows.
+fn lacking(scene: &Scene<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
+    let fields = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+    let kubelet = scene.call_get(&format!("{CRDS}/{}", scene.crd_name())).pointer(fields).unwrap()["kubelet"].clone();
+    let change = |with: bool| {
+        scene.change_crd(|crd| {
+            let fields = crd.pointer_mut(fields).unwrap().as_object_mut().unwrap();
+            match with {
+                true => drop(fields.insert("kubelet".to_owned(), kubelet.clone())),
+                false => drop(fields.remove("kubelet")),
+            }
+        });
+    };
+    change(false);
+    refused(file, &format!("crd: the CRD {} lacks what the definition knows: ", scene.crd_name()));
+    change(true);
+}
+
+/// Whoever applies a Roll without asking us is told by `run`, also where something cannot be read; and once all of it
+/// is as it has to be, it goes.
+fn unasked(scene: &Scene<'_>, file: &str) {
+    let definition = fs::read_to_string(scene.setup.kinds.join("kind.yaml")).unwrap();
+    let broken = definition.replace("list: deployments.apps", "list: helmreleases.helm.toolkit.fluxcd.io");
+    fs::write(scene.setup.kinds.join("kind.yaml"), broken).unwrap();
+    scene.kubectl(&["apply"], &document(file));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 1, "{text}{errors}");
+    let said = "Refused: applications: helmreleases.helm.toolkit.fluxcd.io cannot be read: ";
+    assert!(text.contains(said), "{text}{errors}");
+    assert_eq!(scene.versions(), [(OLD.to_owned(), 4)].into());
+    assert!(scene.roll_writes().is_empty());
+    fs::write(scene.setup.kinds.join("kind.yaml"), definition).unwrap();
+    let _controllers = agents(scene);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.versions(), [(NEW.to_owned(), 4)].into());
+    scene.forgets_roll();
+}
+
+/// Hosts get healthy in whatever hands they are.
+fn agents(scene: &Scene<'_>) -> Controllers {
+    Controllers::start_as(scene, "host-agent", |_, _| Some(true))
+}
+
+fn during(scene: &Scene<'_>) {
+    begins(scene);
+    patch(scene, "patch.y", "Applied");
+    patch(scene, "patch.z", "Available");
+    application(scene, true);
+    let _controllers = agents(scene);
+    let wave = json!([{"name": "first", "select": {"labels": "roll=first"}, "then": "approval"}, {"name": "rest"}]);
+    scene.patch("v1", "compute-0", &json!({"metadata": {"labels": {"roll": "first"}}})).ok();
+    scene.commanded(&["roll", "start", "-f", &roll(scene, &json!({"waves": wave, "timeout": "120s"}))]);
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("waiting for approval");
+    application(scene, false);
+    // It is looked at every 5 s.
+    sleep(Duration::from_secs(6));
+    scene.does(&["approve", "first"]);
+    let status = scene.roll_says("condition Available is False");
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
+    let moved = scene.versions()[NEW];
+    sleep(Duration::from_secs(5));
+    assert_eq!((scene.versions()[NEW], moved < 4), (moved, true), "nothing more is moved");
+    application(scene, true);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    scene.forgets_roll();
+}
+
+fn rights(scene: &Scene<'_>) {
+    begins(scene);
+    patch(scene, "patch.y", "Applied");
+    patch(scene, "patch.z", "Available");
+    application(scene, true);
+    node(scene, true);
+    let as_ = |who: &Path| format!("--kubeconfig={}", who.display());
+    let looks = |who: &Path| scene.command(&["roll", "versions", &scene.crd_name(), &as_(who)]);
+    each_right(scene, &["pointsman-roll-versions"], &|_| true, &looks);
+    let file = roll(scene, &json!({}));
+    let path = format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns);
+    let starts = |who: &Path| {
+        scene.eventually(|| (scene.call(Method::DELETE, &path, None).code == 404).then_some(()));
+        scene.command(&["roll", "start", "-f", &file, &as_(who)])
+    };
+    each_right(scene, &["pointsman-roll-start"], &|_| true, &starts);
+    scene.call(Method::DELETE, &path, None);
+    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+}
