@@ -54,8 +54,8 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     let mut refusals = start_refusals(planner.roll, planner.fleet, &planner.facts);
     refusals.extend(unfrozen(planner));
     let (phase, message) = match (refusals.is_empty(), planner.roll.run, planner.roll.direction) {
+        (_, _, Direction::Stop | Direction::Back) => (RollPhase::Aborted, "nothing was moved".to_owned()),
         (false, _, _) => (RollPhase::Refused, refusals.join("; ")),
-        (true, _, Direction::Stop | Direction::Back) => (RollPhase::Aborted, "nothing was moved".to_owned()),
         (true, false, _) => (RollPhase::Pending, "planned only: it begins with run: true".to_owned()),
         (true, true, Direction::Forward) => {
             planner.status.started = Some(planner.now());

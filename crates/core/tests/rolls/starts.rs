@@ -226,6 +226,12 @@ fn all_that_is_in_the_way_of_a_beginning_is_said() {
     refusals.iter().zip(begins).for_each(|(why, begins)| assert!(why.starts_with(begins), "{why}"));
     let refused = planned(&roll, &RollStatus::default(), &[at("1.16.4")], facts);
     assert_eq!((refused.status.phase, refused.status.message), (RollPhase::Refused, refusals.join("; ")));
+    // Who gives it up need not mend it first.
+    for direction in ["Stop", "Back"] {
+        let given_up = roll_of(&kind, &json!({"to": "1.18.1", "direction": direction}));
+        let aborted = planned(&given_up, &RollStatus::default(), &[at("1.16.4")], RollFacts::default());
+        assert_eq!((aborted.status.phase, aborted.status.message.as_str()), (RollPhase::Aborted, "nothing was moved"));
+    }
 }
 
 #[test]
