@@ -437,7 +437,9 @@ fn overlapping(scene: &Scene<'_>) {
     scene.starts_roll(&json!({}));
     assert_eq!(scene.runs_roll(&["--once"]).0, 0);
     let (other, before) = (format!("{}-other", scene.ns), scene.roll_writes());
-    let members = json!({"name": other, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}});
+    // By another of the names of its kind.
+    let kind = format!("engine.v2.{}", scene.group);
+    let members = json!({"name": other, "kind": kind, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}});
     let file = scene.roll_file(&members).display().to_string();
     let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
     let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));

@@ -8,30 +8,13 @@ use super::{kinds_dir::Known, usage::Usage};
 /// A kind by any of its names.
 pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
     let lower = name.to_lowercase();
-    let found = all.iter().find(|known| names(&known.kind).contains(&lower));
+    let found = all.iter().find(|known| known.kind.is_called(name));
     found.ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
-        let every: Vec<String> = all.iter().flat_map(|known| names(&known.kind)).collect();
+        let every: Vec<String> = all.iter().flat_map(|known| known.kind.names()).collect();
         let meant = did_you_mean(&lower, every.iter().map(String::as_str), FAR);
         Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
     })
-}
-
-/// What a kind is called: as kubectl takes it, alone, with the group, and with a version and the group.
-fn names(kind: &Kind) -> Vec<String> {
-    let crd = kind.crd().pointer("/spec/names");
-    let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(serde_json::Value::as_array);
-    let short = listed("shortNames").into_iter().flatten().filter_map(serde_json::Value::as_str);
-    let singular = crd.and_then(|names| names.get("singular")).and_then(serde_json::Value::as_str);
-    let mut bare = vec![kind.kind().to_lowercase(), kind.plural().to_owned()];
-    bare.extend(singular.into_iter().chain(short).map(str::to_owned));
-    let mut names = vec![kind.name().to_owned()];
-    for name in bare {
-        names.push(format!("{name}.{}", kind.group()));
-        names.extend(kind.versions().map(|version| format!("{name}.{version}.{}", kind.group())));
-        names.push(name);
-    }
-    names
 }
 
 /// A version by its name, or by group and name as `kubectl convert --output-version` has it.

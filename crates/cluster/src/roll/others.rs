@@ -16,15 +16,16 @@ pub(super) async fn others(
     document: &Value,
     objects: &[FleetObject],
 ) -> Result<Vec<(String, Vec<String>)>, RollError> {
-    let text = |document: &Value, path: &str| document.pointer(path).cloned();
-    let is_same = |other: &Value, path: &str| text(other, path) == text(document, path);
+    let name = |document: &Value| document.pointer("/metadata/name").cloned();
+    // Each may call the kind by another of its names.
+    let of = |other: &Value| other.pointer("/spec/kind").and_then(Value::as_str).is_some_and(|of| kind.is_called(of));
     let mut others = Vec::new();
     let all = match list_rolls(cluster).await {
         Err(RollError::NoRolls) => Vec::new(),
         answer => answer?,
     };
     for other in all {
-        if is_same(&other, "/metadata/name") || !is_same(&other, "/spec/kind") || !RollStatus::of(&other).is_active() {
+        if name(&other) == name(document) || !of(&other) || !RollStatus::of(&other).is_active() {
             continue;
         }
         let Ok(roll) = answered_roll(&other, kind) else { continue };

@@ -143,6 +143,30 @@ impl Kind {
         &self.name
     }
 
+    /// What it is called: as kubectl takes it, alone, with the group, and with a version and the group.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let crd = self.crd.pointer("/spec/names");
+        let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(Value::as_array);
+        let short = listed("shortNames").into_iter().flatten().filter_map(Value::as_str);
+        let singular = crd.and_then(|names| names.get("singular")).and_then(Value::as_str);
+        let mut bare = vec![self.kind.to_lowercase(), self.plural.clone()];
+        bare.extend(singular.into_iter().chain(short).map(str::to_owned));
+        let mut names = vec![self.name.to_string()];
+        for name in bare {
+            names.push(format!("{name}.{}", self.group));
+            names.extend(self.versions().map(|version| format!("{name}.{version}.{}", self.group)));
+            names.push(name);
+        }
+        names
+    }
+
+    /// Whether it is called so, in whichever case.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.names().contains(&name.to_lowercase())
+    }
+
     /// The API group.
     #[must_use]
     pub fn group(&self) -> &str {
