@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::running::RunningVersion;
+use super::running_version::RunningVersion;
 use super::spec::FreezeSpec;
 use crate::apimachinery::{Requirement, Selector, did_you_mean, is_dns_label, is_dns_subdomain};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
-use super::running::RunningVersion;
+use super::running_version::RunningVersion;
 
 /// What a roll has come to, and what it has under way.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
