@@ -55,7 +55,7 @@ fn watched(scene: &Scene<'_>) {
         false => Fate::Pass,
     });
     let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let args = scene.on_the_cluster(&["status", &name, "--watch", "--interval=200ms", &through]);
+    let args = scene.on_the_cluster(&["status", &name, "--watch", "--interval=1s", &through]);
     let log = scene.dir.join("watch.log");
     let mut process = Process::start("watch", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     let said = || fs::read_to_string(&log).unwrap_or_default();
