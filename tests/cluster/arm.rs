@@ -21,6 +21,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
     Scenario::new("what_is_registered_with_a_crd_works_or_goes_again", registered).of(&ENGINES).newest().failing(),
     Scenario::new("registering_ends_alike_after_whatever_call_it_was_killed", killed).of(&ENGINES).newest().failing(),
+    Scenario::new("webhooks_that_lead_elsewhere_are_led_here_by_word", led_elsewhere).of(&ENGINES).newest().failing(),
     Scenario::new("nobody_elses_conversion_is_taken", others).of(&WIDGETS).newest().failing(),
 ];
 
@@ -218,4 +219,42 @@ fn with_one_version(scene: &Scene<'_>) {
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&crd);
+}
+
+/// An API server takes one address of a webhook, so that an apply alone fails.
+fn led_elsewhere(scene: &Scene<'_>) {
+    with_one_version(scene);
+    let _servers = SideBySide::start(scene, &[A], &[]);
+    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+    let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
+    let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+    let (file, printed) = (scene.dir.join("webhooks.json"), serde_json::from_str::<Value>(&text).unwrap());
+    fs::write(&file, &text).unwrap();
+    let mut elsewhere = printed.clone();
+    let hook = elsewhere["items"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .find(|item| item["kind"] == "MutatingWebhookConfiguration");
+    let hook = hook.unwrap();
+    hook["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/mutate"});
+    let name = hook["metadata"]["name"].as_str().unwrap().to_owned();
+    let hook = hook.clone();
+    scene.kubectl(&["apply"], &hook);
+    let at = format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}");
+    let before = scene.call_get(&at);
+    let flag = format!("--webhooks={}", file.display());
+    let (code, _, errors) = scene.arms(&[&flag]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("nothing was changed") && errors.contains(&name), "{errors}");
+    assert!(errors.contains("--force-conflicts"), "{errors}");
+    assert_eq!(scene.call_get(&at), before);
+    let (code, _, errors) = scene.arms(&[&flag, "--force-conflicts", "--dry-run=server"]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(scene.call_get(&at), before, "a dry run writes nothing");
+    let (code, _, errors) = scene.arms(&[&flag, "--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
+    let client = scene.call_get(&at)["webhooks"][0]["clientConfig"].clone();
+    assert!(client["url"].is_null() && client["service"].is_object(), "{client}");
+    scene.kubectl(&["delete"], &printed);
 }

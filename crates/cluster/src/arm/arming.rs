@@ -9,7 +9,7 @@ use super::creatable::{collection, creatable};
 use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
 use super::refusals::refusal;
 use super::registering::Registering;
-use super::replacing::replacing;
+use super::replacing::{replacing, replacing_webhooks};
 use super::undone::undo;
 use crate::annotations::DISARMING;
 use crate::call_error::CallError;
@@ -162,9 +162,17 @@ async fn try_out(
     for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
         let Err(error) = cluster.try_apply(document, false).await else { continue };
         let others: Vec<&String> = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).collect();
-        let replaces = replaces.as_ref().filter(|_| *document == wanted.crd);
+        let replaces = match *document == wanted.crd {
+            true => replaces.clone(),
+            false => readdressed(cluster, document).await?,
+        };
         if error.conflicts().is_empty() && replaces.is_none() {
             return Err(error.into());
+        }
+        if replaces.is_some() && *document != wanted.crd && !options.force && !options.repoint {
+            let conflicts =
+                "a webhook of it has a Service where a URL is wanted, or a URL where a Service is".to_owned();
+            return Err(ArmError::Conflict { document: title(document), conflicts });
         }
         if !others.is_empty() && !options.force {
             let conflicts = others.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -175,7 +183,7 @@ async fn try_out(
         }
         match replaces {
             Some((path, patch)) => {
-                cluster.patch(&format!("{path}{DRY}"), PatchForm::Merge, patch, Extent::Metadata).await?;
+                cluster.patch(&format!("{path}{DRY}"), PatchForm::Merge, &patch, Extent::Metadata).await?;
             }
             None => drop(cluster.try_apply(document, true).await?),
         }
@@ -192,6 +200,19 @@ async fn try_out(
         created.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)?;
     }
     Ok(())
+}
+
+/// Where a webhook configuration stands one of whose webhooks is to have the other address, and the patch for that.
+async fn readdressed(cluster: &Cluster, document: &Value) -> Result<Option<(String, Value)>, CallError> {
+    if document.get("webhooks").is_none() {
+        return Ok(None);
+    }
+    let path = cluster.document_path(document).await?;
+    match cluster.get(&path).await {
+        Ok(found) => Ok(replacing_webhooks(&found, document).map(|patch| (path, patch))),
+        Err(error) if error.code() == Some(404) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::options::ArmEvent;
+use super::replacing::replacing_webhooks;
 use super::undone::undo;
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, DRY, title};
+use crate::cluster::{Cluster, DRY, Extent, PatchForm, title};
 
 /// What was applied.
 #[derive(Default)]
@@ -47,7 +48,13 @@ impl Registering {
                 Err(error) if error.code() == Some(404) => None,
                 Err(error) => return Err(error),
             };
+            if let Some(patch) = found.as_ref().and_then(|found| replacing_webhooks(found, ours)) {
+                let applied = cluster.patch(&path, PatchForm::Merge, &patch, Extent::Objects).await?;
+                let (path, found) = (path.clone(), found.clone());
+                self.0.push(AppliedDocument { path, found, applied, ours: ours.clone() });
+            }
             let applied = cluster.apply(ours, true).await?;
+            self.0.retain(|one| one.path != path);
             self.0.push(AppliedDocument { path, found, applied, ours: ours.clone() });
             say(ArmEvent::Applied { document: title(ours) });
         }

@@ -17,6 +17,26 @@ pub(super) fn replacing(found: &CrdState, wanted: &Value) -> Option<Value> {
     Some(patch)
 }
 
+/// A merge patch that gives a webhook configuration its webhooks anew, where one that stands there by the same name has
+/// the other address. Nothing where none has: an apply does then.
+pub(super) fn replacing_webhooks(found: &Value, wanted: &Value) -> Option<Value> {
+    let webhooks =
+        |document: &'_ Value| document.get("webhooks").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_url = |webhook: &Value| webhook.pointer("/clientConfig/url").is_some();
+    let there = webhooks(found);
+    let moves = |ours: &Value| {
+        let mut same = there.iter().filter(|theirs| theirs.get("name") == ours.get("name"));
+        same.any(|theirs| is_url(theirs) != is_url(ours))
+    };
+    let ours = webhooks(wanted);
+    ours.iter().any(moves).then(|| {
+        json!({
+            "metadata": {"resourceVersion": found.pointer("/metadata/resourceVersion")},
+            "webhooks": ours,
+        })
+    })
+}
+
 const CLIENT: &str = "/spec/conversion/webhook/clientConfig";
 
 #[cfg(test)]
@@ -32,6 +52,25 @@ mod tests {
                 "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
             },
         })
+    }
+
+    #[test]
+    fn webhooks_are_written_anew_where_one_has_the_other_address() {
+        let hooks = |address: Value| {
+            json!({
+                "metadata": {"name": "c", "resourceVersion": "3"},
+                "webhooks": [{"name": "a.e.com", "clientConfig": address}, {"name": "b.e.com", "clientConfig": {"url": "https://b"}}],
+            })
+        };
+        let (url, service) = (hooks(json!({"url": "https://h/validate"})), hooks(json!({"service": {"name": "s"}})));
+        for (found, wanted) in [(&url, &service), (&service, &url)] {
+            let patch = replacing_webhooks(found, wanted).unwrap();
+            assert_eq!(patch["metadata"]["resourceVersion"], "3");
+            assert_eq!(patch["webhooks"], wanted["webhooks"]);
+            assert_eq!(replacing_webhooks(wanted, wanted), None);
+        }
+        assert_eq!(replacing_webhooks(&url, &hooks(json!({"url": "https://other"}))), None);
+        assert_eq!(replacing_webhooks(&json!({"spec": {}}), &json!({"spec": {}})), None);
     }
 
     #[test]
