@@ -93,6 +93,15 @@ impl Cluster {
         self.read(path, Extent::Objects).await
     }
 
+    /// The document at a path; nothing where there is none.
+    pub(crate) async fn find(&self, path: &str) -> Result<Option<Value>, CallError> {
+        match self.get(path).await {
+            Ok(document) => Ok(Some(document)),
+            Err(error) if error.code() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(crate) async fn read(&self, path: &str, extent: Extent) -> Result<Value, CallError> {
         self.call(Method::GET, path, extent, None).await
     }

@@ -36,11 +36,7 @@ impl CrdState {
 
     /// The CRD of a name, where there is one.
     pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Option<Self>, CallError> {
-        match cluster.get(&crd_path(name)).await {
-            Ok(document) => Self::new(document).map(Some),
-            Err(error) if error.code() == Some(404) => Ok(None),
-            Err(error) => Err(error),
-        }
+        cluster.find(&crd_path(name)).await?.map(Self::new).transpose()
     }
 
     /// The CRD of a name, which has to be there.

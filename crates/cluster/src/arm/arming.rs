@@ -208,11 +208,8 @@ async fn readdressed(cluster: &Cluster, document: &Value) -> Result<Option<(Stri
         return Ok(None);
     }
     let path = cluster.document_path(document).await?;
-    match cluster.get(&path).await {
-        Ok(found) => Ok(replacing_webhooks(&found, document).map(|patch| (path, patch))),
-        Err(error) if error.code() == Some(404) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let found = cluster.find(&path).await?;
+    Ok(found.and_then(|found| replacing_webhooks(&found, document)).map(|patch| (path, patch)))
 }
 
 /// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a

@@ -26,9 +26,8 @@ impl Registering {
     pub(super) async fn may(cluster: &Cluster, documents: &[Value]) -> Result<(), CallError> {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
-            match cluster.get(&path).await {
-                Err(error) if error.code() == Some(404) => cluster.delete(&format!("{path}{DRY}")).await?,
-                looked => drop(looked?),
+            if cluster.find(&path).await?.is_none() {
+                cluster.delete(&format!("{path}{DRY}")).await?;
             }
         }
         Ok(())
@@ -43,11 +42,7 @@ impl Registering {
     ) -> Result<(), CallError> {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
-            let found = match cluster.get(&path).await {
-                Ok(found) => Some(found),
-                Err(error) if error.code() == Some(404) => None,
-                Err(error) => return Err(error),
-            };
+            let found = cluster.find(&path).await?;
             if let Some(patch) = found.as_ref().and_then(|found| replacing_webhooks(found, ours)) {
                 let applied = cluster.patch(&path, PatchForm::Merge, &patch, Extent::Objects).await?;
                 let (path, found) = (path.clone(), found.clone());

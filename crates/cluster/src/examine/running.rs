@@ -17,11 +17,8 @@ pub struct RunningServer {
 
 /// The Pods that a Service leads to, each with its flags; none where it leads elsewhere.
 pub(super) async fn running(cluster: &Cluster, namespace: &str, name: &str) -> Result<Vec<RunningServer>, CallError> {
-    let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
-        Ok(service) => service,
-        Err(error) if error.code() == Some(404) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+    let path = format!("/api/v1/namespaces/{namespace}/services/{name}");
+    let Some(service) = cluster.find(&path).await? else { return Ok(Vec::new()) };
     let Some(selector) = service.pointer("/spec/selector").and_then(Value::as_object) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     let mut take = |list: Value| {

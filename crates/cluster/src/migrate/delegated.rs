@@ -49,11 +49,7 @@ pub(super) async fn delegated(
 
 /// The version in which the API server offers it; nothing where it does not.
 async fn offered(cluster: &Cluster) -> Result<Option<String>, CallError> {
-    let group = match cluster.get(&format!("/apis/{GROUP}")).await {
-        Ok(group) => group,
-        Err(error) if error.code() == Some(404) => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(group) = cluster.find(&format!("/apis/{GROUP}")).await? else { return Ok(None) };
     let versions = group.get("versions").and_then(Value::as_array).into_iter().flatten();
     let mut names = versions.filter_map(|version| version.get("version")?.as_str());
     Ok(names.find(|name| KNOWN.contains(name)).map(str::to_owned))
@@ -79,12 +75,7 @@ impl Delegation<'_> {
         version: &str,
         say: &mut dyn FnMut(MigrateEvent),
     ) -> Result<(), MigrateError> {
-        let there = match patiently(say, async || self.cluster.get(&self.path).await).await {
-            Ok(there) => Some(there),
-            Err(error) if error.code() == Some(404) => None,
-            Err(error) => return Err(error.into()),
-        };
-        match there {
+        match patiently(say, async || self.cluster.find(&self.path).await).await? {
             Some(there) if !has(&there, "Succeeded") && !has(&there, "Failed") => return Ok(()),
             // It was about what was stored then.
             Some(_) => patiently(say, async || self.take_back().await).await?,

@@ -45,10 +45,9 @@ impl ControllerLeases {
         let mut shut = None;
         for (version, namespace, name) in status.leases(roll) {
             let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
-            let why = match cluster.get(&path).await {
-                Ok(lease) => self.not_held(&path, &lease, clock),
-                Err(error) if error.code() == Some(404) => Some("is not there".to_owned()),
-                Err(error) => return Err(error),
+            let why = match cluster.find(&path).await? {
+                Some(lease) => self.not_held(&path, &lease, clock),
+                None => Some("is not there".to_owned()),
             };
             if let Some(why) = why.filter(|_| shut.is_none()) {
                 shut = Some(format!("controller {version} does not run: Lease {namespace}/{name} {why}"));

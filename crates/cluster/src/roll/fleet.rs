@@ -46,11 +46,8 @@ impl Fleet {
         for at in 0..self.objects.len() {
             let Some(object) = self.objects.get(at).filter(|object| uids.contains(&object.uid())) else { continue };
             let path = self.path(object.namespace(), object.name());
-            let now = match cluster.get(&path).await {
-                Ok(now) => FleetObject::of(&now, roll).filter(|now| now.uid() == object.uid()),
-                Err(error) if error.code() == Some(404) => None,
-                Err(error) => return Err(error),
-            };
+            let now = cluster.find(&path).await?.and_then(|now| FleetObject::of(&now, roll));
+            let now = now.filter(|now| now.uid() == object.uid());
             match (now, self.objects.get_mut(at)) {
                 (Some(now), Some(object)) => *object = now,
                 _ => all_there = false,

@@ -87,7 +87,7 @@ pub(super) async fn try_freeze(cluster: &Cluster, documents: &FreezeDocuments) -
 pub(super) async fn unfrozen(cluster: &Cluster, roll: &FleetRoll) -> Result<Option<String>, CallError> {
     let Some(documents) = freeze(roll, None) else { return Ok(None) };
     let [policy, binding] = paths(&documents);
-    let (policy, binding) = (found(cluster, &policy).await?, found(cluster, &binding).await?);
+    let (policy, binding) = (cluster.find(&policy).await?, cluster.find(&binding).await?);
     Ok(documents.unmet(policy.as_ref(), binding.as_ref()))
 }
 
@@ -103,14 +103,6 @@ pub(super) async fn thaw(cluster: &Cluster, roll: &FleetRoll) -> Result<(), Call
 fn paths(documents: &FreezeDocuments) -> [String; 2] {
     ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
         .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/{}", documents.name))
-}
-
-async fn found(cluster: &Cluster, path: &str) -> Result<Option<Value>, CallError> {
-    match cluster.get(path).await {
-        Ok(document) => Ok(Some(document)),
-        Err(error) if error.code() == Some(404) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]
