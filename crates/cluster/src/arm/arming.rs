@@ -164,15 +164,16 @@ async fn try_out(
         let others: Vec<&String> = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).collect();
         let replaces = match *document == wanted.crd {
             true => replaces.clone(),
-            false => readdressed(cluster, document).await?,
+            false => match readdressed(cluster, document).await? {
+                Some(_) if !options.force && !options.repoint => {
+                    let conflicts = "a webhook of it has a Service where a URL is wanted, or a URL where a Service is";
+                    return Err(ArmError::Conflict { document: title(document), conflicts: conflicts.to_owned() });
+                }
+                readdressed => readdressed,
+            },
         };
         if error.conflicts().is_empty() && replaces.is_none() {
             return Err(error.into());
-        }
-        if replaces.is_some() && *document != wanted.crd && !options.force && !options.repoint {
-            let conflicts =
-                "a webhook of it has a Service where a URL is wanted, or a URL where a Service is".to_owned();
-            return Err(ArmError::Conflict { document: title(document), conflicts });
         }
         if !others.is_empty() && !options.force {
             let conflicts = others.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -43,14 +43,17 @@ impl Registering {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
             let found = cluster.find(&path).await?;
-            if let Some(patch) = found.as_ref().and_then(|found| replacing_webhooks(found, ours)) {
-                let applied = cluster.patch(&path, PatchForm::Merge, &patch, Extent::Objects).await?;
-                let (path, found) = (path.clone(), found.clone());
-                self.0.push(AppliedDocument { path, found, applied, ours: ours.clone() });
-            }
-            let applied = cluster.apply(ours, true).await?;
-            self.0.retain(|one| one.path != path);
-            self.0.push(AppliedDocument { path, found, applied, ours: ours.clone() });
+            let replaced = match found.as_ref().and_then(|found| replacing_webhooks(found, ours)) {
+                Some(patch) => Some(cluster.patch(&path, PatchForm::Merge, &patch, Extent::Objects).await?),
+                None => None,
+            };
+            let (applied, said) = match cluster.apply(ours, true).await {
+                Ok(applied) => (Some(applied), Ok(())),
+                // What was replaced is undone all the same.
+                Err(error) => (replaced, Err(error)),
+            };
+            self.0.extend(applied.map(|applied| AppliedDocument { path, found, applied, ours: ours.clone() }));
+            said?;
             say(ArmEvent::Applied { document: title(ours) });
         }
         Ok(())

@@ -17,22 +17,18 @@ pub(super) fn replacing(found: &CrdState, wanted: &Value) -> Option<Value> {
     Some(patch)
 }
 
-/// A merge patch that gives a webhook configuration its webhooks anew, where one that stands there by the same name has
-/// the other address. Nothing where none has: an apply does then.
+/// A merge patch that writes those webhooks of a configuration anew that stand there by the same name and have the other
+/// address. Others stay. Nothing where there is none such: an apply does then.
 pub(super) fn replacing_webhooks(found: &Value, wanted: &Value) -> Option<Value> {
-    let webhooks =
-        |document: &'_ Value| document.get("webhooks").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_url = |webhook: &Value| webhook.pointer("/clientConfig/url").is_some();
-    let there = webhooks(found);
-    let moves = |ours: &Value| {
-        let mut same = there.iter().filter(|theirs| theirs.get("name") == ours.get("name"));
-        same.any(|theirs| is_url(theirs) != is_url(ours))
-    };
-    let ours = webhooks(wanted);
-    ours.iter().any(moves).then(|| {
+    let ours = wanted.get("webhooks")?.as_array()?;
+    let moved =
+        |there: &Value| ours.iter().find(|ours| ours.get("name") == there.get("name") && is_url(ours) != is_url(there));
+    let there = found.get("webhooks")?.as_array()?;
+    there.iter().any(|one| moved(one).is_some()).then(|| {
         json!({
             "metadata": {"resourceVersion": found.pointer("/metadata/resourceVersion")},
-            "webhooks": ours,
+            "webhooks": there.iter().map(|one| moved(one).unwrap_or(one)).collect::<Vec<_>>(),
         })
     })
 }
@@ -69,6 +65,12 @@ mod tests {
             assert_eq!(patch["webhooks"], wanted["webhooks"]);
             assert_eq!(replacing_webhooks(wanted, wanted), None);
         }
+        let theirs = json!({"name": "c.e.com", "clientConfig": {"url": "https://c"}});
+        let mut more = url.clone();
+        more["webhooks"].as_array_mut().unwrap().push(theirs.clone());
+        let patch = replacing_webhooks(&more, &service).unwrap();
+        assert_eq!(patch["webhooks"][0], service["webhooks"][0]);
+        assert_eq!(patch["webhooks"][2], theirs, "what is not ours stays");
         assert_eq!(replacing_webhooks(&url, &hooks(json!({"url": "https://other"}))), None);
         assert_eq!(replacing_webhooks(&json!({"spec": {}}), &json!({"spec": {}})), None);
     }
