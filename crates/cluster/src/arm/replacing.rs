@@ -17,8 +17,8 @@ pub(super) fn replacing(found: &CrdState, wanted: &Value) -> Option<Value> {
     Some(patch)
 }
 
-/// A merge patch that writes those webhooks of a configuration anew that stand there by the same name and have the other
-/// address. Others stay. Nothing where there is none such: an apply does then.
+/// A merge patch that writes those webhooks of a configuration anew that stand there by the same name and have the
+/// other address. Others stay. Nothing where there is none such: an apply does then.
 pub(super) fn replacing_webhooks(found: &Value, wanted: &Value) -> Option<Value> {
     let is_url = |webhook: &Value| webhook.pointer("/clientConfig/url").is_some();
     let ours = wanted.get("webhooks")?.as_array()?;

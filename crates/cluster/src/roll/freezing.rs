@@ -34,7 +34,7 @@ fn unmatched(roll: &FleetRoll, served: &[ServedResource]) -> Vec<String> {
         let name = frozen.resource.to_string();
         match served.iter().find(|(known, _)| *known == name) {
             None => {
-                let elsewhere = names().find(|known| known.split('.').next() == Some(frozen.resource.name.as_str()));
+                let elsewhere = names().find(|known| known.split('.').next() == Some(frozen.resource.plural.as_str()));
                 let hint = match elsewhere {
                     Some(known) => format!(", did you mean {known:?}?"),
                     None => did_you_mean(&name, names(), 2),

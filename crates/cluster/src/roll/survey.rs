@@ -9,7 +9,7 @@ use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
 use super::fleet::Fleet;
-use super::freezing::{unfreezable, unfrozen};
+use super::freezing::unfrozen;
 use super::local_times::local_times;
 use super::others::others;
 use super::writes::{Landed, Really, write};
@@ -26,8 +26,6 @@ pub struct RollSurvey {
     pub asked: usize,
     /// Why what the roll freezes is not frozen by what is there, where the API server was asked.
     pub unfrozen: Option<String>,
-    /// What of that can never be frozen here, each in a sentence.
-    pub unfreezable: Vec<String>,
     /// Who was asked.
     pub asks: SurveyAsks,
 }
@@ -65,7 +63,6 @@ pub async fn survey_roll(
     let local = local_times(roll, clock.now());
     let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);
-    let unfreezable = unfreezable(cluster, roll).await?;
     if asks == SurveyAsks::TheServer {
         not_frozen = unfrozen(cluster, roll).await?;
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
@@ -78,5 +75,5 @@ pub async fn survey_roll(
             }
         }
     }
-    Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, unfreezable, asks })
+    Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks })
 }

@@ -20,7 +20,7 @@ pub use field::{FieldError, Reason};
 pub(crate) use names::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_service_name};
 pub(crate) use object_name::ObjectName;
 pub use quantity::{BadSize, parse_size};
-pub(crate) use resource_name::ResourceName;
+pub use resource_name::ResourceName;
 pub(crate) use selector::{Requirement, Selector, Wants};
 pub(crate) use status::Status;
 pub use status::refusal;

@@ -6,9 +6,11 @@ use super::names::{is_dns_label, is_dns_subdomain};
 
 /// The plural of a kind with its group: `deployments.apps`. Kubernetes' own first resources have no group.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct ResourceName {
-    pub(crate) plural: String,
-    pub(crate) group: String,
+pub struct ResourceName {
+    /// Such as `deployments`.
+    pub plural: String,
+    /// Empty for Kubernetes' own first resources.
+    pub group: String,
 }
 
 impl ResourceName {

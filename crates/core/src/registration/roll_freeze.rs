@@ -12,9 +12,9 @@ use super::address::NamespacedName;
 use super::cel::literal;
 use super::difference::differences;
 use super::document::{Component, metadata, not_being_deleted};
-use crate::apimachinery::{Requirement, Wants};
+use crate::apimachinery::{Requirement, ResourceName, Wants};
 use crate::definition::API_VERSION;
-use crate::roll::{FleetRoll, Freeze, FrozenResource, ROLL, RollPhase, RunningVersion};
+use crate::roll::{FleetRoll, Freeze, OrderedVersion, ROLL, RollPhase};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,10 +94,10 @@ fn comparable(document: &Value) -> Value {
 /// Which requests the policy is asked about at all.
 fn rules(freeze: &Freeze) -> Vec<Value> {
     let scope = if freeze.namespaces.is_empty() { "*" } else { "Namespaced" };
-    let rule = |resource: &FrozenResource| {
+    let rule = |resource: &ResourceName| {
         json!({
             "apiGroups": [resource.group], "apiVersions": ["*"], "operations": freeze.operations,
-            "resources": [resource.name], "scope": scope,
+            "resources": [resource.plural], "scope": scope,
         })
     };
     freeze.resources.iter().map(rule).collect()
@@ -108,7 +108,7 @@ fn rules(freeze: &Freeze) -> Vec<Value> {
 fn frozen(freeze: &Freeze) -> String {
     let list =
         |texts: &mut dyn Iterator<Item = String>| texts.map(|text| literal(&text)).collect::<Vec<_>>().join(", ");
-    let resources = list(&mut freeze.resources.iter().map(|one| format!("{}.{}", one.name, one.group)));
+    let resources = list(&mut freeze.resources.iter().map(|one| format!("{}.{}", one.plural, one.group)));
     let operations = list(&mut freeze.operations.iter().map(|one| (*one).to_owned()));
     let mut all = vec![
         format!("(request.resource.resource + \".\" + request.resource.group) in [{resources}]"),
@@ -171,7 +171,7 @@ fn validation() -> Value {
 /// Refuses what needs other versions than those that run. Where nobody knows what runs, it is refused as well.
 fn bounds(freeze: &Freeze) -> Vec<Value> {
     let bounds = [("lowest", ">=", "at least", &freeze.at_least), ("highest", "<=", "at most", &freeze.at_most)];
-    let one = |(what, sign, words, bound): (&str, &str, &str, &Option<RunningVersion>)| {
+    let one = |(what, sign, words, bound): (&str, &str, &str, &Option<OrderedVersion>)| {
         let (bound, field) = (bound.as_ref()?, format!("params.status.{what}"));
         let known = format!("has(params.status) && has({field}) && has({field}.order) && has({field}.version)");
         let message = [

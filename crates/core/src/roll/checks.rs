@@ -5,7 +5,7 @@ use super::questions::{About, RollQuestion};
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{Needs, Prerequisites};
 use crate::definition::{Checks, Kind, ListCheck, StartCheck};
-use crate::upgrade::{same, version};
+use crate::upgrade::VersionText;
 
 /// The checks of a roll to a version.
 #[derive(Clone, Debug)]
@@ -22,11 +22,9 @@ impl RollChecks {
     /// Those of a kind, for a roll that leads to this version.
     pub(super) fn of(kind: &Kind, to: &str) -> Self {
         let admission = &kind.admission;
-        let is_it = |named: &str| match (version(named), version(to)) {
-            (Some(named), Some(to)) => same(&named, &to),
-            _ => named == to,
-        };
-        let needs = admission.version_path.iter().flat_map(|path| path.needs()).find(|(named, _)| is_it(named));
+        let it = VersionText::new(to);
+        let mut all = admission.version_path.iter().flat_map(|path| path.needs());
+        let needs = all.find(|(named, _)| VersionText::new(named).is(&it));
         Self {
             checks: kind.checks.clone(),
             to: to.to_owned(),

@@ -3,40 +3,29 @@
 //! Here it is only read and checked. The API server holds it, by a policy
 //! (`crates/core/src/registration/roll_freeze.rs`).
 
-use std::fmt;
-
-use super::running_version::RunningVersion;
+use super::ordered_version::OrderedVersion;
 use super::spec::FreezeSpec;
-use crate::apimachinery::{Requirement, Selector, did_you_mean, is_dns_label, is_dns_subdomain};
+use crate::apimachinery::{Requirement, ResourceName, Selector, did_you_mean, is_dns_label};
 
 /// Resources, and which of their writes are refused.
 #[derive(Clone, Debug)]
 pub(crate) struct Freeze {
-    pub(crate) resources: Vec<FrozenResource>,
+    pub(crate) resources: Vec<ResourceName>,
     pub(crate) operations: Vec<&'static str>,
     /// Without one: all.
     pub(crate) namespaces: Vec<String>,
     labels: Selector,
     /// Frozen until the lowest version that runs is at least this one, and not while the roll is under way.
-    pub(crate) at_least: Option<RunningVersion>,
+    pub(crate) at_least: Option<OrderedVersion>,
     /// The same until the highest one is at most this one.
-    pub(crate) at_most: Option<RunningVersion>,
-}
-
-/// A resource of the API, as kubectl names it: `deployments.apps`, or `services` where there is no group.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct FrozenResource {
-    /// Its plural, such as `deployments`.
-    pub name: String,
-    /// Its group; empty for what Kubernetes began with.
-    pub group: String,
+    pub(crate) at_most: Option<OrderedVersion>,
 }
 
 /// A resource that is frozen, everywhere or in some namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen<'r> {
     /// The resource.
-    pub resource: &'r FrozenResource,
+    pub resource: &'r ResourceName,
     /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
     pub in_namespaces: bool,
     /// It is frozen until the lowest version that runs is at least this one.
@@ -54,8 +43,8 @@ impl Freeze {
         }
         let mut resources = Vec::new();
         for text in &spec.resources {
-            let resource = FrozenResource::parse(text)?;
-            if let Some(why) = resource.in_the_way(&operations, own) {
+            let resource = named(text)?;
+            if let Some(why) = in_the_way(&resource, &operations, own) {
                 return Err(format!("{resource}: {why}"));
             }
             if !resources.contains(&resource) {
@@ -73,7 +62,7 @@ impl Freeze {
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default());
         let labels = labels.map_err(|error| format!("labels: {error}"))?;
         let bound =
-            |what: &str, text: &Option<String>| match text.as_deref().map(|text| (text, RunningVersion::of(text))) {
+            |what: &str, text: &Option<String>| match text.as_deref().map(|text| (text, OrderedVersion::of(text))) {
                 Some((text, None)) => Err(format!("{what}: {text:?} is no version")),
                 Some((_, version)) => Ok(version),
                 None => Ok(None),
@@ -112,53 +101,38 @@ fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
     Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
 }
 
-impl FrozenResource {
-    fn parse(text: &str) -> Result<Self, String> {
-        if text.contains('*') {
-            return Err(format!(
-                "{text:?} would freeze what the roll, its controllers and the cluster live on: name each resource, such \
-                 as deployments.apps"
-            ));
-        }
-        let (name, group) = text.split_once('.').unwrap_or((text, ""));
-        if !is_dns_label(name) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {
-            return Err(format!(
-                "{text:?} is no resource: write it as kubectl does, such as deployments.apps, or services where there is no \
-                 group; what is below it, such as its status, is never frozen"
-            ));
-        }
-        Ok(Self { name: name.to_owned(), group: group.to_owned() })
+/// A resource that may be named: each by itself, and none that is below another one.
+fn named(text: &str) -> Result<ResourceName, String> {
+    if text.contains('*') {
+        return Err(format!(
+            "{text:?} would freeze what the roll, its controllers and the cluster live on: name each resource, such as \
+             deployments.apps"
+        ));
     }
-
-    /// Why a roll cannot freeze it. `own` is plural and group of the kind that is rolled.
-    fn in_the_way(&self, operations: &[&str], own: (&str, &str)) -> Option<String> {
-        let is_updated = operations.contains(&"UPDATE");
-        match (self.name.as_str(), self.group.as_str()) {
-            this if this == own && is_updated => Some(
-                "the roll would stand in its own way: its controllers write to the objects that are moved. Freeze CREATE \
-                 and DELETE of them, and not UPDATE"
-                    .to_owned(),
-            ),
-            ("rolls", "pointsman.dev") => Some(
-                "nobody could pause it, or take it back. That a Roll under way is not deleted is the matter of the policy \
-                 that pointsman roll crd prints"
-                    .to_owned(),
-            ),
-            ("leases", "coordination.k8s.io") => Some(
-                "the roll would stand in its own way: its controllers, and whoever runs it, renew Leases".to_owned(),
-            ),
-            (_, group) if UNSEEN.contains(&group) => {
-                Some("the API server asks no policy about it, so that nothing would be frozen".to_owned())
-            }
-            _ => None,
-        }
-    }
+    ResourceName::parse(text).map_err(|why| format!("{why}; what is below it, such as its status, is never frozen"))
 }
 
-impl fmt::Display for FrozenResource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
+/// Why a roll cannot freeze a resource. `own` is plural and group of the kind that is rolled.
+fn in_the_way(resource: &ResourceName, operations: &[&str], own: (&str, &str)) -> Option<String> {
+    let is_updated = operations.contains(&"UPDATE");
+    match (resource.plural.as_str(), resource.group.as_str()) {
+        this if this == own && is_updated => Some(
+            "the roll would stand in its own way: its controllers write to the objects that are moved. Freeze CREATE and \
+             DELETE of them, and not UPDATE"
+                .to_owned(),
+        ),
+        ("rolls", "pointsman.dev") => Some(
+            "nobody could pause it, or take it back. That a Roll under way is not deleted is the matter of the policy \
+             that pointsman roll crd prints"
+                .to_owned(),
+        ),
+        ("leases", "coordination.k8s.io") => {
+            Some("the roll would stand in its own way: its controllers, and whoever runs it, renew Leases".to_owned())
+        }
+        (_, group) if UNSEEN.contains(&group) => {
+            Some("the API server asks no policy about it, so that nothing would be frozen".to_owned())
+        }
+        _ => None,
     }
 }
 

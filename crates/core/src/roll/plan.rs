@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::moving::{moves, tries};
 use super::patch::FleetMove;
 use super::planner::Planner;
-use super::running::running;
+use super::running_range::running_range;
 use super::standing::Standing;
 use super::status::RollStatus;
 use super::telling::described;
@@ -50,7 +50,7 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let next = if planner.rests {
         status.clone()
     } else {
-        let (lowest, highest) = running(&view, status, planner.facts.consistent);
+        let (lowest, highest) = running_range(&view, status, planner.facts.consistent);
         RollStatus { lowest, highest, ..described(&view, &planner.in_the_way) }
     };
     let standings = view.standings;

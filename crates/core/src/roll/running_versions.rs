@@ -1,6 +1,5 @@
 //! Which versions run of a kind, and which may follow: worked out from what is seen, and kept nowhere.
 
-use semver::Version;
 use serde_json::Value;
 
 use super::fleet_roll::Direction;
@@ -8,7 +7,7 @@ use super::questions::title;
 use super::readable::readable;
 use super::status::RollStatus;
 use crate::definition::{Kind, Path};
-use crate::upgrade::{same, version};
+use crate::upgrade::VersionText;
 
 /// What is seen of the versions that run of a kind, object by object.
 #[derive(Clone, Debug)]
@@ -82,26 +81,6 @@ impl VersionState {
             Self::Partial => "partial",
             Self::Available => "available",
             Self::Unavailable => "unavailable",
-        }
-    }
-}
-
-/// A version as somebody spells it. Two spellings may be one version.
-#[derive(Clone, Debug)]
-struct VersionText {
-    text: String,
-    version: Option<Version>,
-}
-
-impl VersionText {
-    fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), version: version(text) }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        match (&self.version, &other.version) {
-            (Some(one), Some(other)) => same(one, other),
-            _ => self.text == other.text,
         }
     }
 }

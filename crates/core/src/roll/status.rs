@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
-use super::running_version::RunningVersion;
+use super::ordered_version::OrderedVersion;
 
 /// What a roll has come to, and what it has under way.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -51,10 +51,10 @@ pub struct RollStatus {
     pub waves: Vec<WaveCounts>,
     /// The lowest version that may be running, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lowest: Option<RunningVersion>,
+    pub lowest: Option<OrderedVersion>,
     /// The highest one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub highest: Option<RunningVersion>,
+    pub highest: Option<OrderedVersion>,
     /// When the first object could have been moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,

@@ -18,4 +18,4 @@ pub(crate) use graph::Graph;
 pub(crate) use hop::{Hop, Neighbours, Reach, Target};
 pub(crate) use range::Range;
 pub(crate) use refused::Refused;
-pub(crate) use version::{image_tag, same, tag, version};
+pub(crate) use version::{VersionText, image_tag, tag, version};

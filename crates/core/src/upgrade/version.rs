@@ -38,6 +38,27 @@ pub(crate) fn tag(reference: &str) -> Option<&str> {
 }
 
 /// Whether two versions are the same, whatever their build metadata.
-pub(crate) fn same(one: &Version, two: &Version) -> bool {
+pub(super) fn same(one: &Version, two: &Version) -> bool {
     one.cmp_precedence(two).is_eq()
+}
+
+/// A version as somebody spells it. Two spellings may be one version.
+#[derive(Clone, Debug)]
+pub(crate) struct VersionText {
+    pub(crate) text: String,
+    pub(crate) version: Option<Version>,
+}
+
+impl VersionText {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), version: version(text) }
+    }
+
+    /// Whether both are one version, whatever their build metadata. What cannot be read is compared by its letters.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (&self.version, &other.version) {
+            (Some(one), Some(other)) => same(one, other),
+            _ => self.text == other.text,
+        }
+    }
 }

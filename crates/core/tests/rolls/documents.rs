@@ -124,7 +124,7 @@ fn what_a_roll_cannot_freeze_is_refused_with_its_line() {
         ("[deployments.apps, services]", "[]", "roll.yaml:16: freeze: resources is empty: name at least one"),
         ("deployments.apps", "\"*\"", "freeze: \"*\" would freeze what the roll, its controllers and the cluster"),
         ("deployments.apps", "\"*.apps\"", "name each resource, such as deployments.apps"),
-        ("deployments.apps", "apps/deployments", "\"apps/deployments\" is no resource: write it as kubectl does"),
+        ("deployments.apps", "apps/deployments", "\"apps/deployments\" is no resource: write its plural and its group"),
         ("deployments.apps", "deployments.apps/status", "such as its status, is never frozen"),
         ("deployments.apps", "Deployment", "\"Deployment\" is no resource"),
         ("deployments.apps", "deployments.", "\"deployments.\" is no resource"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll};
+use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
 use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast, start_refusals};
 use serde_json::json;
 
@@ -41,29 +41,35 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let (roll, status) = (&file.roll, RollStatus::default());
     let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
-    let survey = args
-        .cluster
-        .with(async |cluster| survey_roll(&cluster, kind, &file.document, roll, &status, asks).await.map_err(advise))?;
+    let (survey, never) = args.cluster.with(async |cluster| {
+        let survey = survey_roll(&cluster, kind, &file.document, roll, &status, asks).await.map_err(advise)?;
+        let never = unfreezable(&cluster, roll).await.map_err(|error| advise(error.into()))?;
+        Ok((survey, never))
+    })?;
     let refusals = start_refusals(roll, &survey.fleet, &survey.facts);
     let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
     let stays =
         told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
     match args.output {
-        None => output::text(&format!("{}{}", objects(&told), summary(roll, &survey, &told, moves, &refusals)))?,
+        None => {
+            let text = summary(roll, &survey, &told, moves, &refusals);
+            let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
+            output::text(&format!("{}{text}{never}", objects(&told)))?;
+        }
         Some(format) => {
             let way_back = roll.no_way_back();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
                 "dryRuns": survey.asked, "noWayBack": way_back, "refusals": refusals, "shut": survey.facts.shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
-                "unfreezable": survey.unfreezable,
+                "unfreezable": never,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    let begins = refusals.is_empty() && survey.facts.shut.is_none() && survey.unfreezable.is_empty();
+    let begins = refusals.is_empty() && survey.facts.shut.is_none() && never.is_empty();
     Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -117,8 +123,7 @@ fn freezing(roll: &FleetRoll, survey: &RollSurvey) -> String {
         (None, SurveyAsks::TheServer) => "; the policy that refuses it is there".to_owned(),
         (None, SurveyAsks::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
     };
-    let never: String = survey.unfreezable.iter().map(|why| format!("{why}\n")).collect();
-    format!("{never}frozen meanwhile: {}{held}\n", frozen.join(", "))
+    format!("frozen meanwhile: {}{held}\n", frozen.join(", "))
 }
 
 fn frozen(roll: &FleetRoll) -> Vec<String> {

@@ -65,11 +65,12 @@ async fn refusals(cluster: &Cluster, kind: &Kind, file: &FileRoll) -> Result<Vec
         Err(RollError::NoRoll(_)) => RollStatus::default(),
         answer => RollStatus::of(&answer?),
     };
+    let unfreezable = unfreezable(cluster, &file.roll).await?;
     if known.started.is_some() {
-        return Ok(unfreezable(cluster, &file.roll).await?);
+        return Ok(unfreezable);
     }
     let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, SurveyAsks::Nobody).await?;
     let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
-    refusals.extend(survey.unfreezable);
+    refusals.extend(unfreezable);
     Ok(refusals)
 }

@@ -7,7 +7,7 @@ use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::context::Context;
 use super::error::ConvertError;
-use super::kept::Kept;
+use super::kept::{Kept, LONGEST};
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::texts::Texts;
 use super::{level, status, tree, waiting};
@@ -24,7 +24,8 @@ pub(super) fn convert<'a>(
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
-    let annotation = annotations.text(step.kept.of(to)).map(|text| texts.keep(text.into_owned()));
+    let annotation = annotations.text(step.kept.of(to)).filter(|text| text.len() <= LONGEST);
+    let annotation = annotation.map(|text| texts.keep(text));
     let kept = annotation.and_then(Kept::parse);
     if kept.is_some() {
         annotations.remove(step.kept.of(to));

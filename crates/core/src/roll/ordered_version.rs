@@ -6,14 +6,14 @@ use crate::upgrade;
 
 /// A version that runs.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct RunningVersion {
+pub struct OrderedVersion {
     /// As the label has it.
     pub version: String,
     /// The same so that texts are in the order of versions: policies compare them on any Kubernetes.
     pub order: String,
 }
 
-impl RunningVersion {
+impl OrderedVersion {
     /// Of a version as a label has it. Nothing where it is none.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let version = upgrade::version(text)?;
@@ -32,13 +32,13 @@ mod tests {
     fn texts_are_in_the_order_of_versions() {
         let versions =
             ["v0.9", "1.2.3-rc.1", "1.2.3", "1.2.4", "1.10", "v2", "10.0.0-beta", "10.0.0", "18446744073709551615"];
-        let orders: Vec<String> = versions.iter().map(|text| RunningVersion::of(text).unwrap().order).collect();
+        let orders: Vec<String> = versions.iter().map(|text| OrderedVersion::of(text).unwrap().order).collect();
         assert!(orders.is_sorted_by(|one, two| one < two), "{orders:#?}");
         let same =
-            |one: &str, two: &str| RunningVersion::of(one).unwrap().order == RunningVersion::of(two).unwrap().order;
+            |one: &str, two: &str| OrderedVersion::of(one).unwrap().order == OrderedVersion::of(two).unwrap().order;
         assert!(same("v1.2", "1.2.0") && same("1.2.3+a", "1.2.3+b"));
         for text in ["", "latest", "1.2.3.4", "1.x"] {
-            assert_eq!(RunningVersion::of(text), None, "{text}");
+            assert_eq!(OrderedVersion::of(text), None, "{text}");
         }
     }
 }

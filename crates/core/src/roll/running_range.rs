@@ -2,21 +2,21 @@
 
 use super::fleet_object::FleetObject;
 use super::fleet_view::FleetView;
-use super::running_version::RunningVersion;
+use super::ordered_version::OrderedVersion;
 use super::standing::Standing;
 use super::status::RollStatus;
 
 /// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
 /// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
 /// is not certain the lowest one only sinks, and the highest one only rises.
-pub(super) fn running(
+pub(super) fn running_range(
     view: &FleetView<'_, '_>,
     before: &RollStatus,
     consistent: bool,
-) -> (Option<RunningVersion>, Option<RunningVersion>) {
+) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
     let there = view.all().filter(|(_, standing)| **standing != Standing::Gone);
-    let seen: Option<Vec<RunningVersion>> =
-        there.flat_map(|(object, _)| versions(view, object)).map(|text| RunningVersion::of(text?)).collect();
+    let seen: Option<Vec<OrderedVersion>> =
+        there.flat_map(|(object, _)| versions(view, object)).map(|text| OrderedVersion::of(text?)).collect();
     let Some(mut seen) = seen else { return (None, None) };
     if !consistent {
         let (Some(lowest), Some(highest)) = (&before.lowest, &before.highest) else { return (None, None) };
