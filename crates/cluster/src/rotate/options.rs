@@ -41,8 +41,8 @@ pub struct Trusting {
 pub enum RotateStep {
     /// The new authority is trusted beside what is trusted already.
     Publish(Trusting),
-    /// Every endpoint is asked for a certificate of the new authority.
-    Prove,
+    /// Every endpoint is asked for a certificate of the new authority, for as long as this.
+    Prove(Duration),
     /// The new authority alone is trusted.
     Drop(Trusting),
     /// What was trusted before is trusted again, since it is needed.
@@ -53,7 +53,10 @@ impl fmt::Display for RotateStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Publish(one) => write!(f, "trust the new authority beside the old one in {}", one.document),
-            Self::Prove => write!(f, "ask every endpoint for a certificate of the new authority, and wait for it"),
+            Self::Prove(wait) => {
+                write!(f, "ask every endpoint for a certificate of the new authority")?;
+                if wait.is_zero() { Ok(()) } else { write!(f, ", and wait for it for up to {wait:?}") }
+            }
             Self::Drop(one) => write!(f, "trust the new authority alone in {}", one.document),
             Self::Restore(one) => write!(f, "trust the old authority again in {}", one.document),
         }

@@ -39,7 +39,7 @@ pub async fn rotate(
         return Err(RotateError::Refused(reason));
     }
     may_look(cluster, &found).await?;
-    let steps = plan(&found, &wanted);
+    let steps = plan(&found, &wanted, options.wait);
     say(RotateEvent::Plan(steps.clone()));
     let documents = found.iter().map(|one| one.named.document.clone()).collect();
     let mut rotated = Rotated { steps, documents, ..Rotated::default() };
@@ -90,11 +90,11 @@ async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), C
 }
 
 /// What there is to do. What is done already is not in it, but everybody is always asked.
-fn plan(found: &[TrustingDocument], wanted: &Authorities) -> Vec<RotateStep> {
+fn plan(found: &[TrustingDocument], wanted: &Authorities, wait: Duration) -> Vec<RotateStep> {
     let published = found.iter().filter(|one| one.injected.is_some() || !one.trusts(wanted));
     let dropped = found.iter().filter(|one| one.trusts_others(wanted));
     let publish = published.map(|one| RotateStep::Publish(one.named.clone()));
-    publish.chain([RotateStep::Prove]).chain(dropped.map(|one| RotateStep::Drop(one.named.clone()))).collect()
+    publish.chain([RotateStep::Prove(wait)]).chain(dropped.map(|one| RotateStep::Drop(one.named.clone()))).collect()
 }
 
 /// A run, and what it was begun with.

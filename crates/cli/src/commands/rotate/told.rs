@@ -73,6 +73,8 @@ pub(super) fn document(rotated: &Rotated, dry_run: Option<DryRun>) -> anyhow::Re
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -84,14 +86,15 @@ mod tests {
         assert!(told.done(&RotateStep::Publish(crd.clone())).contains("(change 1 of a CRD"));
         assert!(told.done(&RotateStep::Drop(crd.clone())).contains("(change 2 of a CRD"));
         let rotated = Rotated {
-            steps: vec![RotateStep::Prove, RotateStep::Drop(crd)],
+            steps: vec![RotateStep::Prove(Duration::ZERO), RotateStep::Drop(crd)],
             documents: vec!["CustomResourceDefinition w".to_owned()],
             endpoints: vec!["h:1".to_owned(), "h:2".to_owned()],
             crd_changes: 2,
         };
         let text = "the new authority alone is trusted in 1 document, and 2 endpoints show it; 2 changes of CRDs\n";
         assert_eq!(sentence(&rotated, None), text);
-        let again = Rotated { steps: vec![RotateStep::Prove], endpoints: vec!["h:1".to_owned()], ..rotated };
+        let again =
+            Rotated { steps: vec![RotateStep::Prove(Duration::ZERO)], endpoints: vec!["h:1".to_owned()], ..rotated };
         assert!(sentence(&again, None).contains("1 endpoint shows it; there was nothing to do"));
         assert!(sentence(&again, Some(DryRun::Client)).ends_with("nothing was changed\n"));
     }
