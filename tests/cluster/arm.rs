@@ -225,36 +225,61 @@ fn with_one_version(scene: &Scene<'_>) {
 fn led_elsewhere(scene: &Scene<'_>) {
     with_one_version(scene);
     let _servers = SideBySide::start(scene, &[A], &[]);
-    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    assert_eq!(code, 0, "{errors}");
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
-    let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
-    let (file, printed) = (scene.dir.join("webhooks.json"), serde_json::from_str::<Value>(&text).unwrap());
-    fs::write(&file, &text).unwrap();
-    let mut elsewhere = printed.clone();
-    let hook = elsewhere["items"]
-        .as_array_mut()
-        .unwrap()
-        .iter_mut()
-        .find(|item| item["kind"] == "MutatingWebhookConfiguration");
-    let hook = hook.unwrap();
-    hook["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/mutate"});
-    let name = hook["metadata"]["name"].as_str().unwrap().to_owned();
-    let hook = hook.clone();
-    scene.kubectl(&["apply"], &hook);
-    let at = format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}");
-    let before = scene.call_get(&at);
-    let flag = format!("--webhooks={}", file.display());
-    let (code, _, errors) = scene.arms(&[&flag]);
+    let printed = |service: &str| {
+        let service = format!("--service={}/{service}:{}", scene.ns, scene.setup.port);
+        let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+        let file = scene.dir.join(format!("{service}.json").replace('/', "-"));
+        fs::write(&file, &text).unwrap();
+        (serde_json::from_str::<Value>(&text).unwrap(), format!("--webhooks={}", file.display()))
+    };
+    let (ours, here) = printed(&format!("engine-{}", A.replace('.', "-")));
+    // Those for objects without a label as well: nobody can create one.
+    let mut elsewhere = ours["items"].as_array().unwrap().clone();
+    elsewhere.retain(|item| item["kind"] == "MutatingWebhookConfiguration");
+    let selector = json!({"matchExpressions": [{"key": "theirs", "operator": "DoesNotExist"}]});
+    for hook in &mut elsewhere {
+        hook["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/mutate"});
+        hook["webhooks"][0]["namespaceSelector"] = selector.clone();
+        scene.kubectl(&["apply"], hook);
+    }
+    let at = |hook: &Value| {
+        let name = hook["metadata"]["name"].as_str().unwrap();
+        format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}")
+    };
+    let there = || elsewhere.iter().map(|hook| scene.call_get(&at(hook))).collect::<Vec<_>>();
+    let before = there();
+    for flags in [&[here.as_str()][..], &[&here, "--repoint"], &[&here, "--dry-run=server"]] {
+        let (code, _, errors) = scene.arms(flags);
+        assert_eq!(code, 1, "{errors}");
+        assert!(errors.contains("leads to https://127.0.0.1:1/mutate, says kubectl"), "{errors}");
+        assert!(errors.contains("nothing was changed") && errors.contains("--force-conflicts"), "{errors}");
+        assert_eq!(there(), before);
+    }
+    let (code, _, errors) = scene.arms(&[&here, "--force-conflicts", "--dry-run=server"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(errors.contains("takes over of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
+    assert_eq!(there(), before, "a dry run writes nothing");
+    // To where nobody answers: it goes back to where it led.
+    let (code, _, errors) = scene.arms(&[&printed("engine-gone").1, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("nothing was changed") && errors.contains(&name), "{errors}");
-    assert!(errors.contains("--force-conflicts"), "{errors}");
-    assert_eq!(scene.call_get(&at), before);
-    let (code, _, errors) = scene.arms(&[&flag, "--force-conflicts", "--dry-run=server"]);
+    assert!(errors.contains("so is what was registered"), "{errors}");
+    for (now, before) in there().iter().zip(&before) {
+        assert_eq!(now["webhooks"], before["webhooks"]);
+        assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"]);
+    }
+    let (code, _, errors) = scene.arms(&[&here, "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    assert_eq!(scene.call_get(&at), before, "a dry run writes nothing");
-    let (code, _, errors) = scene.arms(&[&flag, "--force-conflicts"]);
-    assert_eq!(code, 0, "{errors}");
-    let client = scene.call_get(&at)["webhooks"][0]["clientConfig"].clone();
-    assert!(client["url"].is_null() && client["service"].is_object(), "{client}");
-    scene.kubectl(&["delete"], &printed);
+    for hook in there() {
+        let webhook = &hook["webhooks"][0];
+        assert!(webhook["clientConfig"]["url"].is_null() && webhook["clientConfig"]["service"].is_object(), "{hook}");
+        assert_eq!(webhook["namespaceSelector"], selector, "what else they wrote stays");
+    }
+    let now = there();
+    let (code, _, errors) = scene.arms(&[&here]);
+    assert_eq!(code, 0, "what is ours needs no word: {errors}");
+    assert_eq!(there(), now);
+    scene.kubectl(&["delete"], &ours);
 }

@@ -3,10 +3,10 @@
 use std::env;
 use std::path::Path;
 
-use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command};
 
-/// The error, and what to write where a file was given as kubectl would not take it either: without `-f`.
+/// The error, and what to write where a file, or a kind, was given without its flag.
 pub(crate) fn misread(error: Error, command: &Command) -> Error {
     let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     advised(error, of_these(command, &words))
@@ -28,9 +28,16 @@ fn advised(mut error: Error, command: &Command) -> Error {
     };
     let Some(ContextValue::String(given)) = error.get(at) else { return error };
     let given = given.clone();
-    if Path::new(&given).exists() && command.get_arguments().any(|arg| arg.get_short() == Some('f')) {
-        let advice = format!("a file is given with '-f {given}'");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
-    }
+    let takes = |is_it: &dyn Fn(&Arg) -> bool| command.get_arguments().any(is_it);
+    let advice = if given.starts_with('-') {
+        return error;
+    } else if Path::new(&given).exists() && takes(&|arg| arg.get_short() == Some('f')) {
+        format!("a file is given with '-f {given}'")
+    } else if takes(&|arg| arg.get_long() == Some("kind")) {
+        format!("a kind is given with '--kind {given}'")
+    } else {
+        return error;
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
 }

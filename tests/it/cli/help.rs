@@ -157,6 +157,16 @@ fn who_forgets_the_flag_of_a_file_is_told_of_it() {
 }
 
 #[test]
+fn who_forgets_the_flag_of_a_kind_is_told_of_it() {
+    for command in ["crd", "webhooks"] {
+        let refusal = pointsman(&[command, "widget"]).refusal(2);
+        assert!(refusal.contains("a kind is given with '--kind widget'"), "{refusal}");
+        let refusal = pointsman(&[command, "--kidn", "widget"]).refusal(2);
+        assert!(refusal.contains("'--kind'") && !refusal.contains("is given with"), "{refusal}");
+    }
+}
+
+#[test]
 fn help_names_every_command() {
     let help = pointsman(&["--help"]).data();
     for command in ["completion", "convert", "crd", "hash", "kinds", "serve"] {

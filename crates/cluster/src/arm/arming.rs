@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::creatable::{collection, creatable};
+use super::leading::Leading;
 use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
 use super::refusals::refusal;
 use super::registering::Registering;
-use super::replacing::{replacing, replacing_webhooks};
+use super::replacing::replacing;
 use super::undone::undo;
 use crate::annotations::DISARMING;
 use crate::call_error::CallError;
@@ -112,15 +113,26 @@ async fn come_into_force(
         say(ArmEvent::Reads { version: version.to_owned() });
         versions.push(version.to_owned());
     }
-    creatable(cluster, crd, &options.samples, say).await?;
+    match creatable(cluster, crd, &options.samples, say).await {
+        // It stands there already and leads elsewhere, which is what registering mends.
+        Err(reason) if fails(&options.registered, &reason) => {}
+        created => created?,
+    }
     if options.registered.is_empty() {
         return Ok(versions);
     }
-    registering.apply(cluster, &options.registered, say).await.map_err(|error| error.to_string())?;
+    registering.apply(cluster, &options.registered, options.force, say).await.map_err(|error| error.to_string())?;
     // Until it has heard of them, the API server asks nobody.
     sleep(REPLACED_WITHIN).await;
     creatable(cluster, crd, &options.judged, say).await?;
     Ok(versions)
+}
+
+/// Whether one of these webhooks is what an API server complains of.
+fn fails(registered: &[Value], reason: &str) -> bool {
+    let webhooks = registered.iter().filter_map(|document| document.get("webhooks")?.as_array()).flatten();
+    let names = webhooks.filter_map(|webhook| webhook.get("name")?.as_str());
+    names.into_iter().any(|name| reason.contains(&format!("failed calling webhook {name:?}")))
 }
 
 /// Takes away what a way out that was not ended has left: where the conversion led before.
@@ -161,26 +173,22 @@ async fn try_out(
     let replaces = found.and_then(|found| Some((found.path(), replacing(found, &wanted.crd)?)));
     for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
         let Err(error) = cluster.try_apply(document, false).await else { continue };
-        let others: Vec<&String> = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).collect();
-        let replaces = match *document == wanted.crd {
-            true => replaces.clone(),
-            false => match readdressed(cluster, document).await? {
-                Some(_) if !options.force && !options.repoint => {
-                    let conflicts = "a webhook of it has a Service where a URL is wanted, or a URL where a Service is";
-                    return Err(ArmError::Conflict { document: title(document), conflicts: conflicts.to_owned() });
-                }
-                readdressed => readdressed,
-            },
+        let (replaces, led) = match *document == wanted.crd {
+            true => (replaces.clone(), Vec::new()),
+            false => leads(cluster, document, &error)
+                .await?
+                .map_or((None, Vec::new()), |(path, leading)| (Some((path, leading.patch)), leading.theirs)),
         };
         if error.conflicts().is_empty() && replaces.is_none() {
             return Err(error.into());
         }
-        if !others.is_empty() && !options.force {
-            let conflicts = others.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            return Err(ArmError::Conflict { document: title(document), conflicts });
+        let conflicts = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).cloned();
+        let theirs: Vec<String> = conflicts.chain(led).collect();
+        if !theirs.is_empty() && !options.force {
+            return Err(ArmError::Conflict { document: title(document), conflicts: theirs.join(", ") });
         }
-        for conflict in others {
-            say(ArmEvent::TakenOver { document: title(document), conflict: conflict.clone() });
+        for conflict in theirs {
+            say(ArmEvent::TakenOver { document: title(document), conflict });
         }
         match replaces {
             Some((path, patch)) => {
@@ -203,14 +211,16 @@ async fn try_out(
     Ok(())
 }
 
-/// Where a webhook configuration stands one of whose webhooks is to have the other address, and the patch for that.
-async fn readdressed(cluster: &Cluster, document: &Value) -> Result<Option<(String, Value)>, CallError> {
-    if document.get("webhooks").is_none() {
+/// Where a webhook configuration stands one of whose webhooks is to have the other address, if that may be why it could
+/// not be applied.
+async fn leads(cluster: &Cluster, document: &Value, error: &CallError) -> Result<Option<(String, Leading)>, CallError> {
+    let may_be = error.code() == Some(422) || !error.conflicts().is_empty();
+    if document.get("webhooks").is_none() || !may_be {
         return Ok(None);
     }
     let path = cluster.document_path(document).await?;
     let found = cluster.find(&path).await?;
-    Ok(found.and_then(|found| replacing_webhooks(&found, document)).map(|patch| (path, patch)))
+    Ok(found.and_then(|found| Leading::of(&found, document)).map(|leading| (path, leading)))
 }
 
 /// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a

@@ -2,6 +2,7 @@
 
 mod arming;
 mod creatable;
+mod leading;
 mod options;
 mod refusals;
 mod registering;

@@ -17,22 +17,6 @@ pub(super) fn replacing(found: &CrdState, wanted: &Value) -> Option<Value> {
     Some(patch)
 }
 
-/// A merge patch that writes those webhooks of a configuration anew that stand there by the same name and have the
-/// other address. Others stay. Nothing where there is none such: an apply does then.
-pub(super) fn replacing_webhooks(found: &Value, wanted: &Value) -> Option<Value> {
-    let is_url = |webhook: &Value| webhook.pointer("/clientConfig/url").is_some();
-    let ours = wanted.get("webhooks")?.as_array()?;
-    let moved =
-        |there: &Value| ours.iter().find(|ours| ours.get("name") == there.get("name") && is_url(ours) != is_url(there));
-    let there = found.get("webhooks")?.as_array()?;
-    there.iter().any(|one| moved(one).is_some()).then(|| {
-        json!({
-            "metadata": {"resourceVersion": found.pointer("/metadata/resourceVersion")},
-            "webhooks": there.iter().map(|one| moved(one).unwrap_or(one)).collect::<Vec<_>>(),
-        })
-    })
-}
-
 const CLIENT: &str = "/spec/conversion/webhook/clientConfig";
 
 #[cfg(test)]
@@ -48,31 +32,6 @@ mod tests {
                 "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
             },
         })
-    }
-
-    #[test]
-    fn webhooks_are_written_anew_where_one_has_the_other_address() {
-        let hooks = |address: Value| {
-            json!({
-                "metadata": {"name": "c", "resourceVersion": "3"},
-                "webhooks": [{"name": "a.e.com", "clientConfig": address}, {"name": "b.e.com", "clientConfig": {"url": "https://b"}}],
-            })
-        };
-        let (url, service) = (hooks(json!({"url": "https://h/validate"})), hooks(json!({"service": {"name": "s"}})));
-        for (found, wanted) in [(&url, &service), (&service, &url)] {
-            let patch = replacing_webhooks(found, wanted).unwrap();
-            assert_eq!(patch["metadata"]["resourceVersion"], "3");
-            assert_eq!(patch["webhooks"], wanted["webhooks"]);
-            assert_eq!(replacing_webhooks(wanted, wanted), None);
-        }
-        let theirs = json!({"name": "c.e.com", "clientConfig": {"url": "https://c"}});
-        let mut more = url.clone();
-        more["webhooks"].as_array_mut().unwrap().push(theirs.clone());
-        let patch = replacing_webhooks(&more, &service).unwrap();
-        assert_eq!(patch["webhooks"][0], service["webhooks"][0]);
-        assert_eq!(patch["webhooks"][2], theirs, "what is not ours stays");
-        assert_eq!(replacing_webhooks(&url, &hooks(json!({"url": "https://other"}))), None);
-        assert_eq!(replacing_webhooks(&json!({"spec": {}}), &json!({"spec": {}})), None);
     }
 
     #[test]

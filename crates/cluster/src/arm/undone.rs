@@ -43,10 +43,12 @@ fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
         for name in ours.into_iter().flat_map(|ours| ours.keys()) {
             let path = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
             let before = found.pointer(&at).and_then(|members| members.get(name));
-            patch.push(match before {
-                Some(value) => json!({"op": "replace", "path": path, "value": value}),
-                None => json!({"op": "remove", "path": path}),
-            });
+            let is_there = applied.pointer(&at).is_some_and(|members| members.get(name).is_some());
+            match before {
+                Some(value) => patch.push(json!({"op": "replace", "path": path, "value": value})),
+                None if is_there => patch.push(json!({"op": "remove", "path": path})),
+                None => {}
+            }
         }
     }
     Value::Array(patch)
@@ -75,6 +77,9 @@ mod tests {
                 {"op": "remove", "path": "/metadata/annotations/d~0"},
             ])
         );
+        let half = crd(json!({"a/b": "ours"}), 2);
+        let ops = undone(&found, &half, &ours);
+        assert_eq!(ops.as_array().unwrap().len(), 3, "what is not there cannot be removed: {ops}");
         let webhooks = json!({"metadata": {"generation": 3}, "webhooks": []});
         assert_eq!(
             undone(&webhooks, &webhooks, &webhooks)[1],

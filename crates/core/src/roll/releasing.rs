@@ -1,5 +1,6 @@
 //! Objects that are under way, and by what is seen of them let go.
 
+use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::Reservation;
@@ -41,7 +42,11 @@ pub(super) fn release(planner: &mut Planner<'_>) {
                 refused_back = Some(format!("{} failed and cannot be taken back: {why}", object.title()));
                 reservation.back = false;
             }
-            if !is_gone && (fails || refused.is_none()) {
+            // Whoever stops writes nothing more. What had landed was turned by somebody else since.
+            let is_over = planner.status.direction == Direction::Stop;
+            let stays = !is_over || !planner.facts.consistent;
+            planner.wants_list |= is_over && stays;
+            if stays && !is_gone && (fails || refused.is_none()) {
                 reserved.push(reservation);
             }
             continue;

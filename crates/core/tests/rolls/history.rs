@@ -191,11 +191,12 @@ impl<'a> History<'a> {
             plan.status.reserved.iter().any(|one| one.uid == uid && !one.back && !self.reserved.contains(uid))
         };
         let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
-        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).is_some_and(is_canary);
+        // Of what is gone, and only in a cache, nobody knows any more which wave it was in.
+        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(is_canary);
         let mut wrong = None;
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
-                let same = is_canary(object) == is_canary(other);
+                let same = is_canary(object).is_some_and(|wave| is_canary(other) == Some(wave));
                 if *standing != Standing::Old || !same || self.wave != 0 {
                     continue;
                 }

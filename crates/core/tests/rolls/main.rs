@@ -20,6 +20,7 @@ mod runner;
 mod running_versions;
 mod script;
 mod starts;
+mod stops;
 mod versions;
 mod windows;
 mod world;
