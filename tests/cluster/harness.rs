@@ -24,6 +24,8 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     remember_panics();
     let began = Instant::now();
     let mut report = Report { held: true, ..Report::default() };
+    // Those that want to be alone have beds of their own, beside the others.
+    let (mut alone, mut together) = (Vec::new(), Vec::new());
     for plan in &PLANS {
         let mut jobs = jobs(plan, scenarios);
         jobs.retain(|job| args.select(&job.id));
@@ -31,11 +33,27 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
             jobs.iter().for_each(|job| println!("{}: test", job.id));
         } else if !jobs.is_empty() {
             match Assets::find(plan.version) {
-                Ok(assets) => run(plan, assets, jobs, &mut report),
+                Ok(assets) => {
+                    jobs.retain(|job| report.runs(job, &assets));
+                    let (single, shared): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.scenario.alone);
+                    let name = format!("{}-alone", plan.name);
+                    alone.push(Task { plan, name, assets: assets.clone(), jobs: single, workers: 1 });
+                    together.push(Task { plan, name: plan.name.to_owned(), assets, jobs: shared, workers: WORKERS });
+                }
                 Err(why) => *report.left_out.entry(why).or_default() += jobs.len(),
             }
         }
     }
+    thread::scope(|scope| {
+        let lanes = [together, alone].map(|tasks| {
+            let tasks = tasks.into_iter().filter(|task| !task.jobs.is_empty());
+            scope.spawn(move || tasks.map(run).collect::<Vec<Outcome>>())
+        });
+        for outcome in lanes.into_iter().flat_map(|lane| lane.join().unwrap()) {
+            report.held &= outcome.held;
+            report.lines.push(outcome.lines);
+        }
+    });
     report.lines.iter().for_each(|line| println!("{line}"));
     for (why, count) in &report.left_out {
         println!("cluster tests: {count} scenarios LEFT OUT: {why}");
@@ -91,26 +109,34 @@ impl Report {
     }
 }
 
-fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Report) {
-    jobs.retain(|job| report.runs(job, &assets));
-    let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, assets)) else {
-        report.lines.push(format!(
-            "{} does NOT START, logs in {}: {}",
-            plan.name,
-            log_dir(plan).display(),
-            last_panic()
-        ));
-        report.held = false;
-        return;
+/// What is run on one bed.
+struct Task {
+    plan: &'static Plan,
+    name: String,
+    assets: Assets,
+    jobs: Vec<Job>,
+    /// How many at a time.
+    workers: usize,
+}
+
+/// What is said at the end of a bed, and whether all of it held.
+struct Outcome {
+    held: bool,
+    lines: String,
+}
+
+fn run(task: Task) -> Outcome {
+    let Task { plan, name, assets, jobs, workers } = task;
+    let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, &name, assets)) else {
+        let logs = log_dir(&name);
+        return Outcome {
+            held: false,
+            lines: format!("{name} does NOT START, logs in {}: {}", logs.display(), last_panic()),
+        };
     };
     let (count, began) = (jobs.len(), Instant::now());
-    let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.scenario.alone);
     let shared = Shared::default();
-    let numbered =
-        |jobs: Vec<Job>, first: usize| jobs.into_iter().enumerate().map(move |(at, job)| (first + at, job)).collect();
-    let first = together.len();
-    work(&bed, numbered(together, 0), WORKERS, &shared);
-    work(&bed, numbered(alone, first), 1, &shared);
+    work(&bed, jobs.into_iter().enumerate().collect(), workers, &shared);
     let took = began.elapsed();
     let mut failed = shared.failed.into_inner().unwrap();
     let provoking = shared.provoking.into_inner().unwrap();
@@ -121,21 +147,20 @@ fn run(plan: &'static Plan, assets: Assets, mut jobs: Vec<Job>, report: &mut Rep
             failed.push(format!("{bad} conversions of {crd} failed that nobody provoked"));
         }
     }
-    report.lines.push(format!(
-        "{}: {count} scenarios, {} failed, in {took:.1?} after {:.1?} to start; {conversions} conversions, {} failed unprovoked; calls: {}",
-        plan.name,
+    let mut lines = format!(
+        "{name}: {count} scenarios, {} failed, in {took:.1?} after {:.1?} to start; {conversions} conversions, {} failed unprovoked; calls: {}",
         failed.len(),
         bed.started_in,
         by_crd.iter().filter(|(crd, _)| !provoking.contains(*crd)).map(|(_, (_, bad))| bad).sum::<u64>(),
         metrics::calls(&bed).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
-    ));
+    );
     bed.stop();
     if failed.is_empty() {
         let _ = fs::remove_dir_all(&bed.logs);
     } else {
-        report.held = false;
-        report.lines.push(format!("{} FAILED, logs in {}:\n  {}", plan.name, bed.logs.display(), failed.join("\n  ")));
+        lines.push_str(&format!("\n{name} FAILED, logs in {}:\n  {}", bed.logs.display(), failed.join("\n  ")));
     }
+    Outcome { held: failed.is_empty(), lines }
 }
 
 #[derive(Default)]

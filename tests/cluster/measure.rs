@@ -26,7 +26,7 @@ pub(crate) fn main() -> bool {
                 return false;
             }
         };
-        let mut bed = Bed::start(plan, assets);
+        let mut bed = Bed::start(plan, "measure", assets);
         columns.push((plan.version, actions(&bed), cold(&bed)));
         bed.stop();
     }

@@ -31,7 +31,7 @@ pub(crate) fn main(objects: usize) -> bool {
             return false;
         }
     };
-    let mut bed = Bed::start(&PLANS[0], assets);
+    let mut bed = Bed::start(&PLANS[0], "speed", assets);
     bed.stop_controllers();
     {
         let log = bed.logs.join("speed.log");

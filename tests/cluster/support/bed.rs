@@ -54,9 +54,10 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    pub(crate) fn start(plan: &'static Plan, assets: Assets) -> Self {
+    /// Its logs go by its name.
+    pub(crate) fn start(plan: &'static Plan, name: &str, assets: Assets) -> Self {
         let began = Instant::now();
-        let logs = log_dir(plan);
+        let logs = log_dir(name);
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
         let dir = TempDir::with_prefix("pointsman-bed-").unwrap();
@@ -145,7 +146,7 @@ fn controllers(assets: &Assets, api: &ApiServer, logs: &Path) -> Process {
 }
 
 /// Where the logs of a bed are kept when a scenario fails.
-pub(crate) fn log_dir(plan: &Plan) -> PathBuf {
+pub(crate) fn log_dir(bed: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    target.join("cluster-logs").join(plan.name)
+    target.join("cluster-logs").join(bed)
 }

@@ -105,15 +105,39 @@ fn no_key_is_kept_here() {
     }
 }
 
+/// CI runs it in pieces, the quick ones first. None is forgotten.
 #[test]
-fn everybody_runs_the_same_test_command() {
+fn everybody_runs_the_same_tests() {
     let ci = read(".ci/run");
-    let last = ci.lines().rev().find(|line| !line.is_empty()).unwrap();
-    let command = last.strip_prefix("run ").unwrap();
-    assert!(command.starts_with("cargo test"), ".ci/run ends with the tests");
+    let command = "cargo test --locked";
+    let pieces: Vec<&str> = ci.lines().filter_map(|line| line.strip_prefix(&format!("run {command} "))).collect();
+    assert!(ci.trim_end().ends_with(pieces.last().unwrap()), ".ci/run ends with the tests");
+    let run: BTreeSet<String> =
+        pieces.iter().flat_map(|flags| flags.split("--")).map(|flag| flag.trim().to_owned()).collect();
+    let packages = ["".to_owned()]
+        .into_iter()
+        .chain(PACKAGES.iter().filter_map(|sources| sources.strip_suffix("src")).map(str::to_owned));
+    let targets = packages.flat_map(|package| files_of_tests(&package));
+    let all: BTreeSet<String> = ["", "lib", "bins", "doc"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(targets.map(|name| format!("test {name}")))
+        .collect();
+    assert_eq!(run, all);
     for document in ["README.md", "CONTRIBUTING.md"] {
         assert!(read(document).contains(command), "{document}: {command}");
     }
+}
+
+/// The test targets of a package, as cargo finds them: each a file below `tests`, or a folder with a `main.rs`.
+fn files_of_tests(package: &str) -> BTreeSet<String> {
+    let Ok(entries) = fs::read_dir(path(&format!("{package}tests"))) else { return BTreeSet::new() };
+    let names = entries.map(|entry| entry.unwrap()).filter_map(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        let is_folder = entry.path().join("main.rs").exists();
+        name.strip_suffix(".rs").map(str::to_owned).or_else(|| is_folder.then_some(name))
+    });
+    names.collect()
 }
 
 /// A path of somebody's machine says nothing to anybody else.

@@ -87,3 +87,27 @@ fn one_or_none<'a>(value: &mut Json<'a>) -> Option<Option<Json<'a>>> {
     let values = value.open_array()?;
     (values.len() < 2).then(|| values.pop())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was opened on the way and what was not are read alike.
+    #[test]
+    fn one_place_has_one_value() {
+        let closed = Json::borrowed("[[1],[],[2]]");
+        let list = |values: &[&'static str]| Json::Array(values.iter().map(|value| Json::borrowed(value)).collect());
+        let opened = Json::Array([list(&["1"]), list(&[]), list(&["2"])].into_iter().collect());
+        for written in [&closed, &opened] {
+            let values = read(Some(written), 3).unwrap();
+            let texts: Vec<_> = values.iter().map(|value| value.as_ref().map(Json::text)).collect();
+            assert_eq!(texts, [Some("1".into()), None, Some("2".into())]);
+            assert!(read(Some(written), 2).is_none(), "one value too many");
+        }
+        let closed = Json::borrowed("[[1,2],[]]");
+        let opened = Json::Array([list(&["1", "2"]), list(&[])].into_iter().collect());
+        for written in [&closed, &opened] {
+            assert!(read(Some(written), 2).is_none(), "two values of one place are none of ours");
+        }
+    }
+}
