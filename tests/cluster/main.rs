@@ -61,6 +61,7 @@ mod promotions;
 mod reviews;
 mod roll_controllers;
 mod roll_freezes;
+mod roll_outside;
 mod roll_versions;
 mod rolls;
 mod rotate;
@@ -106,6 +107,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     status::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
+    roll_outside::SCENARIOS,
     roll_versions::SCENARIOS,
     last_errors::SCENARIOS,
     rolls::SCENARIOS,

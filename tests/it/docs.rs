@@ -267,6 +267,9 @@ fn the_manual_names_every_key_of_admission() {
         "Prerequisites",
         "Checks",
         "ListCheck",
+        "MetricCheck",
+        "BoundedQuery",
+        "HttpCheck",
         "Upgrade",
         "Warn",
     ];

@@ -20,13 +20,16 @@ mod live;
 mod migrate;
 mod pages;
 mod patience;
+mod quoted;
 mod roll;
 mod rotate;
 mod says;
 mod status;
 mod stopwatch;
+mod tls_connector;
 mod until_stopped;
 mod waiting;
+mod web;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted, arm};
 pub use call_error::CallError;
@@ -43,9 +46,9 @@ pub use migrate::{
     forget, migrate,
 };
 pub use roll::{
-    RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, change_roll, clean_roll, get_roll,
-    list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next, start_roll, survey_roll, unfreezable,
-    unknown_zone,
+    RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, SurveyOptions, change_roll, clean_roll,
+    get_roll, list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next, start_roll, survey_roll,
+    unfreezable, unknown_zone,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{

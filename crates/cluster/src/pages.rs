@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::call_error::CallError;
 use super::cluster::{Cluster, Extent};
 use super::patience::Patience;
+use super::quoted::quoted;
 
 /// A collection, and how it is listed.
 pub(crate) struct Pages<'p> {
@@ -149,16 +150,6 @@ const FIRST: u32 = 50;
 /// Bytes of a page: 500 objects with 16 KiB of metadata each, several times what they have.
 const WEIGHT: usize = 8 << 20;
 
-/// A value of a query (RFC 3986, 2.3).
-fn quoted(text: &str) -> String {
-    let sign = |byte: u8| match byte {
-        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(sign).collect()
-}
-
 /// The objects of a page.
 pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
@@ -180,11 +171,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn selectors_are_quoted() {
-        assert_eq!(quoted("a.b/c in (x, y),!d"), "a.b%2Fc%20in%20%28x%2C%20y%29%2C%21d");
-    }
 
     #[test]
     fn pages_of_large_objects_are_small() {

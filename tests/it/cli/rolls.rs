@@ -103,3 +103,31 @@ fn objects_that_say_no_version_are_counted_and_named() {
         assert!(answer.code == 1 && answer.stderr.contains(said), "{text}: {}", answer.stderr);
     }
 }
+
+/// Before anybody is asked anything, and without repeating what may be a password.
+#[test]
+fn an_address_of_prometheus_that_is_none_is_refused_and_not_repeated() {
+    for (address, said) in [
+        ("http://amy:secret@prometheus:9090", "--prometheus: an address with a user or a password in it"),
+        ("prometheus:9090/secret", "--prometheus: an address begins with http:// or https://"),
+        ("http://prometheus/?token=secret", "--prometheus: the address ends with a path"),
+    ] {
+        for command in [
+            &["run", "eck-2-17"][..],
+            &["plan", "-f", "-"],
+            &["start", "-f", "-"],
+            &["objects", "eck-2-17"],
+            &["move", "eck-2-17", "a/b"],
+        ] {
+            let args = [&["roll"], command, &["--prometheus", address]].concat();
+            let error = with_stdin(&args, ROLL.as_bytes()).refusal(2);
+            assert!(error.contains(said) && !error.contains("secret"), "{args:?}: {error}");
+        }
+    }
+    let help = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["roll", "run", "--help"])
+        .env("POINTSMAN_PROMETHEUS", "http://amy:secret@prometheus:9090")
+        .output()
+        .unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains("secret"));
+}

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -16,6 +15,7 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
 use super::client_stanza::ClientStanza;
+use crate::tls_connector::tls_connector;
 
 /// Connects, and trusts what the API server is told to trust, and nothing else.
 pub(crate) struct TlsClient {
@@ -39,15 +39,9 @@ impl TlsClient {
                 None => roots.add(certificate).map_err(|error| format!("caBundle: {error}"))?,
             }
         }
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         let name = stanza.server_name();
         let name = ServerName::try_from(name.clone()).map_err(|_| format!("{name:?} is no name of a server"))?;
-        Ok(Self { tls: TlsConnector::from(Arc::new(config)), name, left_out })
+        Ok(Self { tls: tls_connector(roots)?, name, left_out })
     }
 
     /// The name that whoever answers has to have.

@@ -1,22 +1,24 @@
-//! What a roll has to know of the cluster beside its fleet, looked up.
+//! What a roll has to know beside its fleet, looked up in the cluster or asked of others.
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::Kind;
+use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::registration::lacking;
 use pointsman_core::roll::{
-    FleetRoll, RollAnswers, RollQuestion, RollStatus, WantedObjects, asks_for_crd, roll_questions,
+    FleetRoll, RollAnswers, RollQuestion, RollStatus, WantedObjects, asks_for_crd, roll_questions, web_questions,
 };
 use serde_json::Value;
 
+use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::pages::Pages;
 
 /// What was looked up last.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct LookedUp {
+    outside: Outside,
     answers: RollAnswers,
     looked: Option<Instant>,
     /// How much that was: more is asked once a roll turns forward again.
@@ -24,6 +26,11 @@ pub(super) struct LookedUp {
 }
 
 impl LookedUp {
+    /// Nothing yet. `prometheus` is that of the cluster.
+    pub(super) fn nothing(prometheus: Option<&HttpAddress>) -> Self {
+        Self { outside: Outside::with(prometheus), ..Self::default() }
+    }
+
     /// Looks everything up: before the roll begins each time, since a look may be the last one before the first move;
     /// then now and then. What cannot be read is told, and does not hold.
     ///
@@ -36,12 +43,14 @@ impl LookedUp {
         roll: &FleetRoll,
         status: &RollStatus,
     ) -> Result<RollAnswers, CallError> {
-        let questions = roll_questions(roll, status);
+        let (questions, outside) = (roll_questions(roll, status), web_questions(roll, status));
+        let asks = questions.len() + outside.len();
         let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
-        if !is_fresh || status.started.is_none() || self.asked != questions.len() {
+        if !is_fresh || status.started.is_none() || self.asked != asks {
             let crd = asks_for_crd(roll, status).then_some(kind);
-            self.answers = look_up(cluster, crd, &questions).await?;
-            (self.looked, self.asked) = (Some(Instant::now()), questions.len());
+            let mut answers = look_up(cluster, crd, &questions).await?;
+            self.outside.ask(&outside, &mut answers).await;
+            (self.answers, self.looked, self.asked) = (answers, Some(Instant::now()), asks);
         }
         Ok(self.answers.clone())
     }

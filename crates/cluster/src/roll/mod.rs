@@ -12,9 +12,12 @@ mod freezing;
 mod lease;
 mod local_times;
 mod others;
+mod outside;
 mod runner;
 mod store;
 mod survey;
+#[cfg(test)]
+mod tests;
 mod versions;
 mod writes;
 
@@ -26,5 +29,5 @@ pub use freezing::unfreezable;
 pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
 pub use store::{change_roll, get_roll, list_rolls, set_in_roll, set_next, start_roll};
-pub use survey::{RollSurvey, SurveyAsks, survey_roll};
+pub use survey::{RollSurvey, SurveyAsks, SurveyOptions, survey_roll};
 pub use versions::running_versions;

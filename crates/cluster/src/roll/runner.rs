@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::Kind;
+use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::roll::{
     FleetMove, FleetRoll, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, answered_roll,
     plan,
@@ -34,6 +34,8 @@ pub struct RollOptions {
     pub holder: String,
     /// Where the Lease is.
     pub namespace: String,
+    /// The Prometheus of the cluster, for checks that ask it.
+    pub prometheus: Option<HttpAddress>,
 }
 
 /// What happens while a roll is run.
@@ -81,7 +83,7 @@ pub async fn run_roll(
         clock,
         lease,
         controllers: ControllerLeases::default(),
-        looked_up: LookedUp::default(),
+        looked_up: LookedUp::nothing(options.prometheus.as_ref()),
         fleet: None,
         spec: Value::Null,
         listed: None,
@@ -190,7 +192,8 @@ impl RollRunner<'_> {
         let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll, &status).await?;
         let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
-        let answers = self.looked_up.answers(self.cluster, self.kind, &roll, &status).await?;
+        let asked = self.looked_up.answers(self.cluster, self.kind, &roll, &status);
+        let answers = self.lease.beside(self.cluster, asked).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
             remembered: self.remembered.clone(),

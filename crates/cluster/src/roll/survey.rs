@@ -1,6 +1,6 @@
 //! A look at a roll and its fleet that writes nothing.
 
-use pointsman_core::definition::Kind;
+use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast};
 use serde_json::Value;
 
@@ -39,6 +39,15 @@ pub enum SurveyAsks {
     TheServer,
 }
 
+/// How a fleet is looked at.
+#[derive(Clone, Debug)]
+pub struct SurveyOptions {
+    /// Whom to ask.
+    pub asks: SurveyAsks,
+    /// The Prometheus of the cluster, for checks that ask it.
+    pub prometheus: Option<HttpAddress>,
+}
+
 /// Looks at the fleet of a roll, whose `document` is, or would be, in the cluster. Where the server is asked, every
 /// first write is sent as a dry run, so that each webhook judges it and nothing is stored.
 ///
@@ -50,7 +59,7 @@ pub async fn survey_roll(
     document: &Value,
     roll: &FleetRoll,
     status: &RollStatus,
-    asks: SurveyAsks,
+    options: &SurveyOptions,
 ) -> Result<RollSurvey, RollError> {
     let clock = RollClock::start();
     let listed = Fleet::list(cluster, kind, roll).await?;
@@ -59,11 +68,11 @@ pub async fn survey_roll(
         None => others(cluster, kind, document, &listed.objects).await?,
         Some(_) => Vec::new(),
     };
-    let answers = LookedUp::default().answers(cluster, kind, roll, status).await?;
+    let answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;
     let local = local_times(roll, clock.now());
     let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);
-    if asks == SurveyAsks::TheServer {
+    if options.asks == SurveyAsks::TheServer {
         not_frozen = unfrozen(cluster, roll).await?;
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
@@ -75,5 +84,5 @@ pub async fn survey_roll(
             }
         }
     }
-    Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks })
+    Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks: options.asks })
 }

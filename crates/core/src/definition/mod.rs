@@ -32,13 +32,14 @@ mod tests;
 mod version;
 mod yaml;
 
+pub use checks::{BadHttpAddress, HttpAddress};
 pub use definition_spec::{API_VERSION, KIND, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
 pub use step::StepSummary;
 
-pub(crate) use checks::{Checks, ListCheck, StartCheck};
+pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::Gated;
 pub(crate) use healthy::Health;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::prometheus_answer::read_number;
 use super::questions::{About, LookedFor, RollQuestion, title};
+use super::web_answer::WebAnswer;
+use super::web_questions::{WebAsks, WebQuestion};
 
 /// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +15,10 @@ pub struct RollAnswers {
     /// What the CRD lacks of what the definition knows.
     crd: Option<Result<Vec<String>, String>>,
     found: BTreeMap<About, Result<FoundObjects, String>>,
+    /// What Prometheus says, or why nobody knows.
+    numbers: BTreeMap<About, Result<f64, String>>,
+    /// Whether whoever was asked says that all is well, or what is not.
+    pages: BTreeMap<About, Result<(), String>>,
 }
 
 /// What was found of some objects, a page after the other.
@@ -45,12 +52,29 @@ impl RollAnswers {
         self.found.insert(question.about.clone(), Err(why));
     }
 
+    /// What somebody answered, or why nobody did.
+    pub fn heard(&mut self, question: &WebQuestion, answer: Result<WebAnswer, String>) {
+        let about = question.about.clone();
+        match &question.asks {
+            WebAsks::Number(_) => drop(self.numbers.insert(about, answer.and_then(|answer| read_number(&answer)))),
+            WebAsks::Page(_) => drop(self.pages.insert(about, answer.and_then(|answer| answer.fine()))),
+        }
+    }
+
     pub(super) fn crd(&self) -> Option<&Result<Vec<String>, String>> {
         self.crd.as_ref()
     }
 
     pub(super) fn of(&self, about: &About) -> Option<&Result<FoundObjects, String>> {
         self.found.get(about)
+    }
+
+    pub(super) fn number(&self, about: &About) -> Option<&Result<f64, String>> {
+        self.numbers.get(about)
+    }
+
+    pub(super) fn page(&self, about: &About) -> Option<&Result<(), String>> {
+        self.pages.get(about)
     }
 }
 

@@ -7,6 +7,7 @@ use super::fleet_roll::{Direction, FleetRoll};
 use super::questions::RollQuestion;
 use super::status::RollStatus;
 use super::telling::some;
+use super::web_questions::WebQuestion;
 use crate::definition::StartCheck;
 
 /// What has to be looked up in the cluster: before a roll begins, and while it goes forward.
@@ -15,6 +16,21 @@ pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion
     let goes_on = status.direction_of(roll) == Direction::Forward;
     let before = if status.started.is_none() { roll.checks.at_start() } else { Vec::new() };
     before.into_iter().chain(roll.checks.on_the_way().into_iter().filter(|_| goes_on)).collect()
+}
+
+/// Who has to be asked beside the cluster, at the same times.
+#[must_use]
+pub fn web_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<WebQuestion> {
+    let goes_on = status.direction_of(roll) == Direction::Forward;
+    let before = if status.started.is_none() { roll.checks.web_at_start() } else { Vec::new() };
+    before.into_iter().chain(roll.checks.web_on_the_way().into_iter().filter(|_| goes_on)).collect()
+}
+
+/// What a roll would wait for now: a controller that does not run, or a check that does not hold; in words.
+#[must_use]
+pub fn shut_now(roll: &FleetRoll, status: &RollStatus, facts: &RollFacts) -> Option<String> {
+    let goes_on = status.direction_of(roll) == Direction::Forward;
+    facts.shut.clone().or_else(|| roll.checks.shut(&facts.answers).filter(|_| goes_on))
 }
 
 /// Whether it has to be known what the CRD in the cluster lacks of what the definition knows.
@@ -34,7 +50,7 @@ pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts
         match check {
             StartCheck::Controllers => refusals.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
             StartCheck::Crd => refusals.extend(lacks(&roll.checks.crd, facts.answers.crd())),
-            StartCheck::List(list) => refusals.extend(RollChecks::faults(list, &facts.answers)),
+            StartCheck::Named(check) => refusals.extend(RollChecks::faults(check, &facts.answers)),
             StartCheck::Needs => refusals.extend(roll.checks.missing(&facts.answers)),
             StartCheck::Paths => refusals.extend(off_the_path(roll, fleet)),
         }

@@ -2,9 +2,11 @@
 
 use super::answers::{FoundObjects, RollAnswers};
 use super::questions::{About, RollQuestion};
+use super::web_checks::{unmet_number, unmet_page};
+use super::web_questions::WebQuestion;
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{Needs, Prerequisites};
-use crate::definition::{Checks, Kind, ListCheck, StartCheck};
+use crate::definition::{Checks, Kind, ListCheck, NamedCheck, StartCheck};
 use crate::upgrade::VersionText;
 
 /// The checks of a roll to a version.
@@ -42,30 +44,52 @@ impl RollChecks {
     /// What has to be looked up before it begins.
     pub(super) fn at_start(&self) -> Vec<RollQuestion> {
         let questions = self.checks.start.iter().flat_map(|check| match check {
-            StartCheck::List(list) => vec![RollQuestion::of_list(About::Start(list.name.clone()), list)],
+            StartCheck::Named(NamedCheck::List(list)) => {
+                vec![RollQuestion::of_list(About::Start(list.name.clone()), list)]
+            }
             StartCheck::Needs => {
                 let places = self.prerequisites.iter();
                 places.flat_map(|place| self.needs.all().map(|(id, _)| RollQuestion::of_need(id, place))).collect()
             }
-            StartCheck::Controllers | StartCheck::Crd | StartCheck::Paths => Vec::new(),
+            StartCheck::Named(NamedCheck::Http(_) | NamedCheck::Metric(_))
+            | StartCheck::Controllers
+            | StartCheck::Crd
+            | StartCheck::Paths => Vec::new(),
         });
         questions.collect()
     }
 
     /// What has to be looked up while objects are moved.
     pub(super) fn on_the_way(&self) -> Vec<RollQuestion> {
-        let during = self.checks.during.iter();
-        during.map(|list| RollQuestion::of_list(About::During(list.name.clone()), list)).collect()
+        let lists = self.checks.during.iter().filter_map(|check| match check {
+            NamedCheck::List(list) => Some(list),
+            NamedCheck::Http(_) | NamedCheck::Metric(_) => None,
+        });
+        lists.map(|list| RollQuestion::of_list(About::During(list.name.clone()), list)).collect()
+    }
+
+    /// Who has to be asked before it begins.
+    pub(super) fn web_at_start(&self) -> Vec<WebQuestion> {
+        let named = self.checks.start.iter().filter_map(|check| match check {
+            StartCheck::Named(check) => Some(check),
+            StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
+        });
+        named.filter_map(|check| WebQuestion::of(check, About::Start)).collect()
+    }
+
+    /// Who has to be asked while objects are moved.
+    pub(super) fn web_on_the_way(&self) -> Vec<WebQuestion> {
+        self.checks.during.iter().filter_map(|check| WebQuestion::of(check, About::During)).collect()
     }
 
     /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
     pub(super) fn shut(&self, answers: &RollAnswers) -> Option<String> {
-        self.checks.during.iter().find_map(|list| unmet(list, answers.of(&About::During(list.name.clone()))))
+        self.checks.during.iter().find_map(|check| unmet(check, About::During, answers))
     }
 
-    /// Why objects are not as they should be before it begins.
-    pub(super) fn faults(list: &ListCheck, answers: &RollAnswers) -> Option<String> {
-        unmet(list, answers.of(&About::Start(list.name.clone())))
+    /// What is not as it should be before it begins.
+    pub(super) fn faults(check: &NamedCheck, answers: &RollAnswers) -> Option<String> {
+        unmet(check, About::Start, answers)
     }
 
     /// What is needed and is not as it has to be, each in a sentence.
@@ -91,8 +115,17 @@ impl RollChecks {
     }
 }
 
+/// What is not as it should be. `about` says which list of checks it is of.
+fn unmet(check: &NamedCheck, about: fn(String) -> About, answers: &RollAnswers) -> Option<String> {
+    match check {
+        NamedCheck::Http(page) => unmet_page(page, answers.page(&about(page.name.clone()))),
+        NamedCheck::List(list) => unmet_list(list, answers.of(&about(list.name.clone()))),
+        NamedCheck::Metric(metric) => unmet_number(metric, answers.number(&about(metric.name.clone()))),
+    }
+}
+
 /// Why objects are not as they should be.
-fn unmet(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
+fn unmet_list(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
     let (name, resource) = (&list.name, &list.resource);
     match answer {
         None => Some(format!("{name}: nobody has looked at {resource}")),

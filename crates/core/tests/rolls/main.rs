@@ -15,6 +15,7 @@ mod history;
 mod kinds;
 mod lists;
 mod next;
+mod outside;
 mod patches;
 mod runner;
 mod running_versions;

@@ -15,7 +15,7 @@ use crate::patches::boat;
 const KEY: &str = "example.com/controller-version";
 
 /// A definition with this `checks` block, and more in its `admission` block.
-fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefinition> {
+pub(super) fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefinition> {
     let versions = "[{version: 1.16.4}, {version: 1.17.1, upgradeFrom: [1.16.4], downgradeTo: [1.16.4], needs: {applied: \
                     [PATCH.10, KUBE_PATCH.1], available: [KUBE_PATCH.2]}}]";
     let plain = "[{version: 1.16.4}, {version: 1.17.1, upgradeFrom: [1.16.4], downgradeTo: [1.16.4]}, {version: 1.18.1, \
@@ -33,7 +33,7 @@ const PATCHES: &str =
 const APPS: &str =
     "{name: apps, list: helmreleases.helm.toolkit.fluxcd.io, where: \"tier in (a, b)\", every: {condition: Ready}}";
 
-fn roll_of(kind: &Kind, members: &Value) -> FleetRoll {
+pub(super) fn roll_of(kind: &Kind, members: &Value) -> FleetRoll {
     let mut spec = json!({"kind": "boat", "from": "1.16.4", "to": "1.17.1", "waves": [{"name": "all"}]});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "roll-1"});
@@ -41,7 +41,7 @@ fn roll_of(kind: &Kind, members: &Value) -> FleetRoll {
     answered_roll(&document, kind).unwrap()
 }
 
-fn at(version: &str) -> Value {
+pub(super) fn at(version: &str) -> Value {
     boat(json!({"labels": {KEY: version}}))
 }
 
@@ -49,7 +49,7 @@ fn app(name: &str, ready: &str) -> Value {
     json!({"metadata": {"namespace": "flux", "name": name}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
 }
 
-fn fleet(roll: &FleetRoll, objects: &[Value]) -> Vec<FleetObject> {
+pub(super) fn fleet(roll: &FleetRoll, objects: &[Value]) -> Vec<FleetObject> {
     objects.iter().filter_map(|object| FleetObject::of(object, roll)).collect()
 }
 
@@ -65,7 +65,7 @@ fn answered(roll: &FleetRoll, find: impl Fn(&RollQuestion) -> Result<Vec<Value>,
     RollFacts { consistent: true, answers, ..RollFacts::default() }
 }
 
-fn planned(roll: &FleetRoll, status: &RollStatus, objects: &[Value], facts: RollFacts) -> RollPlan {
+pub(super) fn planned(roll: &FleetRoll, status: &RollStatus, objects: &[Value], facts: RollFacts) -> RollPlan {
     let now = Moment { wall: 1_794_996_000, steady: Duration::from_secs(10) };
     plan(roll, status, &fleet(roll, objects), facts, now)
 }

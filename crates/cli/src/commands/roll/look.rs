@@ -8,6 +8,7 @@ use pointsman_core::roll::{RollStatus, forecast};
 
 use super::exposition::exposition;
 use super::known::{advise, checked};
+use super::prometheus_args::PrometheusArgs;
 use super::tables::{names, objects as table_of, objects_json, rolls, screen, wide_rolls};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::format::{Format, WatchedListFormat};
@@ -40,6 +41,8 @@ pub(crate) struct ShowRollArgs {
 pub(crate) struct ObjectsArgs {
     #[command(flatten)]
     roll: ShowRollArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
     #[command(flatten)]
     kinds: KindsArgs,
 }
@@ -82,12 +85,12 @@ pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
 /// What is seen of each object now, by the Roll's status as it is.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
     let (roll, status, survey) = args.roll.cluster.with(async |cluster| {
         let document = get_roll(&cluster, &args.roll.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
-        let survey =
-            survey_roll(&cluster, kind, &document, &roll, &status, SurveyAsks::Nobody).await.map_err(advise)?;
+        let survey = survey_roll(&cluster, kind, &document, &roll, &status, &looks).await.map_err(advise)?;
         Ok((roll, status, survey))
     })?;
     let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());

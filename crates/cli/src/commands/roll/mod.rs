@@ -9,6 +9,7 @@ mod look;
 mod move_next;
 mod plan;
 mod policies;
+mod prometheus_args;
 mod run;
 mod runner_args;
 mod start;

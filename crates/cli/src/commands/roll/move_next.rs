@@ -7,6 +7,7 @@ use pointsman_cluster::{RollClock, SurveyAsks, get_roll, set_next, survey_roll};
 use pointsman_core::roll::{NextMove, RollStatus, forecast, next_move};
 
 use super::known::{advise, checked};
+use super::prometheus_args::PrometheusArgs;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
@@ -22,17 +23,20 @@ pub(crate) struct MoveArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
     kinds: KindsArgs,
 }
 
 /// Tells an object to go next.
 pub(super) fn move_next(args: &MoveArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
     let said = args.cluster.with(async |cluster| {
         let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
-        let looked = survey_roll(&cluster, kind, &document, &roll, &status, SurveyAsks::Nobody);
+        let looked = survey_roll(&cluster, kind, &document, &roll, &status, &looks);
         let survey = looked.await.map_err(advise)?;
         let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
         match next_move(&roll, &status, &told, &args.object).map_err(anyhow::Error::msg)? {

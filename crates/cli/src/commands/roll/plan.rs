@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
-use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast, start_refusals};
+use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast, shut_now, start_refusals};
 use serde_json::json;
 
 use super::known::{FileRoll, advise};
+use super::prometheus_args::PrometheusArgs;
 use super::tables::{objects, objects_json};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::format::Format;
@@ -31,6 +32,8 @@ pub(crate) struct PlanRollArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
     kinds: KindsArgs,
 }
 
@@ -41,19 +44,21 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let (roll, status) = (&file.roll, RollStatus::default());
     let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
+    let looks = args.prometheus.survey(asks)?;
     let (survey, never) = args.cluster.with(async |cluster| {
-        let survey = survey_roll(&cluster, kind, &file.document, roll, &status, asks).await.map_err(advise)?;
+        let survey = survey_roll(&cluster, kind, &file.document, roll, &status, &looks).await.map_err(advise)?;
         let never = unfreezable(&cluster, roll).await.map_err(|error| advise(error.into()))?;
         Ok((survey, never))
     })?;
     let refusals = start_refusals(roll, &survey.fleet, &survey.facts);
+    let shut = shut_now(roll, &status, &survey.facts);
     let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
     let stays =
         told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
     match args.output {
         None => {
-            let text = summary(roll, &survey, &told, moves, &refusals);
+            let text = summary(roll, &survey, &told, moves, &refusals, shut.as_deref());
             let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
             output::text(&format!("{}{text}{never}", objects(&told)))?;
         }
@@ -61,7 +66,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             let way_back = roll.no_way_back();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "dryRuns": survey.asked, "noWayBack": way_back, "refusals": refusals, "shut": survey.facts.shut,
+                "dryRuns": survey.asked, "noWayBack": way_back, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
@@ -69,11 +74,18 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    let begins = refusals.is_empty() && survey.facts.shut.is_none() && never.is_empty();
+    let begins = refusals.is_empty() && shut.is_none() && never.is_empty();
     Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: usize, refusals: &[String]) -> String {
+fn summary(
+    roll: &FleetRoll,
+    survey: &RollSurvey,
+    told: &[Forecast<'_>],
+    moves: usize,
+    refusals: &[String],
+    shut: Option<&str>,
+) -> String {
     let count = |word: &str| told.iter().filter(|one| one.standing.word() == word).count();
     let mut text = format!("move {moves}");
     for (word, name) in [
@@ -95,7 +107,7 @@ fn summary(roll: &FleetRoll, survey: &RollSurvey, told: &[Forecast<'_>], moves: 
         Some(_) => {}
     }
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
-    if let Some(shut) = &survey.facts.shut {
+    if let Some(shut) = shut {
         text.push_str(&format!("nothing would be moved: {shut}\n"));
     }
     if let Some(closed) = survey.facts.closed(roll) {

@@ -10,6 +10,7 @@ use pointsman_core::roll::{RollPhase, RollStatus};
 use serde_json::Value;
 
 use super::known::{advise, kind_of};
+use super::prometheus_args::PrometheusArgs;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk, warn};
@@ -33,6 +34,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
     kinds: KindsArgs,
 }
 
@@ -41,7 +44,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let stop = Stop::on_interrupt()?;
     let holder = args.holder.clone().unwrap_or_else(own_name);
-    let options = RollOptions { once: args.once, holder, namespace: args.namespace.clone() };
+    let (namespace, prometheus) = (args.namespace.clone(), args.prometheus.address()?);
+    let options = RollOptions { once: args.once, holder, namespace, prometheus };
     let needs_a_person = match &args.name {
         Some(name) => one(args, name, &all, &options, &stop)?,
         None => every(args, &all, &options, &stop)?,

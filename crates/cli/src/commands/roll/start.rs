@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{Cluster, DryRun, RollError, SurveyAsks, get_roll, start_roll, survey_roll, unfreezable};
+use pointsman_cluster::{
+    Cluster, DryRun, RollError, SurveyAsks, SurveyOptions, get_roll, start_roll, survey_roll, unfreezable,
+};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
 use pointsman_core::roll::{RollStatus, start_refusals};
 
 use super::known::{FileRoll, advise};
+use super::prometheus_args::PrometheusArgs;
 use super::runner_args::RunnerArgs;
 use super::tables::rolls;
 use crate::commands::connected::ClusterArgs;
@@ -29,6 +32,8 @@ pub(crate) struct StartArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
     kinds: KindsArgs,
 }
 
@@ -39,8 +44,9 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let documents = freeze(&file.roll, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
+    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
     let started = args.cluster.with(async |cluster| {
-        let refusals = refusals(&cluster, kind, &file).await.map_err(advise)?;
+        let refusals = refusals(&cluster, kind, &file, &looks).await.map_err(advise)?;
         if refusals.is_empty() {
             return start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise);
         }
@@ -60,7 +66,12 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Why a Roll must not begin. One that has begun is told by its file only what this cluster cannot freeze.
-async fn refusals(cluster: &Cluster, kind: &Kind, file: &FileRoll) -> Result<Vec<String>, RollError> {
+async fn refusals(
+    cluster: &Cluster,
+    kind: &Kind,
+    file: &FileRoll,
+    looks: &SurveyOptions,
+) -> Result<Vec<String>, RollError> {
     let known = match get_roll(cluster, file.roll.name()).await {
         Err(RollError::NoRoll(_)) => RollStatus::default(),
         answer => RollStatus::of(&answer?),
@@ -69,7 +80,7 @@ async fn refusals(cluster: &Cluster, kind: &Kind, file: &FileRoll) -> Result<Vec
     if known.started.is_some() {
         return Ok(unfreezable);
     }
-    let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, SurveyAsks::Nobody).await?;
+    let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, looks).await?;
     let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
     refusals.extend(unfreezable);
     Ok(refusals)

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::check_name::bad_name;
 use crate::apimachinery::{ResourceName, Selector, is_dns_label};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec, GatedValue};
 use crate::definition::schema::Schema;
@@ -13,7 +14,7 @@ use crate::definition::schema::Schema;
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ListCheck")]
 pub(super) struct ListCheckSpec {
     /// What messages call it.
-    pub(super) name: String,
+    name: String,
     /// Plural and group of the objects, such as `helmreleases.helm.toolkit.fluxcd.io`.
     list: String,
     /// Only those of this namespace.
@@ -38,10 +39,7 @@ pub(crate) struct ListCheck {
 impl ListCheckSpec {
     pub(super) fn compile(&self) -> Result<ListCheck, Vec<String>> {
         let Self { name, list, namespace, labels, every } = self;
-        let mut bad = Vec::new();
-        if !is_dns_label(name) {
-            bad.push(format!("{name:?} is no name: use lower case letters, digits and hyphens"));
-        }
+        let mut bad: Vec<String> = bad_name(name).into_iter().collect();
         if let Some(namespace) = namespace.as_ref().filter(|name| !is_dns_label(name)) {
             bad.push(format!("{name}: {namespace:?} is no name of a namespace"));
         }

@@ -1,10 +1,19 @@
-//! What a roll must not begin, or go on, without, as data: the CRD, the path, what a version needs, controllers, and
-//! other objects of the cluster.
+//! What a roll must not begin, or go on, without, as data: the CRD, the path, what a version needs, controllers, other
+//! objects of the cluster, numbers of Prometheus, and servers that answer.
 
+mod check_name;
+mod http_address;
+mod http_check;
 mod list_check;
+mod metric_check;
+mod named_check;
 mod spec;
 mod start_check;
 
+pub use http_address::{BadHttpAddress, HttpAddress};
+pub(crate) use http_check::HttpCheck;
 pub(crate) use list_check::ListCheck;
+pub(crate) use metric_check::MetricCheck;
+pub(crate) use named_check::NamedCheck;
 pub(super) use spec::ChecksSpec;
 pub(crate) use start_check::{Checks, StartCheck};

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::list_check::{ListCheck, ListCheckSpec};
+use super::named_check::{FAR, NamedCheck, NamedCheckForm};
 use super::start_check::{Checks, StartCheck};
 use crate::apimachinery::did_you_mean;
 use crate::definition::admission::Admission;
@@ -21,17 +21,17 @@ pub(in crate::definition) struct ChecksSpec {
     start: Vec<Spanned<Value>>,
     /// What must be so while it moves objects. Else nothing more is moved until it is so again.
     #[serde(default)]
-    #[schemars(with = "Vec<ListCheckSpec>")]
+    #[schemars(with = "Vec<NamedCheckForm>")]
     during: Vec<Spanned<Value>>,
 }
 
-/// A word, or a list of objects.
+/// A word, or a check with a name of its own.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "StartCheck")]
 #[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
 enum StartCheckForm {
     Word(StartWord),
-    List(Box<ListCheckSpec>),
+    Named(NamedCheckForm),
 }
 
 /// What is checked that has a word for it.
@@ -65,14 +65,17 @@ impl ChecksSpec {
         for one in start {
             let (name, check) = match one.value.as_str() {
                 Some(word) => (word.to_owned(), word_of(word, admission)),
-                None => named(&one.value, |list| StartCheck::List(Box::new(list))),
+                None => {
+                    let (name, check) = NamedCheck::read(&one.value);
+                    (name, check.map(StartCheck::Named))
+                }
             };
             checks.start.extend(fine("start", one, check, problems));
             twice("start", one, name, &mut names, problems);
         }
         names.clear();
         for one in during {
-            let (name, check) = named(&one.value, |check| check);
+            let (name, check) = NamedCheck::read(&one.value);
             checks.during.extend(fine("during", one, check, problems));
             twice("during", one, name, &mut names, problems);
         }
@@ -106,7 +109,8 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
         other => {
             let meant = did_you_mean(other, WORDS, FAR);
             return Err(vec![format!(
-                "{other:?} is not known{meant}. Known are {}, and {{name: …, list: …, every: …}}",
+                "{other:?} is not known{meant}. Known are {}, {{name: …, list: …, every: …}}, {{name: …, prometheus: …}} and \
+                 {{name: …, http: …}}",
                 WORDS.join(", ")
             )]);
         }
@@ -115,18 +119,6 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
         Some(why) => Err(vec![format!("{word}: {why}, so that this could never fail")]),
         None => Ok(check),
     }
-}
-
-/// A list of objects, and its name.
-fn named<T>(value: &Value, wrap: impl Fn(ListCheck) -> T) -> (String, Result<T, Vec<String>>) {
-    let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let unknown = value.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| !KEYS.contains(&key.as_str()));
-    if let Some(key) = unknown {
-        let meant = did_you_mean(key, KEYS, FAR);
-        return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
-    }
-    let spec = serde_json::from_value::<ListCheckSpec>(value.clone()).map_err(|error| vec![error.to_string()]);
-    (name, spec.and_then(|spec| spec.compile()).map(wrap))
 }
 
 fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, problems: &mut Problems) -> Option<T> {
@@ -143,6 +135,3 @@ fn twice(list: &str, one: &Spanned<Value>, name: String, names: &mut Vec<String>
 }
 
 const WORDS: [&str; 4] = ["controllers", "crd", "needs", "paths"];
-const KEYS: [&str; 5] = ["name", "list", "namespace", "where", "every"];
-/// Two slips of the fingers: beyond that it is another word.
-const FAR: usize = 2;

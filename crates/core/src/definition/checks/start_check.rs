@@ -1,6 +1,6 @@
 //! The checks of a definition.
 
-use super::list_check::ListCheck;
+use super::named_check::NamedCheck;
 
 /// What a roll must not begin, or go on, without.
 #[derive(Clone, Debug, Default)]
@@ -8,7 +8,7 @@ pub(crate) struct Checks {
     /// Before it begins.
     pub(crate) start: Vec<StartCheck>,
     /// While it moves objects.
-    pub(crate) during: Vec<ListCheck>,
+    pub(crate) during: Vec<NamedCheck>,
 }
 
 /// Something that must be so before a roll begins.
@@ -18,8 +18,8 @@ pub(crate) enum StartCheck {
     Controllers,
     /// The CRD in the cluster has every field that the definition knows.
     Crd,
-    /// Objects of any kind are as they should be.
-    List(Box<ListCheck>),
+    /// Something with a name of its own is as it should be.
+    Named(NamedCheck),
     /// What the version needs is there.
     Needs,
     /// The path leads there, from where the objects are.

@@ -1,0 +1,112 @@
+//! One question to one server.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::Request;
+use http::header::{ACCEPT, HOST, USER_AGENT};
+use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::handshake;
+use hyper_util::rt::TokioIo;
+use pointsman_core::definition::HttpAddress;
+use pointsman_core::roll::WebAnswer;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::system_roots::system_roots;
+use crate::cluster::chain;
+use crate::tls_connector::tls_connector;
+
+/// Asks servers, each over a connection of its own.
+#[derive(Clone, Default)]
+pub(crate) struct WebClient {
+    /// Made where TLS is first spoken: whoever asks over plain HTTP needs no authorities.
+    tls: Arc<OnceLock<TlsConnector>>,
+}
+
+/// What of an answer is looked at.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum BodyWanted {
+    /// All of it.
+    All,
+    /// The status: nothing else is read.
+    Nothing,
+}
+
+impl WebClient {
+    /// One that trusts these authorities.
+    #[cfg(test)]
+    pub(super) fn trusting(roots: rustls::RootCertStore) -> Self {
+        Self { tls: Arc::new(OnceLock::from(tls_connector(roots).unwrap())) }
+    }
+
+    /// Asks once. What came, whatever its status is; or why nothing did, in words that do not name the address.
+    pub(crate) async fn get(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String> {
+        let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
+        timeout(PATIENCE, self.connect_and_ask(address, wanted)).await.unwrap_or_else(late)
+    }
+
+    async fn connect_and_ask(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String> {
+        let stream = TcpStream::connect((address.host(), address.port())).await;
+        let stream = stream.map_err(|error| format!("it cannot be reached: {error}"))?;
+        if !address.is_https() {
+            return ask(stream, address, wanted).await;
+        }
+        let name = ServerName::try_from(address.host().to_owned());
+        let name = name.map_err(|_| "no certificate can be for a host of that name".to_owned())?;
+        let stream = self.tls()?.connect(name, stream).await;
+        ask(stream.map_err(|error| format!("TLS: {}", chain(&error)))?, address, wanted).await
+    }
+
+    /// What has failed once is tried again: a file of authorities may be mounted late.
+    fn tls(&self) -> Result<&TlsConnector, String> {
+        if let Some(known) = self.tls.get() {
+            return Ok(known);
+        }
+        let made = tls_connector(system_roots()?)?;
+        Ok(self.tls.get_or_init(|| made))
+    }
+}
+
+async fn ask<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let text = |error: hyper::Error| format!("what answers does not speak HTTP as it should: {}", chain(&error));
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
+    // Dropped with this, however it ends.
+    let mut connections = JoinSet::new();
+    connections.spawn(connection);
+    let request = Request::get(address.target())
+        .header(HOST, address.authority())
+        .header(ACCEPT, if wanted == BodyWanted::All { "application/json" } else { "*/*" })
+        .header(USER_AGENT, concat!("pointsman/", env!("CARGO_PKG_VERSION")))
+        .body(Empty::<Bytes>::new());
+    let request = request.map_err(|error| format!("the question cannot be sent: {error}"))?;
+    let response = sender.send_request(request).await.map_err(text)?;
+    let code = response.status().as_u16();
+    if wanted == BodyWanted::Nothing {
+        return Ok(WebAnswer { code, body: Vec::new() });
+    }
+    match Limited::new(response.into_body(), LARGEST).collect().await {
+        Ok(body) => Ok(WebAnswer { code, body: body.to_bytes().into() }),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(format!("the answer has more than {} KiB, and one number is wanted", LARGEST >> 10))
+        }
+        Err(error) => Err(format!("the answer ends early: {}", chain(&*error))),
+    }
+}
+
+/// From the name of the host to the last byte. A look at checks comes every 5 s (`roll/answering.rs`), and all are
+/// asked at once: one that hangs holds up no more than the pause between two looks, and a Lease lasts three times as
+/// long. A probe of a kubelet waits 1 s.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A sample with 30 labels has some 2 KiB, so that this is what 500 of them have: whoever forgot a `sum` is told how
+/// many there are. It is held as long as it is read, once for each check.
+const LARGEST: usize = 1 << 20;

@@ -1,0 +1,37 @@
+//! Somebody who has to answer.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::check_name::bad_name;
+use super::http_address::HttpAddress;
+
+/// Somebody who has to answer that all is well.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "HttpCheck")]
+pub(super) struct HttpCheckSpec {
+    /// What messages call it.
+    name: String,
+    /// An `http://` or `https://` address, which has to answer with a status of 2xx. Redirects are not followed.
+    http: String,
+}
+
+/// The same, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpCheck {
+    pub(crate) name: String,
+    pub(crate) address: HttpAddress,
+}
+
+impl HttpCheckSpec {
+    pub(super) fn compile(&self) -> Result<HttpCheck, Vec<String>> {
+        let Self { name, http } = self;
+        let mut bad: Vec<String> = bad_name(name).into_iter().collect();
+        match http.parse() {
+            Ok(address) if bad.is_empty() => return Ok(HttpCheck { name: name.clone(), address }),
+            Ok(_) => {}
+            Err(error) => bad.push(format!("{name}: http: {error}")),
+        }
+        Err(bad)
+    }
+}

@@ -1,0 +1,64 @@
+//! What is checked under a name of its own: objects of any kind, a number of Prometheus, or somebody who answers.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::http_check::{HttpCheck, HttpCheckSpec};
+use super::list_check::{ListCheck, ListCheckSpec};
+use super::metric_check::{MetricCheck, MetricCheckSpec};
+use crate::apimachinery::did_you_mean;
+
+/// What is checked under a name of its own.
+#[derive(Clone, Debug)]
+pub(crate) enum NamedCheck {
+    /// Somebody answers that all is well.
+    Http(HttpCheck),
+    /// Objects of any kind are as they should be.
+    List(Box<ListCheck>),
+    /// A number of Prometheus is within bounds.
+    Metric(MetricCheck),
+}
+
+/// The schema of the same: which it is, one of the members says.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "NamedCheck")]
+#[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
+pub(super) enum NamedCheckForm {
+    List(Box<ListCheckSpec>),
+    Metric(MetricCheckSpec),
+    Http(HttpCheckSpec),
+}
+
+impl NamedCheck {
+    /// A check, if nothing is wrong with it, and its name.
+    pub(super) fn read(value: &Value) -> (String, Result<Self, Vec<String>>) {
+        let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let keys = || value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+        if let Some(key) = keys().find(|key| !KEYS.contains(key)) {
+            let meant = did_you_mean(key, KEYS, FAR);
+            return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
+        }
+        let said: Vec<&str> = keys().filter(|key| SUBJECTS.contains(key)).collect();
+        let check = match said.as_slice() {
+            ["http"] => form::<HttpCheckSpec>(value).and_then(|spec| spec.compile()).map(Self::Http),
+            ["prometheus"] => form::<MetricCheckSpec>(value).and_then(|spec| spec.compile()).map(Self::Metric),
+            ["list"] => {
+                form::<ListCheckSpec>(value).and_then(|spec| spec.compile()).map(|list| Self::List(list.into()))
+            }
+            [] => Err(vec![format!("it says nothing to check: give it one of {}", SUBJECTS.join(", "))]),
+            more => Err(vec![format!("{name}: {} are two checks: give each a name of its own", more.join(" and "))]),
+        };
+        (name, check)
+    }
+}
+
+fn form<T: DeserializeOwned>(value: &Value) -> Result<T, Vec<String>> {
+    serde_json::from_value(value.clone()).map_err(|error| vec![error.to_string()])
+}
+
+/// Of which a check has one: what it looks at.
+const SUBJECTS: [&str; 3] = ["list", "prometheus", "http"];
+const KEYS: [&str; 7] = ["name", "list", "namespace", "where", "every", "prometheus", "http"];
+/// Two slips of the fingers: beyond that it is another word.
+pub(super) const FAR: usize = 2;

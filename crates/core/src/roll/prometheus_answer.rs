@@ -1,0 +1,56 @@
+//! What Prometheus answers to a query: one number, or why there is none
+//! (prometheus.io/docs/prometheus/latest/querying/api, "Instant queries" and "Expression query result formats").
+
+use serde_json::Value;
+
+use super::web_answer::WebAnswer;
+use crate::apimachinery::excerpt;
+
+/// The one number of an answer. Whatever else came is no number: what nobody knows opens no gate.
+pub(super) fn read_number(answer: &WebAnswer) -> Result<f64, String> {
+    let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    if !answer.is_fine() {
+        let error = said.as_ref().and_then(error).map(|error| format!(": {error}"));
+        return Err(format!("Prometheus answers {}{}", answer.status(), error.unwrap_or_default()));
+    }
+    let said = said.ok_or("what answers is not JSON: is it the API of Prometheus?")?;
+    let text = |path: &str| said.pointer(path).and_then(Value::as_str);
+    if text("/status") != Some("success") {
+        let error = error(&said).ok_or("what answers does not say `status: success`: is it the API of Prometheus?")?;
+        return Err(format!("Prometheus says {error}"));
+    }
+    // Of a query over several servers one may be missing, and a sum without it is another one.
+    let warning = said.pointer("/warnings/0").map(|warning| excerpt(warning.as_str().unwrap_or("something")));
+    if let Some(warning) = warning {
+        return Err(format!("Prometheus warns that {warning:?}"));
+    }
+    let result = said.pointer("/data/result");
+    match (text("/data/resultType"), result.and_then(Value::as_array).map(Vec::as_slice)) {
+        (Some("scalar"), Some([_, number])) => finite(number),
+        (Some("vector"), Some([])) => Err("Prometheus has no sample of it".to_owned()),
+        (Some("vector"), Some([one])) => match one.pointer("/value/1") {
+            Some(number) => finite(number),
+            None => Err("Prometheus has a histogram of it, and a number is needed".to_owned()),
+        },
+        (Some("vector"), Some(more)) => {
+            Err(format!("Prometheus has {} samples of it, and one is needed: sum(…) makes one of them", more.len()))
+        }
+        (Some(other @ ("matrix" | "string")), _) => Err(format!("it is a {other}, and a number is needed")),
+        _ => Err("what answers has no result: is it the API of Prometheus?".to_owned()),
+    }
+}
+
+/// A number, which Prometheus writes as text.
+fn finite(said: &Value) -> Result<f64, String> {
+    let text = said.as_str().ok_or("what answers has a number that is none: is it the API of Prometheus?")?;
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err(format!("Prometheus says {:?}, which cannot be compared", excerpt(text))),
+    }
+}
+
+/// What Prometheus says of an error, where it does.
+fn error(said: &Value) -> Option<String> {
+    let text = |name: &str| said.get(name).and_then(Value::as_str).map(excerpt);
+    Some(format!("{}: {}", text("errorType")?, text("error")?))
+}
