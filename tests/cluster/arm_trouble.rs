@@ -309,12 +309,7 @@ fn judged(scene: &Scene<'_>) {
     scene.eventually(|| (!made().is_ok()).then_some(()));
     scene.call(Method::DELETE, &some, None).ok();
     // One that changes every object: it is created as they want it.
-    let patch =
-        STANDARD.encode(json!([{"op": "add", "path": "/metadata/labels", "value": {"theirs": "yes"}}]).to_string());
-    let response = json!({"uid": "UID", "allowed": true, "patchType": "JSONPatch", "patch": patch});
-    let review =
-        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).to_string();
-    let changes = hook("mutatingwebhookconfigurations", admitting(scene, &review), "None");
+    let changes = hook("mutatingwebhookconfigurations", admitting(scene, &labelling()), "None");
     scene.eventually(|| {
         let made = made();
         (made.is_ok() && made.body["metadata"]["labels"]["theirs"] == "yes").then_some(())
@@ -322,6 +317,14 @@ fn judged(scene: &Scene<'_>) {
     let (code, text, errors) = scene.arms(&["--force-conflicts"]);
     assert_eq!(code, 0, "{text}{errors}");
     scene.call(Method::DELETE, &changes, None).ok();
+}
+
+/// A review's answer that gives every object a label.
+fn labelling() -> String {
+    let labels = json!([{"op": "add", "path": "/metadata/labels", "value": {"theirs": "yes"}}]);
+    let patch = STANDARD.encode(labels.to_string());
+    let response = json!({"uid": "UID", "allowed": true, "patchType": "JSONPatch", "patch": patch});
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).to_string()
 }
 
 /// A server that says this to each review, with the review's own uid.
