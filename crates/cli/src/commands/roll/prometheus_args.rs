@@ -9,8 +9,7 @@ use crate::commands::usage::Usage;
 /// The Prometheus of the cluster.
 #[derive(Args, Debug)]
 pub(crate) struct PrometheusArgs {
-    /// Address of the Prometheus of this cluster, such as http://prometheus.monitoring:9090, for checks that ask for
-    /// metrics.
+    /// Address of the Prometheus of this cluster, http:// or https://, for checks that ask for metrics.
     // Read here and not by clap, which repeats what it does not take: it may hold a password.
     #[arg(long, value_name = "URL", env = "POINTSMAN_PROMETHEUS", hide_env_values = true, help_heading = "Cluster")]
     prometheus: Option<String>,
