@@ -1,4 +1,4 @@
-//! Webhooks of a configuration that are to have the other address: a Service where a URL is, or a URL where a Service is.
+//! Webhooks of a configuration that are to have the other address: a Service where a URL is, or the other way round.
 //!
 //! An API server takes one address of a webhook, and an apply takes away only what it alone has applied.
 

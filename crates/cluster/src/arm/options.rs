@@ -37,7 +37,8 @@ pub struct ArmOptions {
     pub judged: Vec<Value>,
     /// `host:port` to ask, instead of those that the Service leads to.
     pub endpoints: Vec<String>,
-    /// Take fields over that somebody else applied: of the CRD, of what must be there before, and of what is registered.
+    /// Take fields over that somebody else applied: of the CRD, of what must be there before, and of what is
+    /// registered.
     pub force: bool,
     /// Take the conversion over from another webhook.
     pub repoint: bool,

@@ -33,8 +33,8 @@ impl Registering {
         Ok(())
     }
 
-    /// Applies these, in this order. What conflicts was taken over by word, or was refused before. Addresses that others
-    /// gave a webhook are taken away by `force` alone: somebody may have written one since.
+    /// Applies these, in this order. What conflicts was taken over by word, or was refused before. Addresses that
+    /// others gave a webhook are taken away by `force` alone: somebody may have written one since.
     pub(super) async fn apply(
         &mut self,
         cluster: &Cluster,

@@ -30,6 +30,13 @@ fn message(error: &Error) -> String {
             "mapping start" => "keys with values belong here: `key: value`".to_owned(),
             other => format!("expected {other}"),
         },
+        Error::SerdeMissingField { field, .. } => format!("the key {field:?} is missing"),
+        Error::InvalidBooleanStrict { .. } => "true or false belongs here".to_owned(),
+        Error::InvalidScalar { ty, .. } => match ty.chars().next() {
+            Some('u' | 'i') => "a whole number belongs here".to_owned(),
+            Some('f') => "a number belongs here".to_owned(),
+            _ => "true or false belongs here".to_owned(),
+        },
         Error::Eof { .. } => "ends where something is still to come".to_owned(),
         Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),

@@ -44,9 +44,11 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             }
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
             let is_over = planner.status.direction == Direction::Stop;
-            let stays = !is_over || !planner.facts.consistent;
-            planner.wants_list |= is_over && stays;
-            if stays && !is_gone && (fails || refused.is_none()) {
+            if is_over && planner.facts.consistent {
+                continue;
+            }
+            planner.wants_list |= is_over;
+            if !is_gone && (fails || refused.is_none()) {
                 reserved.push(reservation);
             }
             continue;

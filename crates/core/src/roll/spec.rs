@@ -130,17 +130,40 @@ impl RollDocument {
             }
             Ok((None, _)) => return Err(bad(0, EMPTY.to_owned())),
             Err(error) => {
+                if let Some((line, why)) = Identity::read(text).and_then(|identity| identity.is_another()) {
+                    return Err(bad(line, why));
+                }
                 let (line, message) = explain(&error);
                 return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
             }
         };
-        let wanted = [("apiVersion", &document.api_version, definition::API_VERSION), ("kind", &document.kind, ROLL)];
-        for (what, found, wanted) in wanted {
-            if found.value != wanted {
-                return Err(bad(line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)));
-            }
+        let RollDocument { api_version, kind, .. } = &document;
+        match (Identity { api_version: api_version.clone(), kind: kind.clone() }).is_another() {
+            Some((line, why)) => Err(bad(line, why)),
+            None => Ok(document),
         }
-        Ok(document)
+    }
+}
+
+/// What any document says it is. Of one that is no Roll nothing else is worth a word.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    api_version: Spanned<String>,
+    kind: Spanned<String>,
+}
+
+impl Identity {
+    fn read(text: &str) -> Option<Self> {
+        serde_saphyr::from_multiple::<Self>(text).ok()?.into_iter().next()
+    }
+
+    /// The line in which it says that it is something else, and what.
+    fn is_another(&self) -> Option<(u64, String)> {
+        let wanted = [("kind", &self.kind, ROLL), ("apiVersion", &self.api_version, definition::API_VERSION)];
+        let another = wanted.into_iter().find(|(_, found, wanted)| found.value != *wanted);
+        another
+            .map(|(what, found, wanted)| (line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)))
     }
 }
 

@@ -62,6 +62,9 @@ fn is_told(instead_of: &str, said: &str, message: &str) {
 fn whatever_else_a_roll_says_is_refused_with_its_line() {
     for (instead_of, said, message) in [
         ("  to: 2.17.0", "  too: 2.17.0", "roll.yaml:7: unknown key \"too\", did you mean \"to\"?"),
+        ("  to: 2.17.0\n", "", "the key \"to\" is missing"),
+        ("unhealthyMax: 2", "unhealthyMax: few", "a whole number belongs here"),
+        ("paused: false", "paused: soon", "true or false belongs here"),
         ("kind: Roll", "kind: Rol", "roll.yaml:2: kind is \"Rol\", and must be \"Roll\""),
         ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
         ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a Roll"),
@@ -112,6 +115,9 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         is_told(instead_of, said, message);
     }
     assert!(read("").unwrap_err().contains("is empty"));
+    let other = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
+    assert_eq!(read(other).unwrap_err(), "roll.yaml:2: kind is \"ConfigMap\", and must be \"Roll\"");
+    assert!(read("kind: Roll\n").unwrap_err().contains("the key \"apiVersion\" is missing"));
     assert!(read(&format!("{ROLL}---\n{ROLL}")).unwrap_err().contains("another document begins here"));
     let none = ROLL.lines().filter(|line| !line.contains("- {name")).collect::<Vec<_>>().join("\n");
     let none = none.replace("  waves:", "  waves: []");

@@ -275,7 +275,7 @@ fn what_checks_cannot_be_is_said() {
             "checks: {start: [{name: a, list: b.c, evry: {condition: A}}]}",
             "unknown key \"evry\", did you mean \"every\"?",
         ),
-        ("checks: {start: [{name: a, list: b.c}]}", "missing field `every`"),
+        ("checks: {start: [{name: a, list: b.c}]}", "the key \"every\" is missing"),
         ("checks: {start: [{name: A, list: b.c, every: {condition: A}}]}", "checks.start: \"A\" is no name"),
         ("checks: {start: [{name: a, list: B, every: {condition: A}}]}", "a: \"B\" is no resource: write its plural"),
         ("checks: {start: [{name: a, list: b.c, where: \"a b\", every: {condition: A}}]}", "a: selector \"a b\""),

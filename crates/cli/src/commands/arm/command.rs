@@ -47,8 +47,8 @@ pub(crate) struct ArmArgs {
     /// Ask these, instead of the endpoints of the Service. May be given several times.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
-    /// Take fields over that somebody else applied, of the CRD, its policy and what is registered; which ones, and whose,
-    /// is said.
+    /// Take fields over that somebody else applied, of the CRD, its policy and what is registered; which ones, and
+    /// whose, is said.
     #[arg(long)]
     force_conflicts: bool,
     /// Take the conversion over from another webhook.

@@ -213,7 +213,10 @@ fn what_is_accepted_must_differ_and_say_why() {
         problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
     );
-    check(problems_of(&accept("{path: spec.a, difference: minimum}"), &crd), "thing.yaml:8: missing field `reason`");
+    check(
+        problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
+        "thing.yaml:8: the key \"reason\" is missing",
+    );
     check(
         problems_of(&accept("{path: spec.a, difference: [], reason: none}"), &crd),
         "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a: say what differs, in `difference`",

@@ -20,7 +20,7 @@ fn operations_that_cannot_be_read() {
         "  - drop: [spec.image]\n",
         "thing.yaml:8: takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
     );
-    step(SAME, SAME, "  - values: {field: spec.image}\n", "thing.yaml:8: missing field `map`");
+    step(SAME, SAME, "  - values: {field: spec.image}\n", "thing.yaml:8: the key \"map\" is missing");
     step(
         SAME,
         SAME,
