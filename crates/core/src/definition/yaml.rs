@@ -43,6 +43,20 @@ fn message(error: &Error) -> String {
     }
 }
 
+/// The same of a part that was read on its own.
+pub(super) fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let names: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+    match (names.as_slice(), text.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))) {
+        ([name], _) if text.starts_with("missing field") => format!("the key {name:?} is missing"),
+        ([name, known @ ..], _) if text.starts_with("unknown field") => unknown("key", name, known),
+        (_, Some((found, "f64"))) => format!("a number belongs here, and no {found}"),
+        (_, Some((found, "a string"))) => format!("a text belongs here, and no {found}"),
+        (_, Some((found, _))) => format!("keys with values belong here, and no {found}"),
+        _ => text,
+    }
+}
+
 /// The library's English without the place, which the problem itself says. Rendering also escapes control characters.
 struct WithoutPlace;
 

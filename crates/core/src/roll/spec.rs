@@ -137,7 +137,7 @@ impl RollDocument {
                 return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
             }
         };
-        let RollDocument { api_version, kind, .. } = &document;
+        let Self { api_version, kind, .. } = &document;
         match (Identity { api_version: api_version.clone(), kind: kind.clone() }).is_another() {
             Some((line, why)) => Err(bad(line, why)),
             None => Ok(document),

@@ -8,6 +8,7 @@ use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
 use crate::apimachinery::did_you_mean;
+use crate::definition::yaml::plain;
 
 /// What is checked under a name of its own.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl NamedCheck {
 }
 
 fn form<T: DeserializeOwned>(value: &Value) -> Result<T, Vec<String>> {
-    serde_json::from_value(value.clone()).map_err(|error| vec![error.to_string()])
+    serde_json::from_value(value.clone()).map_err(|error| vec![plain(&error)])
 }
 
 /// Of which a check has one: what it looks at.
