@@ -114,6 +114,10 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
     ] {
         is_told(instead_of, said, message);
     }
+}
+
+#[test]
+fn what_is_no_roll_is_told_so() {
     assert!(read("").unwrap_err().contains("is empty"));
     let other = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
     assert_eq!(read(other).unwrap_err(), "roll.yaml:2: kind is \"ConfigMap\", and must be \"Roll\"");
