@@ -270,6 +270,9 @@ fn led_elsewhere(scene: &Scene<'_>) {
         assert_eq!(now["webhooks"], before["webhooks"]);
         assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"]);
     }
+    let (code, _, errors) = scene.arms(&[&here]);
+    assert_eq!(code, 1, "what was put back is not ours: {errors}");
+    assert!(errors.contains("--force-conflicts"), "{errors}");
     let (code, _, errors) = scene.arms(&[&here, "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     for hook in there() {

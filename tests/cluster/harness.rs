@@ -47,7 +47,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     thread::scope(|scope| {
         let lanes = [together, alone].map(|tasks| {
             let tasks = tasks.into_iter().filter(|task| !task.jobs.is_empty());
-            scope.spawn(move || tasks.map(run).collect::<Vec<Outcome>>())
+            scope.spawn(move || tasks.map(whole).collect::<Vec<Outcome>>())
         });
         for outcome in lanes.into_iter().flat_map(|lane| lane.join().unwrap()) {
             report.held &= outcome.held;
@@ -123,6 +123,13 @@ struct Task {
 struct Outcome {
     held: bool,
     lines: String,
+}
+
+/// What breaks off is said like what fails, and the other beds go on.
+fn whole(task: Task) -> Outcome {
+    let name = task.name.clone();
+    let broke_off = |_| Outcome { held: false, lines: format!("{name} BROKE OFF: {}", last_panic()) };
+    panic::catch_unwind(AssertUnwindSafe(|| run(task))).unwrap_or_else(broke_off)
 }
 
 fn run(task: Task) -> Outcome {

@@ -72,8 +72,8 @@ impl Scenario {
         self
     }
 
-    /// When everything else is done: others would disturb what it measures, or hold up the controllers of Kubernetes
-    /// that it waits for, which look at every kind there is, also at one whose webhook is dead.
+    /// On a bed where nothing else runs: others would disturb what it looks at, or hold up the controllers of Kubernetes
+    /// that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds run beside it.
     pub(crate) const fn alone(mut self) -> Self {
         self.alone = true;
         self

@@ -18,7 +18,14 @@ pub(crate) struct Etcd {
 }
 
 impl Etcd {
+    /// Somebody may take a port between its choice and its use: then others are chosen.
     pub(crate) fn start(assets: &Assets, dir: &Path, logs: &Path) -> Self {
+        (0..3)
+            .find_map(|_| Self::try_start(assets, dir, logs).ok())
+            .unwrap_or_else(|| Self::try_start(assets, dir, logs).unwrap_or_else(|obituary| panic!("{obituary}")))
+    }
+
+    fn try_start(assets: &Assets, dir: &Path, logs: &Path) -> Result<Self, String> {
         let (port, peer) = (free_port(), free_port());
         let (client, peer) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer}"));
         let args = [
@@ -33,13 +40,14 @@ impl Etcd {
         ];
         let log = logs.join("etcd.log");
         let mut process = Process::start("etcd", &assets.path("etcd"), &args, &log);
-        eventually("etcd is ready", Duration::from_secs(20), || {
+        let ended = eventually("etcd is ready", Duration::from_secs(20), || {
             if let Some(obituary) = process.obituary() {
-                panic!("{obituary}");
+                return Some(Err(obituary));
             }
-            plain(Method::GET, port, "/health", String::new()).filter(|(code, _)| *code == 200)
+            let healthy = plain(Method::GET, port, "/health", String::new()).filter(|(code, _)| *code == 200);
+            healthy.map(|_| Ok(()))
         });
-        Self { process, port }
+        ended.map(|()| Self { process, port })
     }
 
     /// The object under a key, such as `/registry/example.com/widgets/default/w1`.

@@ -114,7 +114,7 @@ async fn come_into_force(
         versions.push(version.to_owned());
     }
     match creatable(cluster, crd, &options.samples, say).await {
-        // It stands there already and leads elsewhere, which is what registering mends.
+        // It stands there already and leads elsewhere, which is what registering mends. The same is tried after it.
         Err(reason) if fails(&options.registered, &reason) => {}
         created => created?,
     }
@@ -347,7 +347,7 @@ async fn put_back(
     if found.generation() == applied.generation() {
         return "the CRD said so before, and stays as it is".to_owned();
     }
-    match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd).await {
+    match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd, MANAGER).await {
         Ok(true) => {
             say(ArmEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();

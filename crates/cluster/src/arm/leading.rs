@@ -64,8 +64,22 @@ fn over(there: &Value, ours: &Value) -> Value {
         client.remove(name);
     }
     lay(&mut webhook, ours, &["clientConfig", "service"]);
+    if let Some(conditions) = named(there.get(CONDITIONS), ours.get(CONDITIONS)) {
+        webhook[CONDITIONS] = conditions;
+    }
     webhook
 }
+
+/// Entries of ours in place of theirs by the same name, and theirs beside them: so an apply takes them together.
+fn named(theirs: Option<&Value>, ours: Option<&Value>) -> Option<Value> {
+    let (theirs, ours) = (theirs?.as_array()?, ours?.as_array()?);
+    let of = |name: Option<&Value>, all: &[Value]| all.iter().find(|one| one.get("name") == name).cloned();
+    let stay = theirs.iter().map(|one| of(one.get("name"), ours).unwrap_or_else(|| one.clone()));
+    let new = ours.iter().filter(|one| of(one.get("name"), theirs).is_none()).cloned();
+    Some(stay.chain(new).collect())
+}
+
+const CONDITIONS: &str = "matchConditions";
 
 /// Members of ours in place of those that are there; of `granular` ones each member by itself.
 fn lay(there: &mut Value, ours: &Value, granular: &[&str]) {
@@ -120,14 +134,20 @@ mod tests {
             "3",
             json!([
                 {"name": "theirs", "clientConfig": {"url": "https://theirs"}},
-                {"name": "a", "clientConfig": url, "namespaceSelector": selector, "failurePolicy": "Ignore", "rules": [1, 2]},
+                {
+                    "name": "a", "clientConfig": url, "namespaceSelector": selector, "failurePolicy": "Ignore", "rules": [1, 2],
+                    "matchConditions": [{"name": "theirs", "expression": "1"}, {"name": "both", "expression": "1"}],
+                },
                 {"name": "b", "clientConfig": {"service": {"name": "s", "port": 8443}}},
             ]),
         );
         let mut ours = configuration(
             "",
             json!([
-                {"name": "a", "clientConfig": {"service": {"name": "s"}}, "failurePolicy": "Fail", "rules": [1]},
+                {
+                    "name": "a", "clientConfig": {"service": {"name": "s"}}, "failurePolicy": "Fail", "rules": [1],
+                    "matchConditions": [{"name": "ours", "expression": "2"}, {"name": "both", "expression": "2"}],
+                },
                 {"name": "b", "clientConfig": {"service": {"name": "t"}}},
                 {"name": "new", "clientConfig": {"service": {"name": "s"}}},
             ]),
@@ -140,7 +160,13 @@ mod tests {
             patch["webhooks"],
             json!([
                 {"name": "theirs", "clientConfig": {"url": "https://theirs"}},
-                {"name": "a", "clientConfig": client, "namespaceSelector": selector, "failurePolicy": "Fail", "rules": [1]},
+                {
+                    "name": "a", "clientConfig": client, "namespaceSelector": selector, "failurePolicy": "Fail", "rules": [1],
+                    "matchConditions": [
+                        {"name": "theirs", "expression": "1"}, {"name": "both", "expression": "2"},
+                        {"name": "ours", "expression": "2"},
+                    ],
+                },
                 {"name": "b", "clientConfig": {"service": {"name": "t", "port": 8443}}},
                 {"name": "new", "clientConfig": {"service": {"name": "s"}}},
             ])

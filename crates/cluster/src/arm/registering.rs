@@ -6,7 +6,7 @@ use super::leading::Leading;
 use super::options::ArmEvent;
 use super::undone::undo;
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, DRY, Extent, PatchForm, title};
+use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 
 /// What was applied.
 #[derive(Default)]
@@ -19,6 +19,25 @@ struct AppliedDocument {
     /// What the API server made of it.
     applied: Value,
     ours: Value,
+    /// Somebody else led a webhook of it elsewhere, and was overruled.
+    overruled: bool,
+}
+
+/// What became of a document.
+struct Put {
+    /// What the API server made of it, also where it came half way only: that is undone all the same.
+    applied: Option<Value>,
+    /// What stood there before, where that was seen anew.
+    before: Option<Value>,
+    overruled: bool,
+    said: Result<(), CallError>,
+}
+
+/// Webhooks that were led here.
+struct Led {
+    before: Value,
+    now: Value,
+    overruled: bool,
 }
 
 impl Registering {
@@ -45,8 +64,10 @@ impl Registering {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
             let found = cluster.find(&path).await?;
-            let (applied, said) = put(cluster, &path, ours, force).await;
-            self.0.extend(applied.map(|applied| AppliedDocument { path, found, applied, ours: ours.clone() }));
+            let Put { applied, before, overruled, said } = put(cluster, &path, ours, force).await;
+            let found = before.or(found);
+            let ours_too = ours.clone();
+            self.0.extend(applied.map(|applied| AppliedDocument { path, found, applied, ours: ours_too, overruled }));
             said?;
             say(ArmEvent::Applied { document: title(ours) });
         }
@@ -60,7 +81,11 @@ impl Registering {
             let undone = match &one.found {
                 None => cluster.delete(&one.path).await.map(|()| true),
                 Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
-                Some(found) => undo(cluster, &one.path, found, &one.applied, &one.ours).await,
+                Some(found) => {
+                    // What somebody else had set is not ours after that: whoever arms again is asked again.
+                    let manager = if one.overruled { PUT_BACK } else { MANAGER };
+                    undo(cluster, &one.path, found, &one.applied, &one.ours, manager).await
+                }
             };
             match undone {
                 Ok(true) => {}
@@ -78,44 +103,50 @@ impl Registering {
     }
 }
 
-/// Applies one document. Returns what the API server made of it, also where it came half way only: that is undone all
-/// the same.
-async fn put(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> (Option<Value>, Result<(), CallError>) {
-    let said = |answer: Result<Value, CallError>, half: Option<Value>| match answer {
-        Ok(applied) => (Some(applied), Ok(())),
-        Err(error) => (half, Err(error)),
-    };
-    match cluster.apply(ours, true).await {
+/// Applies one document.
+async fn put(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Put {
+    let (error, led) = match cluster.apply(ours, true).await {
+        Ok(applied) => return Put { applied: Some(applied), before: None, overruled: false, said: Ok(()) },
         Err(error) if error.code() == Some(422) => match lead(cluster, path, ours, force).await {
-            Ok(Some(led)) => said(cluster.apply(ours, true).await, Some(led)),
-            Ok(None) => said(Err(error), None),
-            Err(error) => said(Err(error), None),
+            Ok(led) => (error, led),
+            Err(error) => (error, None),
         },
-        answer => said(answer, None),
-    }
+        Err(error) => (error, None),
+    };
+    let Some(Led { before, now, overruled }) = led else {
+        return Put { applied: None, before: None, overruled: false, said: Err(error) };
+    };
+    let (applied, said) = match cluster.apply(ours, true).await {
+        Ok(applied) => (applied, Ok(())),
+        Err(error) => (now, Err(error)),
+    };
+    Put { applied: Some(applied), before: Some(before), overruled, said }
 }
 
-/// Leads webhooks here that have the other address. Returns what became of the configuration, or nothing where there is
-/// no such webhook, or it is not to be taken.
-async fn lead(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Result<Option<Value>, CallError> {
-    let mut stale = None;
+/// Leads webhooks here that have the other address; nothing where there is none, or it is not to be taken.
+async fn lead(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Result<Option<Led>, CallError> {
+    let mut sent: Option<(Value, bool, CallError)> = None;
     for _ in 0..TRIES {
         let Some(there) = cluster.find(path).await? else { return Ok(None) };
         let Some(leading) = Leading::of(&there, ours) else {
             // One that was done, and not heard.
-            return Ok(stale.is_some().then_some(there));
+            return Ok(sent.map(|(before, overruled, _)| Led { before, now: there, overruled }));
         };
-        if !force && !leading.theirs.is_empty() {
+        let overruled = !leading.theirs.is_empty();
+        if overruled && !force {
             return Ok(None);
         }
         match cluster.patch(path, PatchForm::Merge, &leading.patch, Extent::Objects).await {
-            Err(error) if error.code() == Some(409) => stale = Some(error),
-            answer => return answer.map(Some),
+            Ok(now) => return Ok(Some(Led { before: there, now, overruled })),
+            Err(error) if error.code() == Some(409) => sent = Some((there, overruled, error)),
+            Err(error) => return Err(error),
         }
     }
-    stale.map_or(Ok(None), Err)
+    sent.map_or(Ok(None), |(_, _, error)| Err(error))
 }
 
 /// Injectors of authorities write a configuration now and then, and not all the time.
 const TRIES: u16 = 5;
+/// The field manager of what is put back although somebody else had set it.
+const PUT_BACK: &str = "pointsman-put-back";
 const GENERATION: &str = "/metadata/generation";

@@ -5,22 +5,56 @@ use serde_json::{Value, json};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 
-/// Makes a document what was found, where nobody has changed it since. Returns whether it is.
+/// Makes a document what was found, where nobody has changed it since, but for injectors of authorities. Returns whether
+/// it is.
 pub(super) async fn undo(
     cluster: &Cluster,
     path: &str,
     found: &Value,
     applied: &Value,
     ours: &Value,
+    manager: &str,
 ) -> Result<bool, CallError> {
-    match cluster.patch(path, PatchForm::Json, &undone(found, applied, ours), Extent::Metadata).await {
-        // What was tested is not so any more: somebody else has changed it, or it was undone, and not heard.
-        Err(error) if error.code() == Some(422) => {
-            let (now, said) = (cluster.get(path).await?, said_in(ours));
-            Ok(now.get(said) == found.get(said))
+    let mut seen = applied.clone();
+    for _ in 0..TRIES {
+        let patch = undone(found, &seen, ours);
+        match cluster.patch(&format!("{path}?fieldManager={manager}"), PatchForm::Json, &patch, Extent::Metadata).await
+        {
+            // What was tested is not so any more: somebody else has changed it, or it was undone, and not heard.
+            Err(error) if error.code() == Some(422) => {
+                let (now, said) = (cluster.get(path).await?, said_in(ours));
+                if now.get(said) == found.get(said) {
+                    return Ok(true);
+                }
+                if without_authorities(now.get(said)) != without_authorities(applied.get(said)) {
+                    return Ok(false);
+                }
+                seen = now;
+            }
+            answer => return answer.map(|_| true),
         }
-        answer => answer.map(|_| true),
     }
+    Ok(false)
+}
+
+/// Injectors write now and then, and not all the time.
+const TRIES: u16 = 3;
+
+/// The same without what cert-manager's injector writes.
+fn without_authorities(said: Option<&Value>) -> Option<Value> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.remove("caBundle");
+                members.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut said = said?.clone();
+    strip(&mut said);
+    Some(said)
 }
 
 /// Where a document says what it does.
@@ -57,6 +91,18 @@ fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_authority_that_was_injected_is_nobodys_change() {
+        let hooks = |bundle: &str, name: &str| {
+            Some(json!([{"name": name, "clientConfig": {"caBundle": bundle, "service": {"name": "s"}}}]))
+        };
+        let same = |one: Option<Value>, two: Option<Value>| {
+            without_authorities(one.as_ref()) == without_authorities(two.as_ref())
+        };
+        assert!(same(hooks("YQ==", "a"), hooks("Yg==", "a")));
+        assert!(!same(hooks("YQ==", "a"), hooks("YQ==", "b")) && !same(hooks("YQ==", "a"), None));
+    }
 
     #[test]
     fn what_was_found_comes_back_and_nothing_stays() {

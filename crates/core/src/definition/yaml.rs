@@ -50,11 +50,16 @@ pub(super) fn plain(error: &serde_json::Error) -> String {
     match (names.as_slice(), text.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))) {
         ([name], _) if text.starts_with("missing field") => format!("the key {name:?} is missing"),
         ([name, known @ ..], _) if text.starts_with("unknown field") => unknown("key", name, known),
-        (_, Some((found, "f64"))) => format!("a number belongs here, and no {found}"),
-        (_, Some((found, "a string"))) => format!("a text belongs here, and no {found}"),
-        (_, Some((found, _))) => format!("keys with values belong here, and no {found}"),
+        (_, Some((found, "f64"))) => format!("a number belongs here, and no {}", type_of(found)),
+        (_, Some((found, "a string"))) => format!("a text belongs here, and no {}", type_of(found)),
+        (_, Some((found, _))) => format!("keys with values belong here, and no {}", type_of(found)),
         _ => text,
     }
+}
+
+/// What was found, without its value: it may be an address with a password.
+fn type_of(found: &str) -> &str {
+    found.split(['"', '`']).next().unwrap_or_default().trim_end()
 }
 
 /// The library's English without the place, which the problem itself says. Rendering also escapes control characters.

@@ -36,18 +36,18 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         let judge = planner.judge();
         let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
         if !judge.has_landed(object, &reservation) {
-            let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
-            let fails = reservation.back && planner.status.failure(&object.uid).is_some();
-            if let Some(why) = refused.as_ref().filter(|_| fails) {
-                refused_back = Some(format!("{} failed and cannot be taken back: {why}", object.title()));
-                reservation.back = false;
-            }
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
             let is_over = planner.status.direction == Direction::Stop;
             if is_over && planner.facts.consistent {
                 continue;
             }
             planner.wants_list |= is_over;
+            let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
+            let fails = reservation.back && planner.status.failure(&object.uid).is_some();
+            if let Some(why) = refused.as_ref().filter(|_| fails) {
+                refused_back = Some(format!("{} failed and cannot be taken back: {why}", object.title()));
+                reservation.back = false;
+            }
             if !is_gone && (fails || refused.is_none()) {
                 reserved.push(reservation);
             }

@@ -106,6 +106,9 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
             (StartCheck::Needs, (!needs).then_some("no version of the path of `versionPath` needs anything"))
         }
         "paths" => (StartCheck::Paths, path.is_none().then_some("the definition has no `versionPath`")),
+        address if address.contains("://") => {
+            return Err(vec!["an address belongs under `http` or `--prometheus`: {name: …, http: …}".to_owned()]);
+        }
         other => {
             let meant = did_you_mean(other, WORDS, FAR);
             return Err(vec![format!(
