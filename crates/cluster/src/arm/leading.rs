@@ -64,8 +64,9 @@ fn over(there: &Value, ours: &Value) -> Value {
         client.remove(name);
     }
     lay(&mut webhook, ours, &["clientConfig", "service"]);
-    if let Some(conditions) = named(there.get(CONDITIONS), ours.get(CONDITIONS)) {
-        webhook[CONDITIONS] = conditions;
+    let conditions = named(there.get(CONDITIONS), ours.get(CONDITIONS));
+    if let (Some(conditions), Some(webhook)) = (conditions, webhook.as_object_mut()) {
+        webhook.insert(CONDITIONS.to_owned(), conditions);
     }
     webhook
 }
