@@ -72,8 +72,9 @@ impl Scenario {
         self
     }
 
-    /// On a bed where nothing else runs: others would disturb what it looks at, or hold up the controllers of Kubernetes
-    /// that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds run beside it.
+    /// On a bed where nothing else runs: others would disturb what it looks at, or hold up the controllers of
+    /// Kubernetes that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds
+    /// run beside it.
     pub(crate) const fn alone(mut self) -> Self {
         self.alone = true;
         self

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 
-/// Makes a document what was found, where nobody has changed it since, but for injectors of authorities. Returns whether
-/// it is.
+/// Makes a document what was found, where nobody has changed it since, but for injectors of authorities. Returns
+/// whether it is.
 pub(super) async fn undo(
     cluster: &Cluster,
     path: &str,
