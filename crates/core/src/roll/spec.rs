@@ -1,7 +1,8 @@
 //! A Roll as it is written. What each member means for a user is said where they meet it: the CRD takes its words from
 //! here.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
@@ -59,8 +60,11 @@ pub(super) struct RollSpec {
     pub(super) on_failure: Option<String>,
     #[serde(default)]
     pub(super) accept: Vec<String>,
+    #[serde(default, deserialize_with = "switch")]
     pub(super) take_over: Option<bool>,
+    #[serde(default, deserialize_with = "switch")]
     pub(super) run: Option<bool>,
+    #[serde(default, deserialize_with = "switch")]
     pub(super) paused: Option<bool>,
     pub(super) direction: Option<String>,
 }
@@ -164,6 +168,15 @@ impl Identity {
         let another = wanted.into_iter().find(|(_, found, wanted)| found.value != *wanted);
         another
             .map(|(what, found, wanted)| (line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)))
+    }
+}
+
+/// `true` or `false`, and no text that says so: an API server takes no text there.
+fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Bool(on) => Ok(Some(on)),
+        Value::Null => Ok(None),
+        _ => Err(D::Error::custom("true or false belongs here")),
     }
 }
 

@@ -154,6 +154,10 @@ fn what_controllers_cannot_be_called_is_said() {
         ),
         ("managers: {\"2/1\": a}", "managers: \"2/1\" can be no value of the version label"),
         ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
+        (
+            "paths: {boats: {versions: [{version: 2.1.0}]}}, versionPath: boats, managers: {2.1.0: a, 2.1.1: b}",
+            "managers: the path \"boats\" knows no version \"2.1.1\"",
+        ),
     ] {
         let bad = define(&format!("admission: {{{admission}}}\n")).map(|_| ()).expect_err(admission).to_string();
         assert!(bad.contains(said), "{admission}: {bad}");

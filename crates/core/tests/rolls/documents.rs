@@ -65,6 +65,8 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("  to: 2.17.0\n", "", "the key \"to\" is missing"),
         ("unhealthyMax: 2", "unhealthyMax: few", "a whole number belongs here"),
         ("paused: false", "paused: soon", "true or false belongs here"),
+        ("run: true", "run: \"true\"", "true or false belongs here"),
+        ("run: true", "run: \"yes\"", "true or false belongs here"),
         ("kind: Roll", "kind: Rol", "roll.yaml:2: kind is \"Rol\", and must be \"Roll\""),
         ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
         ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a Roll"),

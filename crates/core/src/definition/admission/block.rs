@@ -16,7 +16,7 @@ use crate::definition::problems::{Problems, line};
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
     definition::version::Versions,
-    upgrade::Range,
+    upgrade::{self, Range},
 };
 
 /// What is checked when an object is written, besides what its schema says.
@@ -140,7 +140,7 @@ impl Admission {
             problems.add(at_line, format!("versionLabel: {version_label:?} is no label key"));
         }
         spec.mistake_labels(&version_label, at_line, problems);
-        spec.name_controllers(at_line, problems);
+        spec.name_controllers(version_path.as_ref(), at_line, problems);
         Some(Self {
             observe: spec.observed(observe, &version_label, has_path, at_line, problems),
             prerequisites: spec.prerequisites(&paths, problems),
@@ -216,7 +216,7 @@ impl AdmissionSpec {
     }
 
     /// By what the controllers of the versions are told from each other.
-    fn name_controllers(&self, at_line: u64, problems: &mut Problems) {
+    fn name_controllers(&self, path: Option<&UpgradePath>, at_line: u64, problems: &mut Problems) {
         let versions = self.managers.keys().map(String::as_str);
         if let Some(message) = self.lease.as_ref().and_then(|lease| lease.problem(versions)) {
             problems.add(at_line, message);
@@ -224,6 +224,10 @@ impl AdmissionSpec {
         for (version, manager) in &self.managers {
             if !is_label_value(version) || version.is_empty() {
                 problems.add(at_line, format!("managers: {version:?} can be no value of the version label"));
+            } else if path.is_some_and(|path| upgrade::version(version).is_none_or(|one| !path.path.knows(&one))) {
+                // No roll comes from there or leads there: two controllers would not be told apart, and nobody knew.
+                let named = self.version_path.as_deref().unwrap_or_default();
+                problems.add(at_line, format!("managers: the path {named:?} knows no version {version:?}"));
             }
             if manager.is_empty() {
                 problems.add(at_line, format!("managers: {version}: a field manager has a name"));
