@@ -1,5 +1,6 @@
-//! Request bodies: read whole, under a limit for each and a budget for all.
+//! Request bodies: read whole, under a limit for each and a budget for all, and in turn with others.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -19,9 +20,11 @@ pub(super) enum BodyError {
     TooHeavy { needed: u64 },
     /// Larger than the limit.
     TooLarge,
+    /// The process is ending.
+    Stopped,
 }
 
-/// A body that was read whole.
+/// A body that was read whole, and weighed.
 #[derive(Debug)]
 pub(super) struct Whole {
     pub(super) bytes: Bytes,
@@ -29,14 +32,8 @@ pub(super) struct Whole {
     pub(super) weight: u64,
 }
 
-/// Reads a body. What has arrived is what is held: an announcement alone must not shut others out. Read whole, it holds
-/// what deciding it takes.
-pub(super) async fn read(
-    endpoint: Endpoint,
-    body: &mut Incoming,
-    limit: u64,
-    claim: &Claim,
-) -> Result<Whole, BodyError> {
+/// Reads a body. What has arrived is what is held: an announcement alone must not shut others out.
+pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Vec<u8>, BodyError> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(BodyError::TooLarge);
@@ -44,13 +41,14 @@ pub(super) async fn read(
     let most = declared.unwrap_or(limit);
     claim.announce(most);
     let mut bytes = Vec::new();
+    let mut turn = Turn::default();
     loop {
         let frame = tokio::select! {
             frame = body.frame() => frame,
             () = claim.needed_elsewhere() => return Err(BodyError::Budget),
         };
         let Some(frame) = frame else {
-            break;
+            return Ok(bytes);
         };
         let Ok(data) = frame.map_err(BodyError::Broken)?.into_data() else {
             continue; // trailers
@@ -66,8 +64,25 @@ pub(super) async fn read(
             bytes.reserve_exact(usize::try_from(more).map_err(|_| BodyError::TooLarge)?);
         }
         bytes.extend_from_slice(&data);
+        turn.took(data.len()).await;
     }
-    let weight = weight(endpoint, &bytes);
+}
+
+/// Weighs a body, which holds what deciding it takes from then on.
+pub(super) async fn weigh(endpoint: Endpoint, bytes: Vec<u8>, claim: &Arc<Claim>) -> Result<Whole, BodyError> {
+    let (bytes, weight) = if bytes.len() <= INLINE {
+        let weight = weight(endpoint, &bytes);
+        (bytes, weight)
+    } else {
+        // To look at each byte of a large one takes as long as hundreds of small requests do.
+        let held = Arc::clone(claim);
+        let weighed = tokio::task::spawn_blocking(move || {
+            let weight = weight(endpoint, &bytes);
+            (held, bytes, weight)
+        });
+        let (_, bytes, weight) = weighed.await.map_err(|_| BodyError::Stopped)?;
+        (bytes, weight)
+    };
     let needed = REQUEST.saturating_add(bytes.len() as u64).saturating_add(weight);
     if !claim.could_hold(needed) {
         return Err(BodyError::TooHeavy { needed });
@@ -84,18 +99,40 @@ fn hold(claim: &Claim, bytes: u64) -> Result<(), BodyError> {
 /// before it reads would otherwise be reset and never see the answer; one that is through keeps its connection.
 pub(super) async fn discard(body: &mut Incoming) {
     let drained = async {
-        let mut left = DISCARD_BYTES;
+        let (mut left, mut turn) = (DISCARD_BYTES, Turn::default());
         while let Some(Ok(frame)) = body.frame().await {
             let length = frame.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(length) else {
                 return;
             };
             left = rest;
+            turn.took(length).await;
         }
     };
     // Out of time or not, the answer goes out next.
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
+
+/// Whose turn it is, while a large body arrives faster than it is read: then there is always more to read, and a runtime
+/// that always has something to do looks for other connections only after sixty such somethings.
+#[derive(Default)]
+struct Turn {
+    bytes: usize,
+}
+
+impl Turn {
+    /// So many bytes were read: now and then the others have their turn.
+    async fn took(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.bytes >= TURN {
+            self.bytes = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Read, decrypted and copied in a quarter of a millisecond: less than a small request waits for anyway.
+const TURN: usize = 256 << 10;
 
 /// What a body is given to begin with, where it is not declared to be smaller.
 const FIRST: u64 = 4 << 10;
@@ -105,3 +142,9 @@ const DISCARD_BYTES: usize = 128 << 20;
 
 /// Short: whoever is slower than this is not merely finishing its sentence.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
+
+/// Bodies up to 128 KiB, and not full of tiny values, are weighed and decided where they were read: about a millisecond,
+/// less than handing them over would cost in latency. Others go to a thread of their own, or a small request behind them
+/// would wait its turn (measured on one core beside conversions of 20,000 objects: 99 % of small calls within 16 ms,
+/// against 1.7 s).
+pub(super) const INLINE: usize = 128 << 10;

@@ -146,17 +146,20 @@ impl Routes {
         let allowed = asked.timeout.map_or(self.request_deadline, |timeout| timeout.min(self.request_deadline));
         let deadline = *started + allowed;
         let limit = self.limits.of(endpoint);
-        let body = match timeout_at(deadline, body::read(endpoint, body, limit, claim)).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(BodyError::Budget)) => return Err(Refusal::Overload),
-            Ok(Err(BodyError::TooHeavy { needed })) => return Err(Refusal::TooHeavy { needed }),
-            Ok(Err(BodyError::TooLarge)) => return Err(Refusal::TooLarge { limit }),
-            Ok(Err(BodyError::Broken(error))) => {
+        let refused = |error: BodyError| match error {
+            BodyError::Budget => Refusal::Overload,
+            BodyError::TooHeavy { needed } => Refusal::TooHeavy { needed },
+            BodyError::TooLarge => Refusal::TooLarge { limit },
+            BodyError::Stopped => Refusal::Draining,
+            BodyError::Broken(error) => {
                 tracing::debug!(peer = %peer.addr, %error, "request body broke off");
-                return Err(Refusal::BrokenBody);
+                Refusal::BrokenBody
             }
-            Err(_) => return Err(Refusal::SlowBody),
         };
+        let read = timeout_at(deadline, body::read(body, limit, claim)).await;
+        let bytes = read.map_err(|_| Refusal::SlowBody)?.map_err(&refused)?;
+        let weighed = timeout_at(deadline, body::weigh(endpoint, bytes, claim)).await;
+        let body = weighed.map_err(|_| Refusal::Expired)?.map_err(refused)?;
         under_way.arrived();
         let arrived = Instant::now();
         let decided = self.decide.decide(endpoint, body, claim, deadline).await;
