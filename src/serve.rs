@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
+use pointsman_cli::{DevAnswers, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
 use pointsman_server::{
-    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPage, DevPair, LogQueue, Memory,
-    Options, ServeError,
+    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact,
+    FollowedFacts, LogQueue, Memory, Options, ServeError,
 };
 
 /// Serves until a signal asks to stop.
@@ -37,12 +37,16 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
         let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
         options.dev_page = Some(page);
     }
+    if let Some(follower) = args.follower(&definitions) {
+        follower.start().context("failed to start following facts")?;
+        options.facts = Some(FollowedFacts::new(move || follower.standing().into_iter().map(followed).collect()));
+    }
     if definitions.are_files() {
         options.definitions = Some(looking(definitions));
     }
     let kinds = served.names();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
-    let decide = Decide::new(move |endpoint, body| served.handle(endpoint, &body));
+    let decide = Decide::knowing(move |endpoint, body| served.handle(endpoint, &body));
     pointsman_server::serve(options, decide, &mut |addr, admin| {
         let version = env!("CARGO_PKG_VERSION");
         tracing::info!(%addr, %admin, kinds, memory_budget, max_connections, version, "listening");
@@ -53,6 +57,12 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     })
     .map_err(advise)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is known of a resource, as the server counts it.
+fn followed(standing: FactStanding) -> FollowedFact {
+    let FactStanding { resource, is_known, objects, failures, heard } = standing;
+    FollowedFact { resource, is_known, objects, failures, heard }
 }
 
 fn looking(mut definitions: ServedDefinitions) -> Definitions {

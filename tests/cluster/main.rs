@@ -69,6 +69,7 @@ mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
+mod stages;
 mod status;
 mod stories;
 mod support;
@@ -105,6 +106,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     disarm::SCENARIOS,
     crd_guard::SCENARIOS,
     status::SCENARIOS,
+    stages::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_outside::SCENARIOS,

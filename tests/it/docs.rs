@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pointsman_core::definition::{self, Kind};
+use pointsman_core::definition::{self, Kind, StagedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
@@ -283,6 +283,27 @@ fn the_manual_names_every_key_of_admission() {
     for rule in rules {
         let name = rule.pointer("/required/0").and_then(Value::as_str).unwrap();
         assert!(admission.contains(&format!("\n| `{name}` |")), "{name}");
+    }
+}
+
+#[test]
+fn the_stages_of_the_manual_are_such_and_name_every_key() {
+    let manual = manual();
+    let all = blocks(&manual);
+    let (_, shown) = all.iter().find(|(info, _)| info == "yaml stages").unwrap();
+    StagedKind::load("stages.yaml", shown).unwrap();
+    let section = manual.split("\n## Stages").nth(1).unwrap().split("\n## ").next().unwrap();
+    let schema = definition::json_schema();
+    for of in ["ForeignResource", "Stage", "Fact", "Flag", "GoneFlag", "FlagEntries", "NoFlagEntries", "StageItem", "SetField"] {
+        let properties = schema.pointer(&format!("/$defs/{of}/properties")).and_then(Value::as_object);
+        let keys = properties.unwrap_or_else(|| panic!("no {of}")).keys();
+        let missing: Vec<&String> = keys.filter(|key| !section.contains(key.as_str())).collect();
+        assert!(missing.is_empty(), "{of}: {missing:?}");
+    }
+    let operations = schema.pointer("/$defs/StageOperation/oneOf").and_then(Value::as_array).unwrap();
+    for operation in operations {
+        let name = operation.pointer("/required/0").and_then(Value::as_str).unwrap();
+        assert!(section.contains(&format!("\n| `{name}: ")), "{name}");
     }
 }
 

@@ -9,7 +9,9 @@ mod misread;
 mod terminal;
 
 pub use cli::{Asked, run};
-pub use commands::{AuthorityRemarks, DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage};
+pub use commands::{
+    AuthorityRemarks, DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage,
+};
 pub use ended::ended;
 pub use hint::hinted;
 pub use logging::{LogArgs, LogFormat, MakeLogWriter};

@@ -1,6 +1,7 @@
 //! Calls of the API server.
 
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -191,6 +192,52 @@ impl Cluster {
         Ok(format!("/apis/{version}/{plural}/{name}"))
     }
 
+    /// Reads what an API server sends line by line, such as the events of a watch, until it ends, `each` ends it, or so
+    /// much time is over.
+    pub(crate) async fn stream(
+        &self,
+        path: &str,
+        extent: Extent,
+        longest: Duration,
+        each: &mut dyn FnMut(&Value) -> ControlFlow<()>,
+    ) -> Result<(), CallError> {
+        let asked = format!("GET {path}");
+        let no_answer = |reason: String| {
+            let (asked, address) = (asked.clone(), self.address.clone());
+            CallError::NoAnswer { asked, address, reason }
+        };
+        let request = Request::builder().uri(path).header(ACCEPT, extent.media_type()).body(Body::empty());
+        let request = request.map_err(|error| no_answer(chain(&error)))?;
+        let response = timeout(DEADLINE, self.client.send(request)).await;
+        let late = |_| no_answer(format!("not within {} seconds", DEADLINE.as_secs()));
+        let (head, mut body) = response.map_err(late)?.map_err(|error| no_answer(without_kube(error)))?.into_parts();
+        if !head.status.is_success() {
+            let bytes = Limited::new(body, SAID).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let json: Option<Value> = serde_json::from_slice(&bytes).ok();
+            return Err(refused(asked.clone(), head.status.as_u16(), &head.headers, json.as_ref()));
+        }
+        let read = async {
+            let mut line = Vec::new();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| no_answer(chain(&error)))?;
+                for part in frame.data_ref().into_iter().flat_map(|data| data.split_inclusive(|byte| *byte == b'\n')) {
+                    line.extend_from_slice(part);
+                    if !part.ends_with(b"\n") {
+                        continue;
+                    }
+                    let event = serde_json::from_slice(&std::mem::take(&mut line));
+                    let address = self.address.clone();
+                    let event = event.map_err(|_| CallError::NotJson { asked: asked.clone(), address })?;
+                    if each(&event).is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
+        };
+        timeout(longest, read).await.unwrap_or_else(|_| Err(no_answer(format!("nothing ended it in {longest:?}"))))
+    }
+
     async fn call(
         &self,
         method: Method,
@@ -310,6 +357,9 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 
 /// An API server is believed: a list has as many bytes as it has.
 const ALL: usize = usize::MAX;
+
+/// What an API server says of an error, in bytes, is shorter.
+const SAID: usize = 1 << 20;
 
 /// The API server gives up after 60 s (`--request-timeout`); its word is better than ours.
 const DEADLINE: Duration = Duration::from_secs(65);

@@ -277,7 +277,7 @@ mod tests {
     const UNIT: u64 = 2 << 20;
 
     fn budget(patience: Duration) -> (Budget, Requests) {
-        let metrics = Arc::new(Metrics::new(None).unwrap());
+        let metrics = Arc::new(Metrics::new(None, None).unwrap());
         (Budget::new(8 * UNIT, patience, metrics), Requests::default())
     }
 

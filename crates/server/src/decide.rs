@@ -10,17 +10,26 @@ use tokio::time::Instant;
 
 use super::body::{INLINE, Whole};
 use super::budget::{Claim, Stage};
-use pointsman_core::webhook::{BadReview, Endpoint, Reply};
+use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered};
 
 /// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
 #[derive(Clone)]
-pub struct Decide(Arc<dyn Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync>);
+pub struct Decide(Arc<Deciding>);
+
+type Deciding = dyn Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync;
 
 impl Decide {
     /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
     /// threads at once; a panic in it is answered with 500 and leaves everything else alone.
     #[must_use]
     pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync + 'static) -> Self {
+        Self::knowing(move |endpoint, body| Ok(decide(endpoint, body)?))
+    }
+
+    /// The same, of a function that may have to know something first which nobody has seen yet. Then the answer is 503
+    /// with `Retry-After`, and an API server asks again.
+    #[must_use]
+    pub fn knowing(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
 
@@ -55,7 +64,8 @@ impl Decide {
         // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
         match catch_unwind(AssertUnwindSafe(|| (self.0)(endpoint, bytes))) {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(bad)) => Err(Undecided::Bad(bad)),
+            Ok(Err(Unanswered::BadReview(bad))) => Err(Undecided::Bad(bad)),
+            Ok(Err(unknown)) => Err(Undecided::Unknown { reason: unknown.to_string() }),
             Err(payload) => Err(Undecided::Panicked { message: text(payload.as_ref()) }),
         }
     }
@@ -81,6 +91,11 @@ pub(super) enum Undecided {
     },
     /// The process is ending.
     Stopped,
+    /// It hangs on something that nobody has seen yet.
+    Unknown {
+        /// What that is.
+        reason: String,
+    },
 }
 
 fn text(payload: &(dyn Any + Send)) -> String {

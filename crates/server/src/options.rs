@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::body_limits::BodyLimits;
 use super::definitions::Definitions;
 use super::dev_page::DevPage;
+use super::followed_facts::FollowedFacts;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
 use super::spans::Collector;
@@ -62,6 +63,9 @@ pub struct Options {
     pub conversions: Vec<Conversions>,
     /// What looks for changed definitions, as often as certificates are looked at. Default: nothing.
     pub definitions: Option<Definitions>,
+    /// What is known of the facts that decisions hang on, for metrics; following them is the business of whoever
+    /// decides. Default: nothing, and there are no such metrics.
+    pub facts: Option<FollowedFacts>,
     /// A page at `/dev` of the admin address, for a server that one person tries. Default: none, and there is no such
     /// path.
     pub dev_page: Option<DevPage>,
@@ -100,6 +104,7 @@ impl Options {
             patience: Duration::from_secs(2),
             conversions: Vec::new(),
             definitions: None,
+            facts: None,
             dev_page: None,
             log_queue: None,
             collector: None,

@@ -42,13 +42,17 @@ pub(super) enum Refusal {
     TooLarge { limit: u64 },
     #[error("a client certificate is required for admission reviews (see --client-ca-file)")]
     Unauthorized,
+    #[error("{reason}")]
+    Unknown { reason: String },
 }
 
 impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::BadReview(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
-            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Draining | Self::OldAuthorities | Self::Overload | Self::Starting | Self::Unknown { .. } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::Expired => StatusCode::GATEWAY_TIMEOUT,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
@@ -85,7 +89,9 @@ impl Refusal {
             | Self::SlowBody
             | Self::TooHeavy { .. }
             | Self::TooLarge { .. }
-            | Self::Unauthorized => true,
+            | Self::Unauthorized
+            // Over in a moment at the start, and else somebody has to look.
+            | Self::Unknown { .. } => true,
         }
     }
 

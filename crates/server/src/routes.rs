@@ -175,6 +175,7 @@ impl Routes {
             Undecided::Expired => Refusal::Expired,
             Undecided::Panicked { message } => Refusal::Panic { message },
             Undecided::Stopped => Refusal::Draining,
+            Undecided::Unknown { reason } => Refusal::Unknown { reason },
         })
     }
 

@@ -41,7 +41,7 @@ impl Server {
     /// address cannot.
     pub async fn bind(options: Options, decide: Decide) -> Result<BoundServer, ServeError> {
         let metrics = Arc::new(
-            Metrics::new(options.log_queue.as_ref().map(LogQueue::lost))
+            Metrics::new(options.log_queue.as_ref().map(LogQueue::lost), options.facts.clone())
                 .map_err(|source| ServeError::Metrics { source: source.into() })?,
         );
         metrics.decisions.expect(&options.conversions);

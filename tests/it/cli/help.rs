@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 18] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -23,6 +23,7 @@ const COMMANDS: [&[&str]; 17] = [
     &["webhooks", "overlay"],
     &["webhooks", "policy"],
     &["webhooks", "retire"],
+    &["webhooks", "stages"],
 ];
 
 /// The command lines among the examples of a help text. One that goes on is indented further.

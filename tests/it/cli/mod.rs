@@ -8,6 +8,7 @@ mod input;
 mod kinds;
 mod plan;
 mod rolls;
+mod stages;
 mod terminal;
 mod trial;
 mod validate;

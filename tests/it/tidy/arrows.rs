@@ -26,8 +26,8 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
 ];
 
 /// What the server knows of the core: the types of its one door, and how the `?timeout=` of a call is spelled.
-const DOOR: [&str; 8] =
-    ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "parse_duration", "refusal", "weight"];
+const DOOR: [&str; 9] =
+    ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "Unanswered", "parse_duration", "refusal", "weight"];
 
 fn arrows(folder: &'static str) -> Vec<Arrow> {
     let texts = sources(folder).into_iter().map(|file| (file.clone(), read(&file))).collect();

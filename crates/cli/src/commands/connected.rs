@@ -26,6 +26,11 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
+    /// How it is found.
+    pub(crate) fn options(&self) -> ConnectOptions {
+        ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+    }
+
     /// Connects, and does something there.
     pub(crate) fn with<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
@@ -34,9 +39,8 @@ impl ClusterArgs {
         // One thread: a client waits.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to start the client")?;
-        let options = ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         runtime.block_on(async {
-            let connected = connect(&options).await.map_err(|error| match error.hint() {
+            let connected = connect(&self.options()).await.map_err(|error| match error.hint() {
                 Some(hint) => hinted(error, hint),
                 None => error.into(),
             });

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use pointsman_core::definition::{self, Kind};
+use pointsman_core::definition::{self, Definition, Kind, StagedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::file_stamps::FileStamps;
@@ -34,6 +34,38 @@ pub(crate) struct Known {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// A definition of stages, and where it came from.
+pub(crate) struct KnownStages {
+    pub(crate) staged: StagedKind,
+    /// The file, as messages call it.
+    pub(crate) file: String,
+    /// The definition as it is written.
+    pub(crate) text: String,
+    pub(crate) path: PathBuf,
+}
+
+/// A definition in a file: of the one sort or of the other.
+pub(crate) enum KnownDefinition {
+    Kind(Box<Known>),
+    Stages(Box<KnownStages>),
+}
+
+/// All definitions there are.
+#[derive(Default)]
+pub(crate) struct KnownDefinitions {
+    pub(crate) kinds: Vec<Known>,
+    pub(crate) staged: Vec<KnownStages>,
+}
+
+impl KnownDefinitions {
+    /// What decides by them.
+    pub(crate) fn webhook(self, metadata: Metadata) -> anyhow::Result<Webhook> {
+        let kinds = self.kinds.into_iter().map(|known| known.kind).collect();
+        let staged = self.staged.into_iter().map(|known| known.staged).collect();
+        Ok(Webhook::new(kinds, metadata)?.staging(staged)?)
+    }
+}
+
 impl Known {
     pub(crate) fn source(&self) -> &str {
         self.file.as_deref().unwrap_or("built in")
@@ -48,8 +80,7 @@ impl KindsArgs {
 
     /// The same, with as much of the metadata in its answers.
     pub(crate) fn webhook_with(&self, metadata: Metadata) -> anyhow::Result<Webhook> {
-        let kinds = self.load()?.into_iter().map(|known| known.kind);
-        Ok(Webhook::new(kinds.collect(), metadata)?)
+        self.load_all()?.webhook(metadata)
     }
 
     /// The states of all files that kinds may come from, now: those of the directories, and those that were read
@@ -62,10 +93,15 @@ impl KindsArgs {
 
     /// The kinds that are built in, and those of the directories.
     pub(crate) fn load(&self) -> anyhow::Result<Vec<Known>> {
-        let own = own(&self.directories)?;
-        let mut known = if self.no_built_in { Vec::new() } else { built_in(&own)? };
-        known.extend(own);
-        Ok(known)
+        Ok(self.load_all()?.kinds)
+    }
+
+    /// The same, and definitions of stages.
+    pub(crate) fn load_all(&self) -> anyhow::Result<KnownDefinitions> {
+        let KnownDefinitions { kinds: own, staged } = own(&self.directories)?;
+        let mut kinds = if self.no_built_in { Vec::new() } else { built_in(&own)? };
+        kinds.extend(own);
+        Ok(KnownDefinitions { kinds, staged })
     }
 }
 
@@ -81,16 +117,21 @@ fn built_in(own: &[Known]) -> anyhow::Result<Vec<Known>> {
     Ok(known.collect())
 }
 
-/// The kinds that are defined in directories.
-fn own(directories: &[PathBuf]) -> anyhow::Result<Vec<Known>> {
-    let mut own: Vec<Known> = Vec::new();
+/// What is defined in directories.
+fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
+    let (mut own, mut staged): (Vec<Known>, Vec<KnownStages>) = (Vec::new(), Vec::new());
     let mut files = Vec::new();
     for directory in directories {
         files.extend(input::in_directory(directory, false)?);
     }
     for file in files {
-        let Some(known) = definition_in(&file)? else {
-            continue;
+        let known = match definition_in(&file)? {
+            None => continue,
+            Some(KnownDefinition::Kind(known)) => *known,
+            Some(KnownDefinition::Stages(known)) => {
+                staged.push(*known);
+                continue;
+            }
         };
         let is_same =
             |other: &Known| (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind());
@@ -117,7 +158,7 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<Vec<Known>> {
         }
         own.push(known);
     }
-    Ok(own)
+    Ok(KnownDefinitions { kinds: own, staged })
 }
 
 /// The kind of an object, or a message that names those that are known and where others come from.
@@ -137,7 +178,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
 }
 
 /// The definition in a file, or nothing if the file holds other things, such as the CRD.
-fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
+fn definition_in(file: &Path) -> anyhow::Result<Option<KnownDefinition>> {
     let source = input::read(file)?;
     let documents = input::values(&source).map_err(anyhow::Error::msg)?;
     let is_ours = |json: &JsonTree| json.get("kind").and_then(JsonTree::as_str) == Some(definition::KIND);
@@ -153,14 +194,20 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<Known>> {
     Ok(Some(read(file, source)?))
 }
 
-pub(crate) fn read(file: &Path, source: Source) -> Result<Known, definition::BadDefinition> {
+pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, definition::BadDefinition> {
     let mut files = vec![file.to_path_buf()];
-    let kind = Kind::load(&source.name, &source.text, &mut |crd| {
+    let found = Definition::load(&source.name, &source.text, &mut |crd| {
         let crd = beside(file, crd);
         files.push(crd.clone());
         fs::read_to_string(crd)
     })?;
-    Ok(Known { kind, file: Some(source.name), text: source.text, files })
+    let Source { name, text, .. } = source;
+    Ok(match found {
+        Definition::Kind(kind) => KnownDefinition::Kind(Box::new(Known { kind: *kind, file: Some(name), text, files })),
+        Definition::Stages(staged) => {
+            KnownDefinition::Stages(Box::new(KnownStages { staged, file: name, text, path: file.to_path_buf() }))
+        }
+    })
 }
 
 /// A path that is written in a file, from where that file is.

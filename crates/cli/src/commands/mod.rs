@@ -17,6 +17,7 @@ mod format;
 mod gauge;
 pub(crate) mod hash;
 mod input;
+mod json_patch;
 mod json_tree;
 mod kind_names;
 pub(crate) mod kinds;
@@ -43,6 +44,6 @@ pub(crate) mod webhooks;
 mod yaml;
 
 pub use ca_file::AuthorityRemarks;
-pub use serve::{DevAnswers, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
+pub use serve::{DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
 pub(crate) use stop::{INTERRUPTED, Stopped};
 pub use usage::Usage;

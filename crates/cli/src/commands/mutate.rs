@@ -3,10 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::webhook::{PatchOperation, Webhook};
+use pointsman_core::did_you_mean;
+use pointsman_core::webhook::{KnownFacts, PatchOperation, Truth, Webhook};
 
+use super::json_patch::patched;
 use super::output::{self, complain, warn};
-use super::{format::TextFormat, input::InputObject, json_tree::JsonTree, requests::OfflineArgs};
+use super::requests::{OfflineArgs, OfflineRequest};
+use super::{format::TextFormat, input::InputObject, json_tree::JsonTree, usage::Usage, yaml};
 use crate::terminal::escaped;
 
 #[derive(Args, Debug)]
@@ -15,33 +18,91 @@ pub(crate) struct MutateArgs {
     /// Form of the result: a diff, or the JSON Patch of each object.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
+    /// Print the objects as they become, instead of what changes in them.
+    #[arg(long)]
+    whole: bool,
+    /// Whether the fact of a stage is true, for objects that have stages. One for each stage that is about them.
+    #[arg(long = "fact", value_name = "STAGE=true|false", value_parser = fact)]
+    facts: Vec<(String, Truth)>,
     #[command(flatten)]
     offline: OfflineArgs,
+}
+
+fn fact(text: &str) -> Result<(String, Truth), &'static str> {
+    match text.split_once('=') {
+        Some((stage, "true")) => Ok((stage.to_owned(), Truth::True)),
+        Some((stage, "false")) => Ok((stage.to_owned(), Truth::False)),
+        _ => Err("write the name of a stage, and =true or =false"),
+    }
 }
 
 /// Prints patches.
 pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.offline.webhook()?;
+    let facts = known(&args.facts, &webhook)?;
     let Some(all) = args.offline.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
     let (mut good, mut values) = (true, Vec::new());
     for request in all {
-        match webhook.stamp(&request.object.text, request.old.as_ref().map(|old| old.text.as_str())) {
+        match patch(&webhook, &facts, &request) {
             Ok((patch, warnings)) => {
                 let label = request.object.label();
                 warnings.iter().for_each(|warning| warn(&format!("{label}: {warning}")));
                 let name = request.object.name();
-                values.push((diff(&escaped(&name), &patch), json(&name, &patch)?));
+                values.push(match args.whole {
+                    true => {
+                        let whole = patched(JsonTree::from_json(&request.object.text)?, &patch)?;
+                        (yaml::write(&whole), whole)
+                    }
+                    false => (diff(&escaped(&name), &patch), json(&name, &patch)?),
+                });
             }
             Err(error) => {
                 good = false;
-                complain(&format!("{}: {error}", request.object.label()));
+                complain(&error);
             }
         }
     }
-    output::data(&args.output.write_all(values))?;
+    output::data(&match (args.whole, args.output) {
+        (true, TextFormat::Text) => TextFormat::Yaml.write_all(values),
+        (_, output) => output.write_all(values),
+    })?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is said of facts. A stage that nobody has is a slip.
+fn known(said: &[(String, Truth)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
+    let stages: Vec<&str> = webhook.staged().iter().flat_map(|staged| staged.stages()).collect();
+    let mut facts = KnownFacts::default();
+    for (stage, is) in said {
+        if !stages.contains(&stage.as_str()) {
+            let meant = did_you_mean(stage, stages.iter().copied(), 2);
+            let known = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
+            return Err(Usage(format!("--fact {stage}: no stage is called so{meant}; known are {known}")));
+        }
+        facts.say(stage, *is);
+    }
+    Ok(facts)
+}
+
+/// What would change in an object, and what its author would be told.
+fn patch(
+    webhook: &Webhook,
+    facts: &KnownFacts,
+    request: &OfflineRequest,
+) -> Result<(Vec<PatchOperation>, Vec<String>), String> {
+    let (object, label) = (&request.object, request.object.label());
+    let old = request.old.as_ref().map(|old| old.text.as_str());
+    match webhook.stage(&object.text, old, facts) {
+        Ok(Some(Ok(patch))) => Ok((patch, Vec::new())),
+        Ok(Some(Err(unknown))) => {
+            let stage = &unknown.stage;
+            Err(format!("{label}: {unknown}: say --fact {stage}=true or --fact {stage}=false"))
+        }
+        Ok(None) => webhook.stamp(&object.text, old).map_err(|error| format!("{label}: {error}")),
+        Err(error) => Err(format!("{label}: {error}")),
+    }
 }
 
 /// What a creation would be stamped with, and warned of.
@@ -59,23 +120,30 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
     }
 }
 
-/// A line for each change: `+` for what is added, `~` for what is replaced.
+/// A line for each change: `+` for what is added, `~` for what is replaced, `-` for what goes.
 fn lines(patch: &[PatchOperation]) -> impl Iterator<Item = String> {
     patch.iter().filter(|operation| operation.value != "{}").map(|operation| {
-        let sign = if operation.op == "add" { '+' } else { '~' };
         let path: Vec<String> =
             operation.path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
-        format!("{sign} {}: {}", escaped(&path.join(".")), operation.value)
+        let path = escaped(&path.join("."));
+        match operation.op {
+            "add" => format!("+ {path}: {}", operation.value),
+            "remove" => format!("- {path}"),
+            _ => format!("~ {path}: {}", operation.value),
+        }
     })
 }
 
 fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<JsonTree> {
     let operations = patch.iter().map(|operation| {
-        Ok(JsonTree::object([
+        let mut one = JsonTree::object([
             ("op", JsonTree::string(operation.op)),
             ("path", JsonTree::string(&operation.path)),
-            ("value", JsonTree::from_json(&operation.value)?),
-        ]))
+        ]);
+        if !operation.value.is_empty() {
+            one.set("value", JsonTree::from_json(&operation.value)?);
+        }
+        Ok(one)
     });
     Ok(JsonTree::object([
         ("object", JsonTree::string(name)),
@@ -95,5 +163,9 @@ Examples:
     pointsman mutate -f manifests/examples/v1alpha1.yaml \\
       --old manifests/examples/v1alpha1.yaml -o json
 
+  What a stage makes of an object once its fact is true:
+    pointsman mutate -f manifests/examples/gardener/kube-controller-manager.yaml \\
+      --kinds manifests/examples/gardener --fact csi=true
+
 Exit codes:
-  0 printed, 1 an object could not be read, 2 the flags are wrong.";
+  0 printed, 1 an object could not be read, or a fact was not said, 2 the flags are wrong.";

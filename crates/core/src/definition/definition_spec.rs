@@ -3,7 +3,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::checks::ChecksSpec;
@@ -105,10 +104,4 @@ fn no_definition(text: &str) -> Option<(u64, String)> {
 
 fn empty() -> String {
     format!("is empty: a definition begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`")
-}
-
-/// The JSON Schema of a definition file, for editors.
-#[must_use]
-pub fn json_schema() -> Value {
-    schemars::schema_for!(DefinitionSpec).into()
 }

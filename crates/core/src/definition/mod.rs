@@ -13,6 +13,7 @@ mod compare;
 mod completeness;
 mod crd;
 mod definition_spec;
+mod either;
 mod embedded;
 pub(crate) mod frontier;
 mod gates;
@@ -26,6 +27,7 @@ mod rollout;
 mod schema;
 mod schema_check;
 mod side;
+mod stages;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -33,10 +35,12 @@ mod version;
 mod yaml;
 
 pub use checks::{BadHttpAddress, HttpAddress};
-pub use definition_spec::{API_VERSION, KIND, json_schema};
+pub use definition_spec::{API_VERSION, KIND};
+pub use either::{Definition, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
+pub use stages::{FactLook, StagedKind, WatchedFact};
 pub use step::StepSummary;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
@@ -50,6 +54,7 @@ pub(crate) use problems::line;
 pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
+pub(crate) use stages::{MutationStage, StageFact, StagePhase, StageSelection};
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;
 pub(crate) use yaml::explain;

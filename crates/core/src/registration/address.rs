@@ -204,6 +204,11 @@ impl Address {
         self.at(path, |text| text.replace(VERSION, &dashed(version)))
     }
 
+    /// For the webhook of stages, which have no controller version.
+    pub(super) fn for_stages(&self, path: &str) -> Value {
+        self.at(path, str::to_owned)
+    }
+
     fn at(&self, path: &str, named: impl Fn(&str) -> String) -> Value {
         match self {
             Self::Service(Service { name: NamespacedName { namespace, name }, port }) => {

@@ -40,6 +40,11 @@ impl ClientConfig {
         self.trusting(self.address.for_version(version, path))
     }
 
+    /// The stanza for the webhook of stages, which have no controller version.
+    pub(super) fn for_stages(&self, path: &str) -> Value {
+        self.trusting(self.address.for_stages(path))
+    }
+
     fn trusting(&self, mut config: Value) -> Value {
         if let Trust::CaBundle(bundle) = &self.trust {
             set(&mut config, "caBundle", bundle.as_str().into());

@@ -29,6 +29,7 @@ mod retire;
 mod roll_freeze;
 mod schema_rules;
 mod servers;
+mod staged_webhooks;
 mod started;
 #[cfg(test)]
 mod tests;
@@ -49,3 +50,4 @@ pub use promoting::promoting;
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
 pub use roll_freeze::{FreezeDocuments, freeze};
+pub use staged_webhooks::staged_webhooks;

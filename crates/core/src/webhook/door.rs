@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
 use super::convert::{self, Change, ConvertError, Converted, Metadata, Object, Texts};
+use super::facts::{FactUnknown, KnownFacts};
 use super::kinds::{DefinedTwice, Kinds};
 use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
+use super::staged::staged;
+use super::unanswered::Unanswered;
 use super::{answer, rollout::Preimage};
-use crate::definition::{Kind, VersionIndex};
+use crate::definition::{Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
 
 /// Which of the three webhook calls a request is.
@@ -29,6 +32,7 @@ pub enum Endpoint {
 #[derive(Debug)]
 pub struct Webhook {
     kinds: Kinds,
+    staged: Vec<StagedKind>,
     metadata: Metadata,
     settings: Settings,
 }
@@ -39,7 +43,17 @@ impl Webhook {
     /// # Errors
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
-        Ok(Self { kinds: Kinds::new(kinds)?, metadata, settings: Settings::default() })
+        Ok(Self { kinds: Kinds::new(kinds)?, staged: Vec::new(), metadata, settings: Settings::default() })
+    }
+
+    /// The same server, with stages for objects of other kinds.
+    ///
+    /// # Errors
+    /// A kind, or a name, that stands twice.
+    pub fn staging(mut self, staged: Vec<StagedKind>) -> Result<Self, DefinedTwice> {
+        self.kinds.allows(&staged)?;
+        self.staged = staged;
+        Ok(self)
     }
 
     /// The same server, admitting objects so.
@@ -53,6 +67,12 @@ impl Webhook {
     #[must_use]
     pub fn kinds(&self) -> &[Kind] {
         self.kinds.all()
+    }
+
+    /// The kinds whose objects have stages here.
+    #[must_use]
+    pub fn staged(&self) -> &[StagedKind] {
+        &self.staged
     }
 
     /// Every conversion there can be, of no objects: what counts conversions begins with these.
@@ -98,6 +118,51 @@ impl Webhook {
             Endpoint::Convert => answer::convert(&self.kinds, self.metadata, body),
             Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
             Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
+        }
+    }
+
+    /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.
+    ///
+    /// # Errors
+    /// As there; and an object whose stage hangs on a fact of which nothing is known yet.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::StagedKind;
+    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, Truth, Webhook};
+    ///
+    /// let stages = "
+    /// apiVersion: pointsman.dev/v1
+    /// kind: KindDefinition
+    /// resource: {group: apps, version: v1, kind: Deployment, plural: deployments}
+    /// stages:
+    /// - name: moved
+    ///   fact: {resource: namespaces, name: '{namespace}', label: moved, is: 'true'}
+    ///   before: [{set: {field: spec.replicas, value: 1}}]
+    ///   after: [{set: {field: spec.replicas, value: 0}}]
+    /// ";
+    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.staging(vec![StagedKind::load("s.yaml", stages)?])?;
+    /// let review = br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
+    ///     "operation": "CREATE", "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+    ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
+    /// let mut facts = KnownFacts::default();
+    /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
+    /// assert_eq!(
+    ///     unknown.to_string(),
+    ///     "whether label moved of namespaces is "true" is not known yet, and stage moved hangs on it, try again"
+    /// );
+    /// facts.say("moved", Truth::False);
+    /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
+    /// facts.say("moved", Truth::True);
+    /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Patch);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handle_knowing(&self, endpoint: Endpoint, body: &[u8], facts: &KnownFacts) -> Result<Reply, Unanswered> {
+        match endpoint {
+            Endpoint::Mutate if !self.staged.is_empty() => {
+                answer::mutate_in_stages((&self.kinds, &self.staged), &self.settings, facts, body)
+            }
+            endpoint => Ok(self.handle(endpoint, body)?),
         }
     }
 
@@ -214,6 +279,25 @@ impl Webhook {
     pub fn stamp(&self, new: &str, old: Option<&str>) -> Result<(Vec<PatchOperation>, Vec<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
         Ok(admission::stamp(kind, &self.settings, &write))
+    }
+
+    /// What the stages of its kind would make of an object that is created, or updated from `old`. Nothing where no
+    /// stage is about its kind.
+    ///
+    /// # Errors
+    /// The object is not JSON; or nothing is known of a fact that it hangs on.
+    pub fn stage(
+        &self,
+        new: &str,
+        old: Option<&str>,
+        facts: &KnownFacts,
+    ) -> Result<Option<Result<Vec<PatchOperation>, FactUnknown>>, ConvertError> {
+        let write = Write::new(parse(new)?, old.map(parse).transpose()?);
+        let text = |member: &str| write.new.json().get(member).and_then(|text| Some(text.as_str()?.into_owned()));
+        let (api_version, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let of = self.staged.iter().find(|of| of.group == group && of.kind == kind);
+        Ok(of.map(|of| staged(of, &write, facts)))
     }
 
     /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message

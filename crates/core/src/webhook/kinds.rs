@@ -1,7 +1,8 @@
 //! The kinds of one server, and whose an object is.
 
 use super::convert::{ConvertError, Object};
-use crate::{apimachinery::excerpt, definition::Kind};
+use crate::apimachinery::excerpt;
+use crate::definition::{Kind, StagedKind};
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -33,6 +34,23 @@ impl Kinds {
             }
         }
         Ok(Self(kinds))
+    }
+
+    /// Whether the objects of some stages are of none of these kinds, and each has stages once.
+    pub(super) fn allows(&self, staged: &[StagedKind]) -> Result<(), DefinedTwice> {
+        for (index, one) in staged.iter().enumerate() {
+            let is_same = |group: &str, kind: &str, name: &str| {
+                (group, kind) == (one.group(), one.kind()) || name == one.name()
+            };
+            let kinds = self.0.iter().map(|kind| (kind.group(), kind.kind(), kind.name()));
+            let others = staged.iter().take(index).map(|other| (other.group(), other.kind(), other.name()));
+            let same = kinds.chain(others).find(|(group, kind, name)| is_same(group, kind, name));
+            if let Some((_, _, first)) = same {
+                let (first, second) = (first.to_owned(), one.name().to_owned());
+                return Err(DefinedTwice { kind: one.kind.clone(), group: one.group.clone(), first, second });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn all(&self) -> &[Kind] {

@@ -4,15 +4,20 @@
 //! `admission` decide about one object, and `answer` leads a request through them.
 
 mod admission;
+mod alignment;
 mod answer;
+mod changes;
 mod convert;
 mod door;
+mod facts;
 mod kinds;
 mod reply;
 mod review;
 mod rollout;
+mod staged;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
@@ -21,9 +26,11 @@ pub(crate) use admission::{mistaken_label, same_field};
 pub(crate) use convert::INCOMPLETE;
 pub use convert::{Change, ConvertError, Converted, Fit, Metadata, is_kept};
 pub use door::{Endpoint, Webhook};
+pub use facts::{FactUnknown, KnownFacts, Truth};
 pub use kinds::DefinedTwice;
 pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout::digest;
 pub use rollout::{HASH_SCHEMA, Preimage};
+pub use unanswered::Unanswered;
 pub use weight::weight;

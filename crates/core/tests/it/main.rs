@@ -19,4 +19,5 @@ mod registered_changes;
 mod registration;
 mod regressions;
 mod schemas;
+mod stages;
 mod value;

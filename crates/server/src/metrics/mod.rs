@@ -4,6 +4,7 @@ mod certificates;
 mod connections;
 mod decisions;
 mod definitions;
+mod facts;
 mod logs;
 mod memory;
 mod registry;

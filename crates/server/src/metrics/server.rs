@@ -7,11 +7,13 @@ use super::certificates::CertificateMetrics;
 use super::connections::ConnectionMetrics;
 use super::decisions::DecisionMetrics;
 use super::definitions::DefinitionMetrics;
+use super::facts::FactMetrics;
 use super::logs::LogMetrics;
 use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
 use super::spans::SpanMetrics;
+use crate::followed_facts::FollowedFacts;
 
 /// The metrics of one server.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: ConnectionMetrics,
     pub(crate) decisions: DecisionMetrics,
     pub(crate) definitions: DefinitionMetrics,
+    facts: FactMetrics,
     pub(crate) logs: LogMetrics,
     pub(crate) memory: MemoryMetrics,
     pub(crate) requests: RequestMetrics,
@@ -30,8 +33,9 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// `lost_lines` counts what found no room in the queue of log lines, where there is one.
-    pub(crate) fn new(lost_lines: Option<IntCounter>) -> Result<Self, Error> {
+    /// `lost_lines` counts what found no room in the queue of log lines, where there is one, and `facts` says what is
+    /// known of facts, where there are some.
+    pub(crate) fn new(lost_lines: Option<IntCounter>, facts: Option<FollowedFacts>) -> Result<Self, Error> {
         let registry = Registry::new_custom(Some(PREFIX.to_owned()), None)?;
         let process = Registry::new();
         process.register(Box::new(ProcessCollector::for_self()))?;
@@ -43,6 +47,7 @@ impl Metrics {
             connections: ConnectionMetrics::new(&new)?,
             decisions: DecisionMetrics::new(&new)?,
             definitions: DefinitionMetrics::new(&new)?,
+            facts: FactMetrics::new(&new, facts)?,
             logs: LogMetrics::new(&new, lost_lines)?,
             memory: MemoryMetrics::new(&new)?,
             requests: RequestMetrics::new(&new)?,
@@ -54,6 +59,7 @@ impl Metrics {
 
     /// Everything, in Prometheus' text format.
     pub(crate) fn text(&self) -> Result<String, Error> {
+        self.facts.look();
         let mut families = self.registry.gather();
         families.extend(self.process.gather());
         TextEncoder::new().encode_to_string(&families)

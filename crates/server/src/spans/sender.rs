@@ -145,7 +145,7 @@ mod tests {
     async fn a_collector_that_is_away_does_not_fill_the_log() {
         let (mut log, writer) = pipe().unwrap();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
-        let metrics = Metrics::new(None).unwrap();
+        let metrics = Metrics::new(None, None).unwrap();
         let mut sender = SpanSender {
             collector: format!("http://{}", away()).parse().unwrap(),
             resource: (&Resource::builder().build()).into(),

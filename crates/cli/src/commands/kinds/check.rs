@@ -11,7 +11,7 @@ use super::checked::{Checked, ReportedProblem, Understood};
 use super::samples::{self, Sample};
 use super::trial::{self, TrialArgs};
 use super::{junit, summary};
-use crate::commands::kinds_dir;
+use crate::commands::kinds_dir::{self, KnownDefinition};
 use crate::commands::output::{self, complain, counted, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
@@ -119,7 +119,12 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
         }
     };
     let known = match known {
-        Ok(known) => known,
+        Ok(KnownDefinition::Kind(known)) => *known,
+        Ok(KnownDefinition::Stages(known)) => {
+            // Nothing is converted, so no law of conversions is tried.
+            checked.kind = Some(Understood::of_stages(&known));
+            return Ok(checked);
+        }
         Err(problems) => {
             checked.problems = problems;
             return Ok(checked);

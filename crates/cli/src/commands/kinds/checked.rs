@@ -6,8 +6,10 @@ use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
 use super::junit::{Case, CaseOutcome, Suite};
+use super::summary;
 use super::trial::Trial;
 use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KnownStages;
 use crate::commands::output::{complain, talk, warn};
 
 /// A definition, and what was found out about it.
@@ -68,6 +70,17 @@ impl Understood {
             text.push_str(&format!("  note: {note}\n"));
         }
         Self { name, text, json }
+    }
+
+    /// A definition of stages: what is done to the objects of others.
+    pub(super) fn of_stages(known: &KnownStages) -> Self {
+        let name = format!("stages of {}", known.staged.resource());
+        let mut text = String::new();
+        for (stage, operations) in known.staged.told() {
+            text.push_str(&format!("  {stage}\n"));
+            operations.iter().for_each(|operation| text.push_str(&format!("    {operation}\n")));
+        }
+        Self { name, text, json: summary::of_stages(known) }
     }
 }
 

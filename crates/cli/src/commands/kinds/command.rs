@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman_core::definition::{self, Kind};
+use pointsman_core::definition::{self, Kind, StagedKind};
 
 use super::check::{CheckArgs, check};
 use super::summary;
 use crate::commands::format::{Format, ListFormat};
-use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::kinds_dir::{KindsArgs, KnownDefinitions};
 use crate::commands::{json_tree::JsonTree, kind_names, output, table::table};
 
 #[derive(Args, Debug)]
@@ -63,21 +63,35 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Some(KindsCommand::Show(args)) => {
-            let all = args.kinds.load()?;
-            output::data(&kind_names::find(&all, &args.name)?.text)?;
+            let all = args.kinds.load_all()?;
+            let text = match all.staged.iter().find(|known| known.staged.is_called(&args.name)) {
+                Some(known) => &known.text,
+                None => &kind_names::find(&all.kinds, &args.name)?.text,
+            };
+            output::data(text)?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
-    let json = || JsonTree::Array(all.iter().map(summary::json).collect());
+    let all = args.kinds.load_all()?;
+    let staged = || all.staged.iter().map(|known| &known.staged);
+    let json = || {
+        let all = all.kinds.iter().map(summary::json).chain(all.staged.iter().map(summary::of_stages));
+        JsonTree::Array(all.collect())
+    };
     output::data(&match args.output {
         ListFormat::Json => Format::Json.write(&json()),
         ListFormat::Yaml => Format::Yaml.write(&json()),
-        ListFormat::Name => all.iter().map(|known| format!("{}\n", known.kind.name())).collect(),
-        ListFormat::Table => table(COLUMNS, &all.iter().map(|known| columns(&known.kind)).collect::<Vec<_>>()),
+        ListFormat::Name => {
+            let names = all.kinds.iter().map(|known| known.kind.name()).chain(staged().map(StagedKind::name));
+            names.map(|name| format!("{name}\n")).collect()
+        }
+        ListFormat::Table => {
+            let rows = all.kinds.iter().map(|known| columns(&known.kind)).chain(staged().map(columns_of_stages));
+            table(COLUMNS, &rows.collect::<Vec<_>>())
+        }
         ListFormat::Wide => wide(&all),
     })?;
     Ok(ExitCode::SUCCESS)
@@ -90,15 +104,25 @@ fn columns(kind: &Kind) -> [String; 5] {
     [kind.name(), kind.group(), kind.kind(), &versions, kind.storage()].map(str::to_owned)
 }
 
-fn wide(all: &[Known]) -> String {
+/// Nothing of it is stored by a definition: the objects are somebody else's.
+fn columns_of_stages(staged: &StagedKind) -> [String; 5] {
+    [staged.name(), staged.group(), staged.kind(), staged.version(), "-"].map(str::to_owned)
+}
+
+fn wide(all: &KnownDefinitions) -> String {
     let [name, group, is, versions, storage] = COLUMNS;
-    let rows = all.iter().map(|known| {
+    let rows = all.kinds.iter().map(|known| {
         let [name, group, is, versions, storage] = columns(&known.kind);
         let hash_at = known.kind.hash_version().unwrap_or("-").to_owned();
         let operations: usize = known.kind.steps().iter().map(|step| step.operations.len()).sum();
         [name, group, is, versions, storage, hash_at, operations.to_string(), known.source().to_owned()]
     });
-    let rows: Vec<[String; 8]> = rows.collect();
+    let staged = all.staged.iter().map(|known| {
+        let [name, group, is, versions, storage] = columns_of_stages(&known.staged);
+        let operations: usize = known.staged.told().iter().map(|(_, operations)| operations.len()).sum();
+        [name, group, is, versions, storage, "-".to_owned(), operations.to_string(), known.file.clone()]
+    });
+    let rows: Vec<[String; 8]> = rows.chain(staged).collect();
     table([name, group, is, versions, storage, "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
 }
 

@@ -1,7 +1,7 @@
 //! A kind, for programs.
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::Known;
+use crate::commands::kinds_dir::{Known, KnownStages};
 
 pub(super) fn json(known: &Known) -> JsonTree {
     let kind = &known.kind;
@@ -23,5 +23,25 @@ pub(super) fn json(known: &Known) -> JsonTree {
         ("hashAt", kind.hash_version().map_or(JsonTree::Null, JsonTree::string)),
         ("steps", JsonTree::Array(steps.collect())),
         ("source", JsonTree::string(known.source())),
+    ])
+}
+
+/// Stages for the objects of others, for programs.
+pub(super) fn of_stages(known: &KnownStages) -> JsonTree {
+    let staged = &known.staged;
+    let stages = staged.told().into_iter().zip(staged.stages()).map(|((_, operations), name)| {
+        let operations = operations.into_iter().map(JsonTree::string).collect();
+        JsonTree::object([("name", JsonTree::string(name)), ("operations", JsonTree::Array(operations))])
+    });
+    let facts = staged.facts().into_iter().map(|fact| JsonTree::string(fact.to_string()));
+    JsonTree::object([
+        ("name", JsonTree::string(staged.name())),
+        ("group", JsonTree::string(staged.group())),
+        ("kind", JsonTree::string(staged.kind())),
+        ("plural", JsonTree::string(staged.plural())),
+        ("versions", JsonTree::Array(vec![JsonTree::string(staged.version())])),
+        ("stages", JsonTree::Array(stages.collect())),
+        ("facts", JsonTree::Array(facts.collect())),
+        ("source", JsonTree::string(&known.file)),
     ])
 }

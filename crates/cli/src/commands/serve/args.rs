@@ -10,7 +10,9 @@ use pointsman_core::registration::Finding;
 use pointsman_core::webhook::Metadata;
 
 use super::definitions::ServedDefinitions;
+use super::facts::FactFollower;
 use super::limits::LimitArgs;
+use crate::commands::connected::ClusterArgs;
 use crate::commands::input::{Source, read};
 use crate::commands::webhooks::findings;
 use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
@@ -81,6 +83,11 @@ pub struct ServeArgs {
     )]
     pub(crate) registered: Vec<PathBuf>,
 
+    /// The cluster whose objects say the facts that stages hang on. Without a definition of stages nobody is connected
+    /// to.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
     /// What is held at one time, and for how long.
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -106,6 +113,15 @@ impl ServeArgs {
             false => Metadata::Identity,
         };
         ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings())
+    }
+
+    /// Who follows the facts that the stages of these definitions hang on. Nothing where there are none, and none can
+    /// come.
+    #[must_use]
+    pub fn follower(&self, definitions: &ServedDefinitions) -> Option<FactFollower> {
+        let served = definitions.served();
+        let may_come = definitions.are_files() || !served.facts().is_empty();
+        may_come.then(|| FactFollower::new(served, self.cluster.options()))
     }
 
     /// What does not fit this server in the files of `--registered`.

@@ -4,45 +4,80 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{BadReview, Conversions, Endpoint, Metadata, Reply, Settings, Webhook};
+use pointsman_core::definition::{Kind, StagedKind, WatchedFact};
+use pointsman_core::webhook::{
+    Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, Unanswered, Webhook,
+};
 
 use crate::commands::file_stamps::FileStamps;
 use crate::commands::kinds_dir::KindsArgs;
 
 /// What decides about requests, by definitions that may be swapped at any time.
 #[derive(Clone, Debug)]
-pub struct ServedKinds(Arc<ArcSwap<Webhook>>);
+pub struct ServedKinds {
+    webhook: Arc<ArcSwap<Webhook>>,
+    facts: Arc<ArcSwap<KnownFacts>>,
+}
 
 impl ServedKinds {
-    /// Decides: see [`Webhook::handle`].
+    /// Decides, by what is known of facts now: see [`Webhook::handle_knowing`].
     ///
     /// # Errors
-    /// The body is no review of that endpoint.
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
-        self.0.load().handle(endpoint, body)
+    /// The body is no review of that endpoint, or hangs on a fact of which nothing is known yet.
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, Unanswered> {
+        let webhook = self.webhook.load();
+        if webhook.staged().is_empty() {
+            return Ok(webhook.handle(endpoint, body)?);
+        }
+        webhook.handle_knowing(endpoint, body, &self.facts.load())
+    }
+
+    /// Decides by this from now on.
+    pub(super) fn know(&self, facts: KnownFacts) {
+        self.facts.store(Arc::new(facts));
+    }
+
+    /// What is known of facts now.
+    pub(super) fn known(&self) -> Arc<KnownFacts> {
+        self.facts.load_full()
+    }
+
+    /// What has to be watched for the stages that are served now, each once. Empty where there are none.
+    #[must_use]
+    pub fn facts(&self) -> Vec<WatchedFact> {
+        let mut facts: Vec<WatchedFact> = Vec::new();
+        for fact in self.webhook.load().staged().iter().flat_map(StagedKind::facts) {
+            if !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+        facts
     }
 
     /// What decides now.
     pub(super) fn webhook(&self) -> Arc<Webhook> {
-        self.0.load_full()
+        self.webhook.load_full()
     }
 
     /// The conversions there can be.
     #[must_use]
     pub fn conversions(&self) -> Vec<Conversions> {
-        self.0.load().every_conversion()
+        self.webhook.load().every_conversion()
     }
 
     /// Kinds and their versions, for people: `Widget.example.com v1 v2, …`.
     #[must_use]
     pub fn names(&self) -> String {
-        let webhook = self.0.load();
+        let webhook = self.webhook.load();
         let names = webhook.kinds().iter().map(|kind| {
             let versions: Vec<&str> = kind.versions().collect();
             format!("{}.{} {}", kind.kind(), kind.group(), versions.join(" "))
         });
-        names.collect::<Vec<_>>().join(", ")
+        let staged = webhook.staged().iter().map(|staged| {
+            let stages: Vec<&str> = staged.stages().collect();
+            format!("stages of {}: {}", staged.resource(), stages.join(" "))
+        });
+        names.chain(staged).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -67,7 +102,7 @@ impl ServedDefinitions {
     pub(super) fn load(kinds: KindsArgs, metadata: Metadata, settings: Settings) -> anyhow::Result<Self> {
         let (webhook, files) = read(&kinds, metadata, &settings)?;
         let stamps = kinds.stamps(&files);
-        let served = ServedKinds(Arc::new(ArcSwap::from_pointee(webhook)));
+        let served = ServedKinds { webhook: Arc::new(ArcSwap::from_pointee(webhook)), facts: Arc::default() };
         Ok(Self { kinds, metadata, settings, files, stamps, refused: false, served })
     }
 
@@ -100,21 +135,21 @@ impl ServedDefinitions {
         self.stamps = stamps;
         self.refused = true;
         let (webhook, files) = found?;
-        keeps_all(&self.served.0.load(), &webhook)?;
+        keeps_all(&self.served.webhook.load(), &webhook)?;
         self.stamps = self.kinds.stamps(&files);
         self.files = files;
         self.refused = false;
-        self.served.0.store(Arc::new(webhook));
+        self.served.webhook.store(Arc::new(webhook));
         Ok(true)
     }
 }
 
 /// What decides by the definitions that are there now, and the files of these.
 fn read(kinds: &KindsArgs, metadata: Metadata, settings: &Settings) -> anyhow::Result<(Webhook, Vec<PathBuf>)> {
-    let all = kinds.load()?;
-    let files = all.iter().flat_map(|known| known.files.iter().cloned()).collect();
-    let webhook = Webhook::new(all.into_iter().map(|known| known.kind).collect(), metadata)?;
-    Ok((webhook.admitting(settings.clone()), files))
+    let all = kinds.load_all()?;
+    let files = all.kinds.iter().flat_map(|known| known.files.iter().cloned());
+    let files = files.chain(all.staged.iter().map(|known| known.path.clone())).collect();
+    Ok((all.webhook(metadata)?.admitting(settings.clone()), files))
 }
 
 /// A version that somebody may have stored, or reads, is not dropped by an edit: no list of its kind would be answered.

@@ -3,9 +3,11 @@
 mod args;
 mod definitions;
 mod dev_page;
+mod facts;
 mod limits;
 
 pub use args::ServeArgs;
 pub use definitions::{ServedDefinitions, ServedKinds};
 pub use dev_page::DevAnswers;
+pub use facts::{FactFollower, FactStanding};
 pub use limits::LimitArgs;

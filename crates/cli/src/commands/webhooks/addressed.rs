@@ -39,6 +39,19 @@ impl ServerArgs {
         service.or_else(|| self.url.clone().map(Address::Url))
     }
 
+    /// How the API server connects to a server of stages, which have no controller version.
+    pub(super) fn client_of_stages(&self, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
+        let Some(address) = self.address() else {
+            return Err(Usage("needs --service or --url".to_owned()).into());
+        };
+        if address.is_per_version() {
+            let message = "stages have no controller version: leave {version} out of --service and --url";
+            return Err(Usage(message.to_owned()).into());
+        }
+        let trust = trust(self.ca_file.as_deref(), self.cert_manager.as_ref(), remarks)?;
+        Ok(ClientConfig { address, trust })
+    }
+
     /// How the API server connects to the servers of these versions, which are some of so many.
     pub(super) fn client(
         &self,

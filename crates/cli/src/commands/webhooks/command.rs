@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
 use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, print};
-use super::{doctor, overlay, policy, retire};
+use super::{doctor, overlay, policy, retire, stages};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;
 use crate::commands::usage::Usage;
@@ -50,6 +50,8 @@ enum WebhooksCommand {
     Policy(policy::PolicyArgs),
     /// Print what is applied and deleted, in order, when a controller version goes.
     Retire(Box<retire::RetireArgs>),
+    /// Print the webhook configuration of stages, for objects of kinds that are not ours.
+    Stages(Box<stages::StagesArgs>),
 }
 
 /// Prints what is to be applied.
@@ -59,6 +61,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         Some(WebhooksCommand::Overlay(args)) => return overlay::run(args),
         Some(WebhooksCommand::Policy(args)) => return policy::run(args),
         Some(WebhooksCommand::Retire(args)) => return retire::run(args, remarks),
+        Some(WebhooksCommand::Stages(args)) => return stages::run(args, remarks),
         None => {}
     }
     let all = args.printed.kinds.load()?;

@@ -8,6 +8,7 @@ mod overlay;
 mod policy;
 mod printed;
 mod retire;
+mod stages;
 
 pub(crate) use command::{WebhooksArgs, run};
 pub(crate) use doctor::{findings, inspect_all, judge_files};

@@ -46,7 +46,7 @@ impl<'j> SentObject<'j> {
     }
 
     /// Whether the object is being deleted.
-    pub(super) fn is_going(&self) -> bool {
+    pub(in crate::webhook) fn is_going(&self) -> bool {
         self.json.look(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
     }
 

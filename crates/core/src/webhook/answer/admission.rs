@@ -3,24 +3,51 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, Status, excerpt};
-use crate::definition::VersionIndex;
+use crate::definition::{Kind, StagedKind, VersionIndex};
 use crate::json::Json;
 use crate::webhook::admission::{self, Judgement, Settings, Verdict, Write};
+use crate::webhook::facts::KnownFacts;
+use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
-use crate::webhook::review::{AdmissionRequest, AdmissionResponse, BadReview, Envelope, ReviewError, parse};
-use crate::{definition::Kind, webhook::kinds::Kinds};
+use crate::webhook::review::{
+    AdmissionRequest, AdmissionResponse, BadReview, Envelope, PatchOperation, ReviewError, parse,
+};
+use crate::webhook::staged::staged;
+use crate::webhook::unanswered::Unanswered;
 
 /// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to.
 pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
-    answer(kinds, body, allowed, |kind, write, envelope| {
+    answer(kinds, AdmissionRequest::read(parse(body)?), allowed, |kind, write, envelope| {
         let (patch, warnings) = admission::stamp(kind, settings, write);
-        let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
-        Reply::new(
-            outcome,
-            envelope.uid(),
-            AdmissionResponse::Patched { patch: &patch, warnings: &warnings }.write(envelope),
-        )
+        patched(envelope, &patch, &warnings)
     })
+}
+
+/// The same, where there are stages as well: an object of their kinds is made what they say.
+pub(crate) fn mutate_in_stages(
+    (kinds, staged_kinds): (&Kinds, &[StagedKind]),
+    settings: &Settings,
+    facts: &KnownFacts,
+    body: &[u8],
+) -> Result<Reply, Unanswered> {
+    let read = AdmissionRequest::read(parse(body)?);
+    if let Ok(AdmissionRequest::Write { group, kind, .. }) = &read
+        && let Some(of) = staged_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
+        && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
+    {
+        let patch = staged(of, &Write::new(object, old), facts).map_err(Unanswered::FactUnknown)?;
+        return Ok(patched(&envelope, &patch, &[]));
+    }
+    Ok(answer(kinds, read, allowed, |kind, write, envelope| {
+        let (patch, warnings) = admission::stamp(kind, settings, write);
+        patched(envelope, &patch, &warnings)
+    })?)
+}
+
+/// A write that may happen with these changes.
+fn patched(envelope: &Envelope, patch: &[PatchOperation], warnings: &[String]) -> Reply {
+    let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
+    Reply::new(outcome, envelope.uid(), AdmissionResponse::Patched { patch, warnings }.write(envelope))
 }
 
 /// Answers a body with whether the object may be written so. Fails where there is no uid to answer to.
@@ -28,7 +55,7 @@ pub(crate) fn validate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Resul
     let scaled = |Scaled { kind, at, new, old }: &Scaled<'_>, envelope: &Envelope| {
         judged(kind, new, admission::judge_scale(kind, settings, *at, new, old.as_ref()), envelope)
     };
-    answer(kinds, body, scaled, |kind, write, envelope| {
+    answer(kinds, AdmissionRequest::read(parse(body)?), scaled, |kind, write, envelope| {
         if let Some(problem) = admission::misdirected(kind, settings, write) {
             let verdict = Verdict { kind: kind.name.clone(), rule: "registration".to_owned(), effect: "deny" };
             return Reply { verdicts: vec![verdict], ..refused(envelope, &problem) };
@@ -71,11 +98,11 @@ fn allowed(_: &Scaled<'_>, envelope: &Envelope) -> Reply {
 
 fn answer(
     kinds: &Kinds,
-    body: &[u8],
+    read: Result<AdmissionRequest<'_>, ReviewError>,
     scaled: impl FnOnce(&Scaled<'_>, &Envelope) -> Reply,
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
 ) -> Result<Reply, BadReview> {
-    match AdmissionRequest::read(parse(body)?) {
+    match read {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
             Ok(Reply::new(Outcome::Allow, envelope.uid(), response.write(&envelope)))

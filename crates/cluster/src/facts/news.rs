@@ -1,0 +1,29 @@
+//! What is told of facts that are followed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pointsman_core::definition::WatchedFact;
+
+use crate::call_error::CallError;
+
+/// Of which objects, by namespace and name, a fact is true.
+pub type FactsSeen = Vec<(WatchedFact, Arc<BTreeSet<(String, String)>>)>;
+
+/// Something about facts that are followed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FactNews {
+    /// Everything was read, or something changed: this is known now.
+    Seen(FactsSeen),
+    /// The API server was heard, and nothing has changed.
+    Heard,
+    /// It could not be read or watched, and is tried again after a pause. What is known stays known meanwhile.
+    Failed {
+        /// What stands in the way.
+        error: CallError,
+        /// How long it is left alone.
+        pause: Duration,
+    },
+}

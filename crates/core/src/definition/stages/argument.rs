@@ -1,0 +1,90 @@
+//! A word of a command line, and a flag in it.
+
+use crate::json::Json;
+
+/// Which list of a container a word stands in. The program sees one list: `command`, then `args`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ArgumentList {
+    Command,
+    Args,
+}
+
+impl ArgumentList {
+    pub(super) const ALL: [Self; 2] = [Self::Command, Self::Args];
+
+    /// The member of a container.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Args => "args",
+        }
+    }
+}
+
+/// A word of a command line, as it was sent.
+#[derive(Debug)]
+pub(super) struct Argument<'j> {
+    pub(super) list: ArgumentList,
+    pub(super) json: Json<'j>,
+}
+
+impl Argument<'_> {
+    /// The text, where it is a string.
+    pub(super) fn text(&self) -> Option<String> {
+        self.json.as_str().map(|text| text.into_owned())
+    }
+
+    /// Makes it another word. One that is the same already keeps its spelling.
+    pub(super) fn become_word(&mut self, word: &str) {
+        if self.json.as_str().is_none_or(|text| text != word) {
+            self.json = Json::string(word);
+        }
+    }
+}
+
+/// How a flag takes its value.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FlagForm {
+    /// None: it is there or not, and the word behind it is no value of it.
+    Switch,
+    /// `--name=value`, or `--name value`.
+    Valued,
+}
+
+/// A flag where it stands in a command line, and its value.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum FlagValue {
+    /// `--name`, alone.
+    Missing,
+    /// `--name=value`.
+    Joined(String),
+    /// `--name value`: the word behind it.
+    Behind(String),
+}
+
+/// Where a flag stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct FlagPlace {
+    pub(super) at: usize,
+    pub(super) value: FlagValue,
+}
+
+impl FlagPlace {
+    /// The words that it takes.
+    pub(super) fn words(&self) -> usize {
+        if matches!(self.value, FlagValue::Behind(_)) { 2 } else { 1 }
+    }
+
+    /// Its value, where it has one.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            FlagValue::Missing => None,
+            FlagValue::Joined(text) | FlagValue::Behind(text) => Some(text),
+        }
+    }
+}
+
+/// Whether a word behind a flag can be its value: `-1` is, another flag is not.
+pub(super) fn is_value(word: &str) -> bool {
+    word.strip_prefix('-').is_none_or(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}

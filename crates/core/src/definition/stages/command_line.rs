@@ -1,0 +1,182 @@
+//! The command line of a container: flags are set and taken away, and every other word stays as it is.
+
+use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_value};
+use super::entries::{Entry, joined_with, joined_without};
+use crate::json::{Json, Members};
+
+/// The words that a program is started with: those of `command`, then those of `args`.
+pub(super) struct CommandLine<'j> {
+    words: Vec<Argument<'j>>,
+}
+
+impl<'j> CommandLine<'j> {
+    /// The command line of a container. Nothing where one of the lists is none: that is for the API server to refuse.
+    pub(super) fn of(container: &Members<'j>) -> Option<Self> {
+        let mut words = Vec::new();
+        for list in ArgumentList::ALL {
+            let mut found = match container.get(list.name()) {
+                Some(found) if !found.is_null() => found.clone(),
+                _ => continue,
+            };
+            let all = std::mem::take(found.open_array()?);
+            words.extend(all.into_iter().map(|json| Argument { list, json }));
+        }
+        Some(Self { words })
+    }
+
+    /// Puts the words back. A list that was emptied goes: it would hide the one of the image.
+    pub(super) fn put_into(self, container: &mut Members<'j>) {
+        let mut lists = ArgumentList::ALL.map(|list| (list, Vec::new()));
+        for Argument { list, json } in self.words {
+            for (other, words) in &mut lists {
+                if *other == list {
+                    words.push(json);
+                    break;
+                }
+            }
+        }
+        for (list, words) in lists {
+            let before = container.get(list.name()).map_or(0, |list| list.elements().len());
+            match (words.is_empty(), before) {
+                (true, 0) => {}
+                (true, _) => drop(container.remove(list.name())),
+                (false, _) => container.set(list.name(), Json::Array(words)),
+            }
+        }
+    }
+
+    /// Sees to it that a flag stands once, with this value, or without one.
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>) {
+        let form = if value.is_some() { FlagForm::Valued } else { FlagForm::Switch };
+        let places = self.places(name, form);
+        let Some((first, others)) = places.split_first() else {
+            return self.add(&written(name, value));
+        };
+        match (&first.value, value) {
+            (FlagValue::Behind(_), Some(value)) => self.become_word(first.at + 1, value),
+            (FlagValue::Joined(text), Some(value)) if text == value => {}
+            // As good as the name alone.
+            (FlagValue::Joined(text), None) if text == "true" => {}
+            (_, value) => self.become_word(first.at, &written(name, value)),
+        }
+        self.remove(others);
+    }
+
+    /// Takes a flag away, wherever it stands, with its values.
+    pub(super) fn unset(&mut self, name: &str, form: FlagForm) {
+        let places = self.places(name, form);
+        self.remove(&places);
+    }
+
+    /// Sees to it that the value of a flag, a list with commas, has these entries.
+    pub(super) fn set_entries(&mut self, name: &str, entries: &[Entry]) {
+        for entry in entries {
+            let places = self.places(name, FlagForm::Valued);
+            let mut found = false;
+            for place in &places {
+                if let Some((text, changed)) = place.text().and_then(|text| joined_with(text, entry)) {
+                    found = true;
+                    if changed {
+                        self.give(name, place, &text);
+                    }
+                }
+            }
+            match (found, places.last()) {
+                (true, _) => {}
+                (false, None) => self.add(&written(name, Some(&entry.text()))),
+                (false, Some(last)) => {
+                    let before = last.text().unwrap_or_default();
+                    let comma = if before.is_empty() { "" } else { "," };
+                    self.give(name, last, &format!("{before}{comma}{}", entry.text()));
+                }
+            }
+        }
+    }
+
+    /// Takes entries out of the value of a flag. A flag of which nothing is left goes.
+    pub(super) fn unset_entries(&mut self, name: &str, keys: &[String]) {
+        let mut emptied = Vec::new();
+        for place in self.places(name, FlagForm::Valued) {
+            match place.text().and_then(|text| joined_without(text, keys)) {
+                None => {}
+                Some(left) if left.is_empty() => emptied.push(place),
+                Some(left) => self.give(name, &place, &left),
+            }
+        }
+        self.remove(&emptied);
+    }
+
+    /// Where a flag stands. Behind `--` there are none.
+    fn places(&self, name: &str, form: FlagForm) -> Vec<FlagPlace> {
+        let mut places = Vec::new();
+        let mut words = self.words.iter().map(Argument::text).enumerate().take(self.end()).peekable();
+        while let Some((at, word)) = words.next() {
+            let Some(word) = word else { continue };
+            let value = match word.strip_prefix(name) {
+                Some("") => match words.peek() {
+                    Some((_, Some(next))) if form == FlagForm::Valued && is_value(next) => {
+                        FlagValue::Behind(next.clone())
+                    }
+                    _ => FlagValue::Missing,
+                },
+                Some(rest) => match rest.strip_prefix('=') {
+                    Some(value) => FlagValue::Joined(value.to_owned()),
+                    None => continue,
+                },
+                None => continue,
+            };
+            if matches!(value, FlagValue::Behind(_)) {
+                words.next();
+            }
+            places.push(FlagPlace { at, value });
+        }
+        places
+    }
+
+    /// How many words there are before the one from which on nothing is a flag.
+    fn end(&self) -> usize {
+        let is_end = |word: &Argument<'_>| word.json.as_str().is_some_and(|text| text == "--");
+        self.words.iter().position(is_end).unwrap_or(self.words.len())
+    }
+
+    /// Adds a word where the last flag may stand: in `args`, where there are any, else behind the words of `command`.
+    fn add(&mut self, word: &str) {
+        let end = self.end();
+        let beside = self.words.get(end).or_else(|| self.words.last());
+        let list = beside.map_or(ArgumentList::Args, |word| word.list);
+        self.words.insert(end, Argument { list, json: Json::string(word) });
+    }
+
+    fn become_word(&mut self, at: usize, word: &str) {
+        if let Some(place) = self.words.get_mut(at) {
+            place.become_word(word);
+        }
+    }
+
+    /// Gives a flag that is there another value, in the form in which it has one.
+    fn give(&mut self, name: &str, place: &FlagPlace, value: &str) {
+        match place.value {
+            FlagValue::Behind(_) => self.become_word(place.at + 1, value),
+            FlagValue::Joined(_) | FlagValue::Missing => self.become_word(place.at, &written(name, Some(value))),
+        }
+    }
+
+    /// Takes words away: all at once, since a hostile command line may have many of them.
+    fn remove(&mut self, places: &[FlagPlace]) {
+        let mut gone = places.iter().flat_map(|place| place.at..place.at + place.words()).peekable();
+        let mut at = 0;
+        self.words.retain(|_| {
+            let goes = gone.next_if_eq(&at).is_some();
+            at += 1;
+            !goes
+        });
+    }
+}
+
+/// A flag as it is added.
+fn written(name: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("{name}={value}"),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,158 @@
+//! Where in an object a field is that an operation names.
+
+use crate::definition::path::Path;
+use crate::json::{Json, Members};
+
+/// What a path begins at.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum FieldRoot {
+    /// The object.
+    Object,
+    /// The spec of its Pods.
+    Pod,
+    /// A container of its Pods.
+    Container(ContainerName),
+}
+
+/// Which container of a Pod is meant.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum ContainerName {
+    /// The one of this name, init containers among them.
+    Named(String),
+    /// The one that is called as the object is; where none is, the only one.
+    AsTheObject,
+}
+
+/// A field, from where its path begins.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct FieldPlace {
+    pub(crate) root: FieldRoot,
+    pub(crate) path: Path,
+}
+
+impl FieldPlace {
+    /// Whether one is the other, or inside it.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.root.may_be(&other.root) && (self.path.starts_with(&other.path) || other.path.starts_with(&self.path))
+    }
+
+    /// How messages name it.
+    pub(crate) fn told(&self) -> String {
+        match &self.root {
+            FieldRoot::Object | FieldRoot::Pod => self.path.to_string(),
+            FieldRoot::Container(name) => format!("{}{}", self.path, name.told()),
+        }
+    }
+}
+
+impl FieldRoot {
+    fn may_be(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Container(one), Self::Container(two)) => one.may_be(two),
+            (one, two) => one == two,
+        }
+    }
+}
+
+impl ContainerName {
+    pub(super) fn new(of: Option<&str>) -> Self {
+        of.map_or(Self::AsTheObject, |name| Self::Named(name.to_owned()))
+    }
+
+    /// Whether both can be one container.
+    pub(super) fn may_be(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Named(one), Self::Named(two)) => one == two,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Named(name) => format!(" of {name}"),
+            Self::AsTheObject => String::new(),
+        }
+    }
+}
+
+/// Does something in the place that a root is, where the object has one.
+pub(super) fn at_root<'j>(
+    object: &mut Json<'j>,
+    pod: &Path,
+    root: &FieldRoot,
+    edit: impl FnOnce(&mut Json<'j>),
+) {
+    if let Some(found) = place_of(object, pod, root) {
+        edit(found);
+    }
+}
+
+fn place_of<'o, 'j>(object: &'o mut Json<'j>, pod: &Path, root: &FieldRoot) -> Option<&'o mut Json<'j>> {
+    let name = object.look(&["metadata", "name"]).and_then(|name| name.as_str().map(|name| name.into_owned()));
+    match root {
+        FieldRoot::Object => Some(object),
+        FieldRoot::Pod => inside(object, pod.names()),
+        FieldRoot::Container(container) => container_of(inside(object, pod.names())?, container, name.as_deref()),
+    }
+}
+
+/// What some names lead to, opened on the way.
+pub(super) fn inside<'o, 'j>(object: &'o mut Json<'j>, way: &[Box<str>]) -> Option<&'o mut Json<'j>> {
+    way.iter().try_fold(object, |here, name| here.open().ok()??.get_mut(name))
+}
+
+/// The object that some names lead to, made where it is missing or null. Nothing where something else stands in the
+/// way: what is no object is not ours to replace.
+pub(super) fn made<'o, 'j>(object: &'o mut Json<'j>, way: &[Box<str>]) -> Option<&'o mut Members<'j>> {
+    // Before anything is made.
+    if !can_be_made(object, way) {
+        return None;
+    }
+    let mut here = object;
+    for name in way {
+        let members = here.open().ok()??;
+        if members.get(name).is_none_or(Json::is_null) {
+            members.set(name, Json::Object(Members::default()));
+        }
+        here = members.get_mut(name)?;
+    }
+    here.open().ok()?
+}
+
+fn can_be_made(object: &Json<'_>, way: &[Box<str>]) -> bool {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in way {
+        seen.push(name);
+        match object.look(&seen) {
+            None => break,
+            Some(found) if found.is_null() => break,
+            Some(found) if !found.is_object() => return false,
+            Some(_) => {}
+        }
+    }
+    object.is_object()
+}
+
+fn container_of<'o, 'j>(pod: &'o mut Json<'j>, wanted: &ContainerName, object: Option<&str>) -> Option<&'o mut Json<'j>> {
+    let pod = pod.open().ok()??;
+    let (list, at) = LISTS.iter().find_map(|list| {
+        let all = pod.get(list)?.elements();
+        let called = |name: &str| {
+            all.iter().position(|container| {
+                container.get("name").is_some_and(|found| found.as_str().is_some_and(|found| found == name))
+            })
+        };
+        let at = match wanted {
+            ContainerName::Named(name) => called(name),
+            ContainerName::AsTheObject if *list == CONTAINERS => {
+                object.and_then(called).or_else(|| (all.len() == 1).then_some(0))
+            }
+            ContainerName::AsTheObject => None,
+        };
+        Some((*list, at?))
+    })?;
+    pod.get_mut(list)?.open_array()?.get_mut(at)
+}
+
+const CONTAINERS: &str = "containers";
+const LISTS: [&str; 2] = [CONTAINERS, "initContainers"];

@@ -1,0 +1,27 @@
+//! Staged mutation: what objects of a kind that is not ours look like before a fact is true, and after it.
+//!
+//! A definition of stages has a `resource` in the place of a CRD: pointsman knows no schema of it. What is done to an
+//! object is a closed set of operations, each of which says how something has to be; one that is so already is left
+//! alone. What the fact is of, and whether it is true, others look at: see [`WatchedFact`] and `webhook::KnownFacts`.
+
+mod argument;
+mod command_line;
+mod conflicts;
+mod entries;
+mod fact;
+mod field_place;
+mod list_item;
+mod mutation_stage;
+mod operation_spec;
+mod selection;
+mod stage_operation;
+mod stage_spec;
+mod staged_kind;
+
+
+pub(crate) use fact::StageFact;
+pub use fact::{FactLook, WatchedFact};
+pub(crate) use mutation_stage::{MutationStage, StagePhase};
+pub(crate) use selection::StageSelection;
+pub(super) use staged_kind::StagesFileSpec;
+pub use staged_kind::StagedKind;

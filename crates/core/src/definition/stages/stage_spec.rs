@@ -1,0 +1,166 @@
+//! A stage as it is written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::conflicts::conflict;
+use super::fact::{FactLook, NAME, NAMESPACE, StageFact, WatchedFact};
+use super::mutation_stage::{FailurePolicy, MutationStage};
+use super::operation_spec::StageOperationSpec;
+use super::selection::StageSelection;
+use super::stage_operation::StageOperation;
+use crate::apimachinery::{ResourceName, Selector, is_dns_label, is_dns_subdomain, is_qualified_name};
+use crate::definition::path::Path;
+use crate::definition::problems::{Problems, line};
+
+/// What some objects are before a fact is true, and after it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Stage")]
+pub(super) struct StageSpec {
+    /// What messages and webhooks call it: lower-case letters, digits and dashes.
+    pub(super) name: String,
+    /// What has to be true of another object.
+    fact: FactSpec,
+    /// Only objects of these names. Without it, of any name.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Only objects of these namespaces. Without it, of any.
+    #[serde(default)]
+    namespaces: Vec<String>,
+    /// Only objects with such labels, as `kubectl -l` takes them.
+    labels: Option<String>,
+    /// What becomes of a write while nobody answers: `Fail` (if this is not set) or `Ignore`.
+    failure_policy: Option<FailurePolicySpec>,
+    /// What has to be so, whether the fact is true or not.
+    #[serde(default)]
+    #[schemars(with = "Vec<StageOperationSpec>")]
+    before: Vec<Spanned<StageOperationSpec>>,
+    /// What has to be so on top of that once the fact is true.
+    #[serde(default)]
+    #[schemars(with = "Vec<StageOperationSpec>")]
+    after: Vec<Spanned<StageOperationSpec>>,
+}
+
+/// What becomes of a write while nobody answers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename = "FailurePolicy")]
+enum FailurePolicySpec {
+    /// It is refused.
+    Fail,
+    /// It goes on, as it was sent.
+    Ignore,
+}
+
+/// What has to be true of another object. One of `annotation`, `label` and `field`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Fact")]
+struct FactSpec {
+    /// Plural and group of the object, such as `clusters.extensions.gardener.cloud`.
+    resource: String,
+    /// The version of its API. Defaults to the one that the API server prefers.
+    version: Option<String>,
+    /// Its namespace; `{namespace}` is that of the object that is written. Without it, it is in none.
+    namespace: Option<String>,
+    /// Its name; `{namespace}` and `{name}` are those of the object that is written.
+    name: String,
+    /// An annotation of it.
+    annotation: Option<String>,
+    /// A label of it.
+    label: Option<String>,
+    /// A field of it.
+    field: Option<String>,
+    /// The text that it must be. Without it, it has to be there.
+    is: Option<String>,
+}
+
+impl StageSpec {
+    /// Checks a stage of objects whose Pods' spec is at `pod`.
+    pub(super) fn compile(spec: &Spanned<Self>, pod: &Path, problems: &mut Problems) -> Option<MutationStage> {
+        let (at_line, spec) = (line(spec), &spec.value);
+        let mut bad = |why: String| problems.add(at_line, format!("stage {}: {why}", spec.name));
+        if !is_dns_label(&spec.name) {
+            bad("its name must have lower-case letters, digits and dashes only, 63 at most".to_owned());
+        }
+        let fact = spec.fact.compile().map_err(|why| bad(format!("fact: {why}"))).ok();
+        let selection = spec.selection().map_err(&mut bad).ok();
+        if spec.before.is_empty() && spec.after.is_empty() {
+            bad("does nothing: give it operations under `before` or `after`".to_owned());
+        }
+        let before = operations(spec, ("before", &spec.before), pod, problems);
+        let after = operations(spec, ("after", &spec.after), pod, problems);
+        let failure_policy = match spec.failure_policy {
+            None | Some(FailurePolicySpec::Fail) => FailurePolicy::Fail,
+            Some(FailurePolicySpec::Ignore) => FailurePolicy::Ignore,
+        };
+        let name = spec.name.clone();
+        Some(MutationStage { name, fact: fact?, selection: selection?, failure_policy, before, after })
+    }
+
+    fn selection(&self) -> Result<StageSelection, String> {
+        if let Some(name) = self.names.iter().find(|name| !is_dns_subdomain(name)) {
+            return Err(format!("names: {name:?} is no name of an object"));
+        }
+        if let Some(name) = self.namespaces.iter().find(|name| !is_dns_label(name)) {
+            return Err(format!("namespaces: {name:?} is no name of a namespace"));
+        }
+        let labels = Selector::parse(self.labels.as_deref().unwrap_or_default())?;
+        Ok(StageSelection { names: self.names.clone(), namespaces: self.namespaces.clone(), labels })
+    }
+}
+
+/// The operations of one list, none of which is against another one.
+fn operations(
+    spec: &StageSpec,
+    (what, all): (&str, &[Spanned<StageOperationSpec>]),
+    pod: &Path,
+    problems: &mut Problems,
+) -> Vec<StageOperation> {
+    let mut compiled: Vec<StageOperation> = Vec::new();
+    for one in all {
+        let mut bad = |why: String| problems.add(line(one), format!("stage {}: {what}: {why}", spec.name));
+        match one.value.compile(pod) {
+            Err(why) => bad(why),
+            Ok(operation) => {
+                let against = compiled.iter().find_map(|other| {
+                    conflict(other, &operation).or_else(|| conflict(&operation, other))
+                });
+                if let Some(why) = against {
+                    bad(format!("{why}: say one of them, or say the second under `after`"));
+                }
+                compiled.push(operation);
+            }
+        }
+    }
+    compiled
+}
+
+impl FactSpec {
+    fn compile(&self) -> Result<StageFact, String> {
+        let look = match (&self.annotation, &self.label, &self.field) {
+            (Some(key), None, None) => FactLook::Annotation(self::key(key)?),
+            (None, Some(key), None) => FactLook::Label(self::key(key)?),
+            (None, None, Some(field)) => {
+                FactLook::Field(Path::parse(field)?.names().iter().map(ToString::to_string).collect())
+            }
+            _ => return Err("takes one of `annotation`, `label` and `field`".to_owned()),
+        };
+        for (what, text) in [("name", Some(&self.name)), ("namespace", self.namespace.as_ref())] {
+            let Some(text) = text else { continue };
+            if !is_dns_subdomain(&text.replace(NAMESPACE, "x").replace(NAME, "x")) {
+                return Err(format!("{what}: {text:?} is no name; {NAMESPACE} and {NAME} stand for those of the object"));
+            }
+        }
+        let resource = ResourceName::parse(&self.resource)?;
+        let watched = WatchedFact { resource, version: self.version.clone(), look, is: self.is.clone() };
+        let namespace = self.namespace.clone().unwrap_or_default();
+        Ok(StageFact { watched, namespace, name: self.name.clone() })
+    }
+}
+
+fn key(text: &str) -> Result<String, String> {
+    match is_qualified_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is no key of a label or an annotation")),
+    }
+}

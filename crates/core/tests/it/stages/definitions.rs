@@ -1,0 +1,126 @@
+//! Definitions of stages that are refused, and what a person is told.
+
+use pointsman_core::definition::{Definition, StagedKind, json_schema};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use super::definition;
+
+#[track_caller]
+fn said(text: &str) -> String {
+    match StagedKind::load("stages.yaml", text) {
+        Ok(_) => "fine".to_owned(),
+        Err(bad) => bad.to_string(),
+    }
+}
+
+#[test]
+fn operations_that_say_nothing_possible() {
+    for (operations, wanted) in [
+        ("[{flag: {name: cloud, value: x}}]", "flag: \"cloud\" is no flag: write its name alone, with its dashes, such as --cloud"),
+        ("[{flag: {name: --a=b}}]", "such as --a"),
+        ("[{flag: {name: --a, value: [1]}}]", "flag --a: its value must be a text"),
+        ("[{flagEntries: {name: --g, entries: {}}}]", "flagEntries --g: has no entries"),
+        ("[{flagEntries: {name: --g, entries: {A: 'a,b'}}}]", "the value of A has a comma"),
+        ("[{flagEntries: {name: --g, entries: [A, A]}}]", "A stands twice"),
+        ("[{noFlagEntries: {name: --g, entries: ['A=true']}}]", "\"A=true\" is no name of an entry"),
+        ("[{item: {list: volumes, value: {secret: {}}}}]", "item volumes: its value has no \"name\", by which it is known"),
+        ("[{noItem: {list: volumes, value: {name: x}}}]", "must be what \"name\" says"),
+        ("[{set: {field: status.phase, value: x}}]", "status.phase is not for a stage to change"),
+        ("[{set: {field: metadata.name, value: x}}]", "metadata.name is not for a stage to change"),
+        ("[{unset: metadata}]", "metadata is not for a stage to change"),
+        ("[{set: {field: 'a..b', value: x}}]", "an empty name"),
+        ("[{flags: {name: --a}}]", "unknown operation \"flags\", did you mean \"flag\"?"),
+    ] {
+        let said = said(&definition(operations, "[]"));
+        assert!(said.starts_with("stages.yaml:7: ") && said.contains(wanted), "{operations}: {said}");
+    }
+}
+
+#[test]
+fn operations_that_are_against_each_other() {
+    let clash = |one: &str, two: &str| said(&definition(&format!("[{one}, {two}]"), "[]"));
+    for (one, two) in [
+        ("{flag: {name: --a, value: x}}", "{noFlag: --a}"),
+        ("{flag: {name: --a, value: x}}", "{flag: {of: main, name: --a, value: y}}"),
+        ("{flag: {name: --a, value: x}}", "{flagEntries: {name: --a, entries: [A]}}"),
+        ("{flagEntries: {name: --a, entries: {A: 1}}}", "{flagEntries: {name: --a, entries: {A: 2}}}"),
+        ("{flagEntries: {name: --a, entries: {A: 1}}}", "{noFlagEntries: {name: --a, entries: [A]}}"),
+        ("{set: {field: spec.a, value: {}}}", "{unset: spec.a.b}"),
+        ("{unset: spec.a.b}", "{set: {field: spec.a, value: {}}}"),
+        ("{set: {field: spec.a, value: 1}}", "{set: {field: spec.a, value: 2}}"),
+        ("{item: {list: volumes, value: {name: x}}}", "{noItem: {list: volumes, value: x}}"),
+    ] {
+        let said = clash(one, two);
+        assert!(said.contains("cannot both be so: say one of them"), "{one} {two}: {said}");
+    }
+    for (one, two) in [
+        ("{flag: {of: one, name: --a, value: x}}", "{noFlag: {of: two, name: --a}}"),
+        ("{flagEntries: {name: --a, entries: {A: 1}}}", "{flagEntries: {name: --a, entries: {B: 2}}}"),
+        ("{noItem: {list: volumes, value: y}}", "{item: {list: volumes, value: {name: x}}}"),
+        ("{set: {field: spec.a, value: 1}}", "{set: {field: spec.b, value: 2}}"),
+    ] {
+        assert_eq!(clash(one, two), "fine");
+    }
+    // First this, then that, is what stages are for.
+    assert_eq!(said(&definition("[{flag: {name: --a}}]", "[{noFlag: --a}]")), "fine");
+}
+
+#[test]
+fn stages_that_cannot_be() {
+    let fine = definition("[{noFlag: --a}]", "[]");
+    let changed = |from: &str, to: &str| {
+        assert!(fine.contains(from), "{from}");
+        said(&fine.replace(from, to))
+    };
+    for (from, to, wanted) in [
+        ("name: moved", "name: Moved", "stage Moved: its name must have lower-case letters"),
+        ("label: moved", "label: 'a b'", "fact: \"a b\" is no key of a label or an annotation"),
+        (", label: moved", "", "fact: takes one of `annotation`, `label` and `field`"),
+        ("label: moved", "label: moved, field: a", "takes one of"),
+        ("'{namespace}'", "'{shoot}'", "\"{shoot}\" is no name; {namespace} and {name} stand for those of the object"),
+        ("namespaces,", "Namespaces,", "is no resource: write its plural and its group"),
+        ("[{noFlag: --a}]", "[]", "stage moved: does nothing"),
+        ("group: apps", "group: Apps", "resource: \"Apps\" is no group"),
+        ("kind: Deployment", "kind: deployment", "is no kind: it begins with a capital"),
+        ("plural: deployments", "plural: Deployments", "is no plural"),
+        ("version: v1, kind", "versions: v1, kind", "unknown key \"versions\", did you mean \"version\"?"),
+        ("resource: {group", "crd: a.yaml\nresource: {group", "unknown key \"crd\""),
+        ("kind: KindDefinition", "kind: KindDefinition\nname: [a]", "stages.yaml:3"),
+        ("/v1\n", "/v2\n", "apiVersion is \"pointsman.dev/v2\", this build reads"),
+    ] {
+        let said = changed(from, to);
+        assert!(said.contains(wanted), "{to}: {said}");
+    }
+    let second = "- name: other\n  failurePolicy: Ignore\n  fact: {resource: nodes, name: x, label: y}\n  after: [{noFlag: --b}]\n";
+    let two = said(&format!("{fine}{second}"));
+    assert!(two.contains("stages moved and other may be about the same objects") && two.contains(":9: "), "{two}");
+    let apart = format!("{fine}{second}  names: [b]\n").replace("- name: moved", "- name: moved\n  names: [a]");
+    assert_eq!(said(&apart), "fine");
+    let twice = format!("{fine}{}", second.replace("other", "moved").replace("  failurePolicy: Ignore\n", ""));
+    assert!(said(&twice).contains("stage moved: there are two of this name"));
+}
+
+#[test]
+fn a_definition_is_of_the_one_sort_or_of_the_other() {
+    let load = |text: &str| Definition::load("d.yaml", text, &mut |_| Ok(String::new()));
+    assert!(matches!(load(&definition("[{noFlag: --a}]", "[]")), Ok(Definition::Stages(_))));
+    let text = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\nstages: []\n";
+    assert!(load(text).unwrap_err().to_string().contains("the key \"resource\" is missing"));
+    let schema = json_schema();
+    let sorts = schema["anyOf"].as_array().unwrap();
+    assert_eq!(sorts.len(), 2);
+}
+
+#[test]
+fn a_kind_has_stages_once_or_is_ones_own() {
+    let staged = |text: &str| StagedKind::load("stages.yaml", text).unwrap();
+    let text = definition("[{noFlag: --a}]", "[]");
+    let webhook = || Webhook::new(Vec::new(), Metadata::Identity).unwrap();
+    let twice = webhook().staging(vec![staged(&text), staged(&text.replace("resource", "name: b\nresource"))]);
+    let said = twice.unwrap_err().to_string();
+    assert_eq!(said, "Deployment.apps is defined twice, as \"deployment\" and as \"b\": remove one");
+    let staged = staged(&text);
+    assert!(["Deployment", "deployments", "deployments.apps"].iter().all(|name| staged.is_called(name)));
+    assert_eq!(staged.stages().collect::<Vec<_>>(), ["moved"]);
+    assert_eq!(staged.facts().len(), 1);
+}

@@ -1,0 +1,102 @@
+//! Reviews of objects that have stages.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, Unanswered, Webhook};
+use serde_json::{Value, json};
+
+use super::{definition, deployment};
+
+fn review(operation: &str, new: &Value, old: Option<&Value>) -> Vec<u8> {
+    let kind = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
+    let request = json!({"uid": "u1", "operation": operation, "kind": kind, "object": new, "oldObject": old});
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).to_string().into_bytes()
+}
+
+fn webhook() -> Webhook {
+    let text = definition("[{flag: {name: --a, value: before}}]", "[{flag: {name: --a, value: after}}]");
+    let text = text.replace("  fact:", "  names: [kcm]\n  fact:");
+    let staged = StagedKind::load("stages.yaml", &text).unwrap();
+    Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap()
+}
+
+/// Of these namespaces the fact is true.
+fn seen(webhook: &Webhook, namespaces: &[&str]) -> KnownFacts {
+    let objects: BTreeSet<(String, String)> =
+        namespaces.iter().map(|name| (String::new(), (*name).to_owned())).collect();
+    let mut facts = KnownFacts::default();
+    facts.see(&webhook.staged()[0].facts()[0], Arc::new(objects));
+    facts
+}
+
+fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<String>, Unanswered> {
+    let reply = webhook.handle_knowing(Endpoint::Mutate, body, facts)?;
+    let answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(answer["response"]["uid"], "u1");
+    assert_eq!(answer["response"]["allowed"], true);
+    let Some(patch) = answer["response"]["patch"].as_str() else {
+        assert_eq!(reply.outcome, Outcome::Allow);
+        return Ok(None);
+    };
+    assert_eq!((reply.outcome, &answer["response"]["patchType"]), (Outcome::Patch, &json!("JSONPatch")));
+    let patch: Value = serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap();
+    Ok(Some(patch[0]["value"].to_string()))
+}
+
+#[test]
+fn what_is_known_of_the_fact_decides() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm", "args": ["x"]}]}));
+    let create = review("CREATE", &object, None);
+    let facts = seen(&webhook, &["other"]);
+    assert_eq!(flag(&webhook, &facts, &create).unwrap().as_deref(), Some("\"--a=before\""));
+    let facts = seen(&webhook, &["other", "shoot--a"]);
+    assert_eq!(flag(&webhook, &facts, &create).unwrap().as_deref(), Some("\"--a=after\""));
+    let update = review("UPDATE", &object, Some(&object));
+    assert_eq!(flag(&webhook, &facts, &update).unwrap().as_deref(), Some("\"--a=after\""));
+}
+
+#[test]
+fn what_nobody_has_seen_decides_nothing() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
+    assert!(matches!(error, Unanswered::FactUnknown(_)), "{error}");
+    assert!(error.to_string().ends_with("is not known yet, and stage moved hangs on it, try again"), "{error}");
+    // Nothing hangs on it for an object of another name, nor of a kind of our own.
+    let other = deployment("other", &json!({"containers": [{"name": "kcm"}]}));
+    assert_eq!(flag(&webhook, &KnownFacts::default(), &review("CREATE", &other, None)).unwrap(), None);
+    let own = json!({"uid": "u1", "operation": "CREATE", "kind": {"group": "materialize.cloud", "kind": "Materialize"},
+        "object": {"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}});
+    let own = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": own}).to_string();
+    let knowing = webhook.handle_knowing(Endpoint::Mutate, own.as_bytes(), &KnownFacts::default()).unwrap();
+    assert_eq!(knowing.body, webhook.handle(Endpoint::Mutate, own.as_bytes()).unwrap().body);
+}
+
+#[test]
+fn deletions_and_objects_that_go_are_left_alone() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    let mut going = object.clone();
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let facts = KnownFacts::default();
+    assert_eq!(flag(&webhook, &facts, &review("UPDATE", &going, Some(&going))).unwrap(), None);
+    assert_eq!(flag(&webhook, &facts, &review("DELETE", &Value::Null, Some(&object))).unwrap(), None);
+    // What a new object says of its own end, the API server drops.
+    let facts = seen(&webhook, &[]);
+    assert!(flag(&webhook, &facts, &review("CREATE", &going, None)).unwrap().is_some());
+}
+
+#[test]
+fn who_asks_for_a_verdict_of_stages_is_told_that_there_is_none() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": []}));
+    let body = review("CREATE", &object, None);
+    let reply = webhook.handle_knowing(Endpoint::Validate, &body, &KnownFacts::default()).unwrap();
+    assert_eq!(reply.outcome, Outcome::Deny);
+    assert!(reply.message.unwrap().contains("Deployment.apps is not served here"));
+}

@@ -1,0 +1,54 @@
+//! Facts of other objects, which stages hang on.
+
+use prometheus::{Error, IntCounterVec, IntGaugeVec};
+
+use super::registry::Register;
+use crate::followed_facts::{FollowedFact, FollowedFacts};
+
+/// The metrics of what is known of facts.
+#[derive(Debug)]
+pub(crate) struct FactMetrics {
+    followed: Option<FollowedFacts>,
+    known: IntGaugeVec,
+    objects: IntGaugeVec,
+    failures: IntCounterVec,
+    heard: IntGaugeVec,
+}
+
+impl FactMetrics {
+    pub(super) fn new(new: &Register<'_>, followed: Option<FollowedFacts>) -> Result<Self, Error> {
+        Ok(Self {
+            followed,
+            known: new.gauges(
+                "fact_known",
+                "1 where the facts of a resource are known, 0 where what hangs on them is answered with 503.",
+                &["resource"],
+            )?,
+            objects: new.gauges("fact_objects", "Objects of which a fact of a stage is true.", &["resource"])?,
+            failures: new.counters(
+                "fact_watch_failures_total",
+                "How often reading or watching the objects that say facts failed.",
+                &["resource"],
+            )?,
+            heard: new.gauges(
+                "fact_last_heard_timestamp_seconds",
+                "When the API server was last heard about facts, in seconds since the epoch; 0 for never.",
+                &["resource"],
+            )?,
+        })
+    }
+
+    /// Takes over what is known now.
+    pub(super) fn look(&self) {
+        for fact in self.followed.iter().flat_map(FollowedFacts::known) {
+            let FollowedFact { resource, is_known, objects, failures, heard } = fact;
+            let of = [resource.as_str()];
+            let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            self.known.with_label_values(&of).set(i64::from(is_known));
+            self.objects.with_label_values(&of).set(whole(objects));
+            self.heard.with_label_values(&of).set(whole(heard));
+            let counter = self.failures.with_label_values(&of);
+            counter.inc_by(failures.saturating_sub(counter.get()));
+        }
+    }
+}

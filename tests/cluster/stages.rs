@@ -1,0 +1,205 @@
+//! Stages on the real API server: three Deployments on both sides of a fact, and what becomes of writes while nobody
+//! knows the fact, or nobody is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::client::Answer;
+use crate::support::pointsman::Pointsman;
+use crate::support::process::eventually;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("three_deployments_follow_a_fact", followed).of(&WIDGETS).newest().failing()];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+const NEEDS_COMPLETE: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
+const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
+
+/// A file of the example that people read.
+fn example(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples/gardener");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Its definition, for this namespace alone, whose own annotation is the fact.
+fn define(scene: &Scene<'_>) {
+    let text = example("control-plane.yaml")
+        .replace("clusters.extensions.gardener.cloud", "namespaces")
+        .replace("version: v1alpha1", "version: v1")
+        .replace("  before:", &format!("  namespaces: [{}]\n  before:", scene.ns));
+    fs::write(scene.setup.kinds.join("control-plane.yaml"), text).unwrap();
+}
+
+/// Serves it, by a kubeconfig.
+fn serve(scene: &Scene<'_>, kubeconfig: &Path) {
+    scene.stop_pointsman();
+    let mut setup = scene.setup.clone();
+    setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
+    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+}
+
+/// A kubeconfig of somebody who has the role of docs/rights.md, for these objects, and no other.
+fn reader(scene: &Scene<'_>) -> PathBuf {
+    let rights = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md")).unwrap();
+    let section = rights.split("\n## serve with stages\n").nth(1).expect("a section");
+    let role = section.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a role");
+    let role = role.replace("extensions.gardener.cloud", "\"\"").replace("clusters", "namespaces");
+    let mut role: Value = serde_saphyr::from_str(&role).unwrap();
+    let name = format!("{}-reader", scene.ns);
+    role["metadata"]["name"] = json!(name);
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}],
+    });
+    scene.kubectl(&["apply"], &role);
+    scene.kubectl(&["apply"], &binding);
+    kubeconfig(scene, &name)
+}
+
+/// A kubeconfig of somebody.
+fn kubeconfig(scene: &Scene<'_>, who: &str) -> PathBuf {
+    let text = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let file = scene.dir.join(who);
+    fs::write(&file, text.replace("{token: secret-token}", &format!("{{token: secret-token, as: {who}}}"))).unwrap();
+    file
+}
+
+fn metric(scene: &Scene<'_>, line: &str) -> bool {
+    scene.pointsman.borrow().as_ref().expect("running").metrics().contains(line)
+}
+
+fn configuration(scene: &Scene<'_>) -> Value {
+    scene.conversion();
+    let ca = format!("--ca-file={}", scene.authority().display());
+    let kinds = format!("--kinds={}", scene.setup.kinds.display());
+    let args = ["webhooks", "stages", "--kind=deployments", &scene.server(), &ca, &kinds, "--output=json"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn path(scene: &Scene<'_>, name: &str) -> String {
+    let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
+    if name.is_empty() { all } else { format!("{all}/{name}") }
+}
+
+fn deployment(scene: &Scene<'_>, name: &str) -> Value {
+    let mut object: Value = serde_saphyr::from_str(&example(&format!("{name}.yaml"))).unwrap();
+    object["metadata"]["namespace"] = json!(scene.ns);
+    object
+}
+
+/// An empty patch, as Gardener sends it.
+fn nudge(scene: &Scene<'_>, name: &str) -> Answer {
+    const STRATEGIC: &str = "application/strategic-merge-patch+json";
+    scene.call(Method::PATCH, &path(scene, name), Some((STRATEGIC, "{}".to_owned())))
+}
+
+/// What a stage makes of it offline, on this side of the fact.
+fn offline(scene: &Scene<'_>, name: &str, fact: &str) -> Value {
+    let file = scene.dir.join("deployment.json");
+    fs::write(&file, deployment(scene, name).to_string()).unwrap();
+    let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
+    let kinds = format!("--kinds={}", scene.setup.kinds.display());
+    let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    commands(&serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// The command lines of an object, and the names of what stages take away.
+fn commands(object: &Value) -> Value {
+    let pod = &object["spec"]["template"]["spec"];
+    let names = |list: &Value| -> Vec<Value> {
+        list.as_array().into_iter().flatten().map(|item| item["name"].clone()).collect()
+    };
+    let containers = pod["containers"].as_array().unwrap().iter();
+    let containers =
+        containers.map(|it| json!([it["name"], it["command"], names(&it["env"]), names(&it["volumeMounts"])]));
+    json!([containers.collect::<Vec<_>>(), names(&pod["volumes"])])
+}
+
+fn generation(object: &Value) -> i64 {
+    object["metadata"]["generation"].as_i64().unwrap()
+}
+
+fn followed(scene: &Scene<'_>) {
+    define(scene);
+    serve(scene, &reader(scene));
+    let configuration = configuration(scene);
+    scene.kubectl(&["apply"], &configuration);
+    scene.eventually(|| metric(scene, "pointsman_fact_known{resource=\"namespaces\"} 1\n").then_some(()));
+
+    // Before the fact.
+    let dry = format!("{}?dryRun=All", path(scene, ""));
+    let scheduler = deployment(scene, "kube-scheduler");
+    let is_asked = || scene.post(&dry, &scheduler).body.to_string().contains("CSIMigrationAWS=true");
+    scene.eventually(|| is_asked().then_some(()));
+    for name in NAMES {
+        let made = scene.post(&path(scene, ""), &deployment(scene, name)).ok();
+        assert_eq!(commands(&made), offline(scene, name, "false"), "{name}");
+    }
+
+    // The fact, and an empty patch each.
+    annotate(scene, NEEDS_COMPLETE);
+    scene.eventually(|| metric(scene, "pointsman_fact_objects{resource=\"namespaces\"} 1\n").then_some(()));
+    for name in NAMES {
+        let before = scene.call_get(&path(scene, name));
+        let after = nudge(scene, name).ok();
+        assert_eq!(commands(&after), offline(scene, name, "true"), "{name}");
+        assert_eq!(generation(&after), generation(&before) + 1, "{name}");
+        let again = nudge(scene, name).ok();
+        assert_eq!(again["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"], "{name} is quiet");
+    }
+    annotate(scene, FINISHED);
+    // One that is created now is what the others became.
+    scene.call(Method::DELETE, &path(scene, "kube-scheduler"), None).ok();
+    let made = eventually("it is gone", Duration::from_secs(20), || {
+        let made = scene.post(&path(scene, ""), &deployment(scene, "kube-scheduler"));
+        made.is_ok().then_some(made.body)
+    });
+    assert_eq!(commands(&made), offline(scene, "kube-scheduler", "true"));
+
+    nobody_knows(scene);
+    nobody_is_there(scene);
+    scene.kubectl(&["delete"], &configuration);
+}
+
+fn annotate(scene: &Scene<'_>, key: &str) {
+    let patch = json!({"metadata": {"annotations": {key: "true"}}}).to_string();
+    scene.call(Method::PATCH, &format!("/api/v1/namespaces/{}", scene.ns), Some((MERGE, patch))).ok();
+}
+
+/// A server that may not read the fact, or does not reach who says it, decides nothing by it. It is ready all the same.
+fn nobody_knows(scene: &Scene<'_>) {
+    serve(scene, &kubeconfig(scene, "nobody"));
+    let said = nudge(scene, "kube-scheduler");
+    assert!(!said.is_ok(), "{}", said.body);
+    let said = said.message();
+    assert!(said.contains("failed calling webhook \"csi.stages.deployments.apps\""), "{said}");
+    assert!(said.contains("is not known yet, and stage csi hangs on it"), "{said}");
+    scene.eventually(|| metric(scene, "pointsman_fact_known{resource=\"namespaces\"} 0\n").then_some(()));
+    // Of another name: no stage is about it.
+    let mut other = deployment(scene, "kube-scheduler");
+    other["metadata"]["name"] = json!("other");
+    scene.post(&path(scene, ""), &other).ok();
+}
+
+/// Writes wait for a server, deletions do not.
+fn nobody_is_there(scene: &Scene<'_>) {
+    scene.stop_pointsman();
+    let said = nudge(scene, "kube-scheduler").message();
+    assert!(said.contains("failed calling webhook \"csi.stages.deployments.apps\""), "{said}");
+    scene.call(Method::DELETE, &path(scene, "kube-scheduler"), None).ok();
+    scene.call(Method::DELETE, &path(scene, "other"), None).ok();
+}

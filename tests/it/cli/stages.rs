@@ -1,0 +1,78 @@
+//! Stages, offline: what is printed, and what is said of what is wrong.
+
+use super::*;
+
+const KINDS: [&str; 2] = ["--kinds", "manifests/examples/gardener"];
+const SCHEDULER: [&str; 2] = ["-f", "manifests/examples/gardener/kube-scheduler.yaml"];
+
+fn mutate(args: &[&str]) -> Answer {
+    pointsman(&[&["mutate"], &KINDS[..], &SCHEDULER, args].concat())
+}
+
+#[test]
+fn who_mutates_offline_says_what_is_true() {
+    let error = mutate(&[]).refusal(1);
+    assert!(error.contains("Deployment shoot--garden--aws/kube-scheduler: whether annotation"), "{error}");
+    assert!(error.contains("stage csi hangs on it: say --fact csi=true or --fact csi=false"), "{error}");
+    assert!(mutate(&["--fact", "cis=true"]).refusal(2).contains("no stage is called so, did you mean \"csi\"?"));
+    assert!(mutate(&["--fact", "csi=yes"]).refusal(2).contains("=true or =false"));
+    let lines = mutate(&["--fact", "csi=false"]).data();
+    assert_eq!(
+        lines,
+        "shoot--garden--aws/kube-scheduler:\n+ spec.template.spec.containers.0.command.3: \
+         \"--feature-gates=CSIMigration=true,CSIMigrationAWS=true\"\n"
+    );
+    let patch = json(&mutate(&["--fact", "csi=true", "-o", "json"]).data());
+    assert_eq!(patch["patch"][0]["path"], "/spec/template/spec/containers/0/command/3");
+}
+
+#[test]
+fn the_whole_object_is_printed_and_right_as_it_is() {
+    for form in ["yaml", "json", "text"] {
+        let whole = mutate(&["--fact", "csi=true", "--whole", "-o", form]).data();
+        let again = ["mutate", "-f", "-", "--fact", "csi=true", "--kinds", KINDS[1]];
+        let again = with_stdin(&again, whole.as_bytes()).data();
+        assert_eq!(again, "shoot--garden--aws/kube-scheduler: right as it is\n", "{form}");
+    }
+    let args = ["-f", "manifests/examples/gardener/kube-apiserver.yaml", "--fact", "csi=true", "--whole"];
+    let whole = yaml(&pointsman(&[&["mutate"], &KINDS[..], &args].concat()).data());
+    let pod = &whole["spec"]["template"]["spec"];
+    assert!(pod["containers"][0].get("env").is_none());
+    assert_eq!(pod["volumes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn definitions_of_stages_are_kinds_among_others() {
+    let list = pointsman(&["kinds", "--kinds", KINDS[1]]).data();
+    assert!(list.contains("control-plane  apps"), "{list}");
+    let value = json(&pointsman(&["kinds", "--kinds", KINDS[1], "-o", "json"]).data());
+    let staged = value.as_array().unwrap().last().unwrap();
+    assert_eq!(staged["stages"][0]["name"], "csi");
+    let text = std::fs::read_to_string(format!("{}/{}/control-plane.yaml", env!("CARGO_MANIFEST_DIR"), KINDS[1])).unwrap();
+    assert_eq!(pointsman(&["kinds", "show", "deployments.apps", "--kinds", KINDS[1]]).data(), text);
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join("stages.yaml");
+    std::fs::write(&file, text.replace("- noFlag: --cloud-config", "- noFlag: cloud-config")).unwrap();
+    let error = pointsman(&["kinds", "check", file.to_str().unwrap()]).refusal(1);
+    assert!(error.contains("stages.yaml:23: stage csi: after: noFlag: \"cloud-config\" is no flag"), "{error}");
+}
+
+#[test]
+fn a_webhook_is_printed_for_each_stage() {
+    let args = ["webhooks", "stages", "--kinds", KINDS[1], "--service", "ns/pointsman", "-o", "json"];
+    let printed = json(&pointsman(&[&args[..], &["--kind", "Deployment"]].concat()).data());
+    assert_eq!(printed["kind"], "MutatingWebhookConfiguration");
+    assert_eq!(printed["metadata"]["name"], "pointsman-stages.deployments.apps");
+    let webhook = &printed["webhooks"][0];
+    assert_eq!(webhook["name"], "csi.stages.deployments.apps");
+    assert_eq!(webhook["failurePolicy"], "Fail");
+    assert_eq!(webhook["clientConfig"]["service"]["path"], "/mutate");
+    assert_eq!(
+        webhook["matchConditions"][1]["expression"],
+        "has(object.metadata.name) && object.metadata.name in [\"kube-apiserver\", \"kube-controller-manager\", \"kube-scheduler\"]"
+    );
+    let error = pointsman(&[&args[..], &["--kind", "daemonsets"]].concat()).refusal(2);
+    assert!(error.contains("no definition of stages is called \"daemonsets\"; known are control-plane"), "{error}");
+    let error = pointsman(&["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "n/p-{version}"]);
+    assert!(error.refusal(2).contains("stages have no controller version"));
+}
