@@ -294,7 +294,17 @@ fn the_stages_of_the_manual_are_such_and_name_every_key() {
     StagedKind::load("stages.yaml", shown).unwrap();
     let section = manual.split("\n## Stages").nth(1).unwrap().split("\n## ").next().unwrap();
     let schema = definition::json_schema();
-    for of in ["ForeignResource", "Stage", "Fact", "Flag", "GoneFlag", "FlagEntries", "NoFlagEntries", "StageItem", "SetField"] {
+    for of in [
+        "ForeignResource",
+        "Stage",
+        "Fact",
+        "Flag",
+        "GoneFlag",
+        "FlagEntries",
+        "NoFlagEntries",
+        "StageItem",
+        "SetField",
+    ] {
         let properties = schema.pointer(&format!("/$defs/{of}/properties")).and_then(Value::as_object);
         let keys = properties.unwrap_or_else(|| panic!("no {of}")).keys();
         let missing: Vec<&String> = keys.filter(|key| !section.contains(key.as_str())).collect();

@@ -10,7 +10,8 @@ mod terminal;
 
 pub use cli::{Asked, run};
 pub use commands::{
-    AuthorityRemarks, DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage,
+    AuthorityRemarks, DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds,
+    Usage,
 };
 pub use ended::ended;
 pub use hint::hinted;

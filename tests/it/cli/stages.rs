@@ -48,7 +48,8 @@ fn definitions_of_stages_are_kinds_among_others() {
     let value = json(&pointsman(&["kinds", "--kinds", KINDS[1], "-o", "json"]).data());
     let staged = value.as_array().unwrap().last().unwrap();
     assert_eq!(staged["stages"][0]["name"], "csi");
-    let text = std::fs::read_to_string(format!("{}/{}/control-plane.yaml", env!("CARGO_MANIFEST_DIR"), KINDS[1])).unwrap();
+    let text =
+        std::fs::read_to_string(format!("{}/{}/control-plane.yaml", env!("CARGO_MANIFEST_DIR"), KINDS[1])).unwrap();
     assert_eq!(pointsman(&["kinds", "show", "deployments.apps", "--kinds", KINDS[1]]).data(), text);
     let directory = tempfile::TempDir::new().unwrap();
     let file = directory.path().join("stages.yaml");
@@ -73,6 +74,7 @@ fn a_webhook_is_printed_for_each_stage() {
     );
     let error = pointsman(&[&args[..], &["--kind", "daemonsets"]].concat()).refusal(2);
     assert!(error.contains("no definition of stages is called \"daemonsets\"; known are control-plane"), "{error}");
-    let error = pointsman(&["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "n/p-{version}"]);
+    let error =
+        pointsman(&["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "n/p-{version}"]);
     assert!(error.refusal(2).contains("stages have no controller version"));
 }

@@ -136,10 +136,8 @@ fn lines(patch: &[PatchOperation]) -> impl Iterator<Item = String> {
 
 fn json(name: &str, patch: &[PatchOperation]) -> anyhow::Result<JsonTree> {
     let operations = patch.iter().map(|operation| {
-        let mut one = JsonTree::object([
-            ("op", JsonTree::string(operation.op)),
-            ("path", JsonTree::string(&operation.path)),
-        ]);
+        let mut one =
+            JsonTree::object([("op", JsonTree::string(operation.op)), ("path", JsonTree::string(&operation.path))]);
         if !operation.value.is_empty() {
             one.set("value", JsonTree::from_json(&operation.value)?);
         }

@@ -53,11 +53,7 @@ pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut d
 }
 
 /// Lists and watches until what is known is too old.
-async fn follow(
-    cluster: &Cluster,
-    facts: &[WatchedFact],
-    tell: &mut dyn FnMut(FactNews),
-) -> Result<(), CallError> {
+async fn follow(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactNews)) -> Result<(), CallError> {
     let Some(first) = facts.first() else { return Ok(()) };
     let collection = collection(cluster, first).await?;
     let of_metadata = facts.iter().all(WatchedFact::is_of_metadata);

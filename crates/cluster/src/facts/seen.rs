@@ -41,7 +41,11 @@ impl Seen {
             changed = true;
             // Whoever decides holds the ones before: these are copied, and facts seldom change.
             let objects = Arc::<BTreeSet<_>>::make_mut(objects);
-            if is_true { objects.insert(name.clone()) } else { objects.remove(&name) };
+            if is_true {
+                objects.insert(name.clone())
+            } else {
+                objects.remove(&name)
+            };
         }
         changed
     }

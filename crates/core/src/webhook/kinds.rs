@@ -39,9 +39,8 @@ impl Kinds {
     /// Whether the objects of some stages are of none of these kinds, and each has stages once.
     pub(super) fn allows(&self, staged: &[StagedKind]) -> Result<(), DefinedTwice> {
         for (index, one) in staged.iter().enumerate() {
-            let is_same = |group: &str, kind: &str, name: &str| {
-                (group, kind) == (one.group(), one.kind()) || name == one.name()
-            };
+            let is_same =
+                |group: &str, kind: &str, name: &str| (group, kind) == (one.group(), one.kind()) || name == one.name();
             let kinds = self.0.iter().map(|kind| (kind.group(), kind.kind(), kind.name()));
             let others = staged.iter().take(index).map(|other| (other.group(), other.kind(), other.name()));
             let same = kinds.chain(others).find(|(group, kind, name)| is_same(group, kind, name));

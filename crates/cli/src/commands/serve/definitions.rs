@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use pointsman_core::definition::{Kind, StagedKind, WatchedFact};
-use pointsman_core::webhook::{
-    Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, Unanswered, Webhook,
-};
+use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, Unanswered, Webhook};
 
 use crate::commands::file_stamps::FileStamps;
 use crate::commands::kinds_dir::KindsArgs;

@@ -1,7 +1,7 @@
 //! The command line of a container: flags are set and taken away, and every other word stays as it is.
 
 use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_value};
-use super::entries::{Entry, joined_with, joined_without};
+use super::entries::{FlagEntry, joined_with, joined_without};
 use crate::json::{Json, Members};
 
 /// The words that a program is started with: those of `command`, then those of `args`.
@@ -69,7 +69,7 @@ impl<'j> CommandLine<'j> {
     }
 
     /// Sees to it that the value of a flag, a list with commas, has these entries.
-    pub(super) fn set_entries(&mut self, name: &str, entries: &[Entry]) {
+    pub(super) fn set_entries(&mut self, name: &str, entries: &[FlagEntry]) {
         for entry in entries {
             let places = self.places(name, FlagForm::Valued);
             let mut found = false;

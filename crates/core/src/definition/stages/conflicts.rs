@@ -44,9 +44,9 @@ fn on_one_flag(one: &StageOperation, two: &StageOperation) -> bool {
         return false;
     }
     match (one, two) {
-        (Is::FlagEntries { entries, .. }, Is::FlagEntries { entries: others, .. }) => entries
-            .iter()
-            .any(|entry| others.iter().any(|other| other.key == entry.key && other.value != entry.value)),
+        (Is::FlagEntries { entries, .. }, Is::FlagEntries { entries: others, .. }) => {
+            entries.iter().any(|entry| others.iter().any(|other| other.key == entry.key && other.value != entry.value))
+        }
         (Is::FlagEntries { entries, .. }, Is::NoFlagEntries { keys, .. })
         | (Is::NoFlagEntries { keys, .. }, Is::FlagEntries { entries, .. }) => {
             entries.iter().any(|entry| keys.contains(&entry.key))

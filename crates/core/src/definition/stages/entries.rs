@@ -2,13 +2,13 @@
 
 /// An entry that a value must have.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct FlagEntry {
     pub(crate) key: String,
     /// What is behind `=`. Without one the entry is its key.
     pub(crate) value: Option<String>,
 }
 
-impl Entry {
+impl FlagEntry {
     pub(super) fn text(&self) -> String {
         match &self.value {
             Some(value) => format!("{}={value}", self.key),
@@ -24,7 +24,7 @@ fn key_of(part: &str) -> &str {
 
 /// The value with an entry in the place of the one with its key, and whether that is a change. Nothing where it has no
 /// such entry.
-pub(super) fn joined_with(value: &str, entry: &Entry) -> Option<(String, bool)> {
+pub(super) fn joined_with(value: &str, entry: &FlagEntry) -> Option<(String, bool)> {
     let (mut found, mut changed, wanted) = (false, false, entry.text());
     let mut parts = Vec::new();
     for part in value.split(',') {

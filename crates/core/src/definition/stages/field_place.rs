@@ -76,12 +76,7 @@ impl ContainerName {
 }
 
 /// Does something in the place that a root is, where the object has one.
-pub(super) fn at_root<'j>(
-    object: &mut Json<'j>,
-    pod: &Path,
-    root: &FieldRoot,
-    edit: impl FnOnce(&mut Json<'j>),
-) {
+pub(super) fn at_root<'j>(object: &mut Json<'j>, pod: &Path, root: &FieldRoot, edit: impl FnOnce(&mut Json<'j>)) {
     if let Some(found) = place_of(object, pod, root) {
         edit(found);
     }
@@ -133,7 +128,11 @@ fn can_be_made(object: &Json<'_>, way: &[Box<str>]) -> bool {
     object.is_object()
 }
 
-fn container_of<'o, 'j>(pod: &'o mut Json<'j>, wanted: &ContainerName, object: Option<&str>) -> Option<&'o mut Json<'j>> {
+fn container_of<'o, 'j>(
+    pod: &'o mut Json<'j>,
+    wanted: &ContainerName,
+    object: Option<&str>,
+) -> Option<&'o mut Json<'j>> {
     let pod = pod.open().ok()??;
     let (list, at) = LISTS.iter().find_map(|list| {
         let all = pod.get(list)?.elements();

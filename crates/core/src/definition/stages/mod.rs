@@ -18,10 +18,9 @@ mod stage_operation;
 mod stage_spec;
 mod staged_kind;
 
-
 pub(crate) use fact::StageFact;
 pub use fact::{FactLook, WatchedFact};
 pub(crate) use mutation_stage::{MutationStage, StagePhase};
 pub(crate) use selection::StageSelection;
-pub(super) use staged_kind::StagesFileSpec;
 pub use staged_kind::StagedKind;
+pub(super) use staged_kind::StagesFileSpec;

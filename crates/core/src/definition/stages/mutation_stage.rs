@@ -54,8 +54,8 @@ impl MutationStage {
     }
 }
 
-/// Does something until it changes nothing any more. Mostly that is at once; but a word may become the value of the flag
-/// before it when another flag between them goes.
+/// Does something until it changes nothing any more. Mostly that is at once; but a word may become the value of the
+/// flag before it when another flag between them goes.
 fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
     let mut was = object.to_text();
     for _ in 0..ROUNDS {

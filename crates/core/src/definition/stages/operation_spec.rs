@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::argument::FlagForm;
-use super::entries::Entry;
+use super::entries::FlagEntry;
 use super::field_place::{ContainerName, FieldPlace, FieldRoot};
 use super::stage_operation::StageOperation;
 use crate::definition::path::Path;
@@ -214,15 +214,15 @@ impl ItemSpec {
 }
 
 impl EntriesSpec {
-    fn compile(&self) -> Result<Vec<Entry>, String> {
-        let all: Vec<Entry> = match self {
+    fn compile(&self) -> Result<Vec<FlagEntry>, String> {
+        let all: Vec<FlagEntry> = match self {
             Self::Valued(all) => {
                 let entry = |(key, value): (&String, &Value)| {
-                    scalar(value).map(|value| Entry { key: key.clone(), value: Some(value) })
+                    scalar(value).map(|value| FlagEntry { key: key.clone(), value: Some(value) })
                 };
                 all.iter().map(entry).collect::<Result<_, _>>()?
             }
-            Self::Plain(all) => all.iter().map(|key| Entry { key: key.clone(), value: None }).collect(),
+            Self::Plain(all) => all.iter().map(|key| FlagEntry { key: key.clone(), value: None }).collect(),
         };
         let names: Vec<String> = all.iter().map(|entry| entry.key.clone()).collect();
         keys(&names)?;
@@ -277,7 +277,7 @@ fn place(what: &str, of: Option<&str>, path: &str, pod: &Path) -> Result<FieldPl
     let first = path.names().first().map(|name| &**name).unwrap_or_default();
     let root = match of {
         Some(name) => FieldRoot::Container(ContainerName::Named(name.to_owned())),
-        None if matches!(first, "spec" | "metadata") || pod.is_empty() => FieldRoot::Object,
+        None if matches!(first, "spec" | "metadata" | "status") || pod.is_empty() => FieldRoot::Object,
         None => FieldRoot::Pod,
     };
     let is_ours = match (&root, path.names()) {

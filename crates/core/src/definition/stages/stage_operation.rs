@@ -2,7 +2,7 @@
 
 use super::argument::FlagForm;
 use super::command_line::CommandLine;
-use super::entries::Entry;
+use super::entries::FlagEntry;
 use super::field_place::{ContainerName, FieldPlace, FieldRoot, at_root, inside, made};
 use super::list_item::{set_item, unset_item};
 use crate::definition::path::Path;
@@ -20,7 +20,7 @@ pub(crate) enum StageOperation {
     /// A flag is not there.
     NoFlag { of: ContainerName, name: String, form: FlagForm },
     /// The value of a flag, a list with commas, has these entries.
-    FlagEntries { of: ContainerName, name: String, entries: Vec<Entry> },
+    FlagEntries { of: ContainerName, name: String, entries: Vec<FlagEntry> },
     /// It has no entries of these keys.
     NoFlagEntries { of: ContainerName, name: String, keys: Vec<String> },
     /// A list has an item with these members, known by one of them.
@@ -61,7 +61,7 @@ impl StageOperation {
             Self::Flag { of, name, value: None } => format!("flag {name}{}", of.told()),
             Self::NoFlag { of, name, .. } => format!("noFlag {name}{}", of.told()),
             Self::FlagEntries { of, name, entries } => {
-                let entries: Vec<String> = entries.iter().map(Entry::text).collect();
+                let entries: Vec<String> = entries.iter().map(FlagEntry::text).collect();
                 format!("flagEntries {name} {}{}", entries.join(","), of.told())
             }
             Self::NoFlagEntries { of, name, keys } => {
@@ -92,12 +92,7 @@ fn unset(root: &mut Json<'_>, place: &FieldPlace) {
 }
 
 /// Edits the command line of a container, and puts it back where that changed it.
-fn on_command_line<'j>(
-    object: &mut Json<'j>,
-    pod: &Path,
-    of: &ContainerName,
-    edit: impl FnOnce(&mut CommandLine<'j>),
-) {
+fn on_command_line<'j>(object: &mut Json<'j>, pod: &Path, of: &ContainerName, edit: impl FnOnce(&mut CommandLine<'j>)) {
     let root = FieldRoot::Container(of.clone());
     at_root(object, pod, &root, |container| {
         let Ok(Some(container)) = container.open() else { return };

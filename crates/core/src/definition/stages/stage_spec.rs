@@ -122,9 +122,9 @@ fn operations(
         match one.value.compile(pod) {
             Err(why) => bad(why),
             Ok(operation) => {
-                let against = compiled.iter().find_map(|other| {
-                    conflict(other, &operation).or_else(|| conflict(&operation, other))
-                });
+                let against = compiled
+                    .iter()
+                    .find_map(|other| conflict(other, &operation).or_else(|| conflict(&operation, other)));
                 if let Some(why) = against {
                     bad(format!("{why}: say one of them, or say the second under `after`"));
                 }
@@ -148,7 +148,9 @@ impl FactSpec {
         for (what, text) in [("name", Some(&self.name)), ("namespace", self.namespace.as_ref())] {
             let Some(text) = text else { continue };
             if !is_dns_subdomain(&text.replace(NAMESPACE, "x").replace(NAME, "x")) {
-                return Err(format!("{what}: {text:?} is no name; {NAMESPACE} and {NAME} stand for those of the object"));
+                return Err(format!(
+                    "{what}: {text:?} is no name; {NAMESPACE} and {NAME} stand for those of the object"
+                ));
             }
         }
         let resource = ResourceName::parse(&self.resource)?;

@@ -64,7 +64,8 @@ fn entries(random: &mut Random) -> Value {
 
 /// A Deployment; one of three is none that an API server would take.
 pub(super) fn object(random: &mut Random) -> Value {
-    let containers: Vec<Value> = ["main", "side"].iter().take(1 + random.below(2)).map(|name| container(name, random)).collect();
+    let containers: Vec<Value> =
+        ["main", "side"].iter().take(1 + random.below(2)).map(|name| container(name, random)).collect();
     let mut pod = json!({"containers": containers});
     if random.percent(60) {
         let volumes: Vec<Value> = (0..random.below(4))

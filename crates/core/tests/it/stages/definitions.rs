@@ -16,14 +16,20 @@ fn said(text: &str) -> String {
 #[test]
 fn operations_that_say_nothing_possible() {
     for (operations, wanted) in [
-        ("[{flag: {name: cloud, value: x}}]", "flag: \"cloud\" is no flag: write its name alone, with its dashes, such as --cloud"),
+        (
+            "[{flag: {name: cloud, value: x}}]",
+            "flag: \"cloud\" is no flag: write its name alone, with its dashes, such as --cloud",
+        ),
         ("[{flag: {name: --a=b}}]", "such as --a"),
         ("[{flag: {name: --a, value: [1]}}]", "flag --a: its value must be a text"),
         ("[{flagEntries: {name: --g, entries: {}}}]", "flagEntries --g: has no entries"),
         ("[{flagEntries: {name: --g, entries: {A: 'a,b'}}}]", "the value of A has a comma"),
         ("[{flagEntries: {name: --g, entries: [A, A]}}]", "A stands twice"),
         ("[{noFlagEntries: {name: --g, entries: ['A=true']}}]", "\"A=true\" is no name of an entry"),
-        ("[{item: {list: volumes, value: {secret: {}}}}]", "item volumes: its value has no \"name\", by which it is known"),
+        (
+            "[{item: {list: volumes, value: {secret: {}}}}]",
+            "item volumes: its value has no \"name\", by which it is known",
+        ),
         ("[{noItem: {list: volumes, value: {name: x}}}]", "must be what \"name\" says"),
         ("[{set: {field: status.phase, value: x}}]", "status.phase is not for a stage to change"),
         ("[{set: {field: metadata.name, value: x}}]", "metadata.name is not for a stage to change"),
@@ -116,7 +122,7 @@ fn a_kind_has_stages_once_or_is_ones_own() {
     let staged = |text: &str| StagedKind::load("stages.yaml", text).unwrap();
     let text = definition("[{noFlag: --a}]", "[]");
     let webhook = || Webhook::new(Vec::new(), Metadata::Identity).unwrap();
-    let twice = webhook().staging(vec![staged(&text), staged(&text.replace("resource", "name: b\nresource"))]);
+    let twice = webhook().staging(vec![staged(&text), staged(&text.replace("\nresource:", "\nname: b\nresource:"))]);
     let said = twice.unwrap_err().to_string();
     assert_eq!(said, "Deployment.apps is defined twice, as \"deployment\" and as \"b\": remove one");
     let staged = staged(&text);

@@ -27,7 +27,10 @@ fn flags_are_set_where_they_stand() {
         (&["kcm", "--cloud-provider=aws", "--v=2"], &["kcm", "--cloud-provider=external", "--v=2"]),
         (&["kcm", "--cloud-provider", "aws", "--v=2"], &["kcm", "--cloud-provider", "external", "--v=2"]),
         (&["kcm", "--cloud-provider", "--v=2"], &["kcm", "--cloud-provider=external", "--v=2"]),
-        (&["kcm", "--cloud-provider=aws", "--v=2", "--cloud-provider=gce"], &["kcm", "--cloud-provider=external", "--v=2"]),
+        (
+            &["kcm", "--cloud-provider=aws", "--v=2", "--cloud-provider=gce"],
+            &["kcm", "--cloud-provider=external", "--v=2"],
+        ),
         (&["kcm", "--cloud-provider-x=aws"], &["kcm", "--cloud-provider-x=aws", "--cloud-provider=external"]),
         (&["kcm", "--", "--cloud-provider=aws"], &["kcm", "--cloud-provider=external", "--", "--cloud-provider=aws"]),
     ] {
@@ -73,7 +76,10 @@ fn entries_of_a_list_with_commas() {
         (&["kcm", "--gates=C=true"], &["kcm", "--gates=C=true,A=true,B=false"]),
         (&["kcm", "--gates", "B=true,C=true"], &["kcm", "--gates", "B=false,C=true,A=true"]),
         (&["kcm", "--gates="], &["kcm", "--gates=A=true,B=false"]),
-        (&["kcm", "--gates=A=false", "--gates=C=true,A=true"], &["kcm", "--gates=A=true", "--gates=C=true,A=true,B=false"]),
+        (
+            &["kcm", "--gates=A=false", "--gates=C=true,A=true"],
+            &["kcm", "--gates=A=true", "--gates=C=true,A=true,B=false"],
+        ),
         (&["kcm", "--gates=A=true, B=false"], &["kcm", "--gates=A=true, B=false"]),
     ] {
         makes(gates, &command(before), &command(after));
@@ -115,7 +121,7 @@ fn items_of_lists() {
 #[test]
 fn fields() {
     let webhook = staging(&definition(
-        "[{set: {field: spec.strategy, value: {type: Recreate}}}, {set: {field: metadata.labels[\"a.b/c\"], value: x}}, \
+        "[{set: {field: spec.strategy, value: {type: Recreate}}}, {set: {field: 'metadata.labels[\"a.b/c\"]', value: x}}, \
          {set: {field: hostNetwork, value: true}}, {set: {of: kcm, field: resources.limits.cpu, value: 1}}]",
         "[{unset: spec.strategy}, {unset: {of: kcm, field: resources.limits}}]",
     ));
@@ -124,7 +130,10 @@ fn fields() {
     assert_eq!(before["spec"]["strategy"], json!({"type": "Recreate"}));
     assert_eq!(before["metadata"]["labels"], json!({"a.b/c": "x"}));
     let pod = &before["spec"]["template"]["spec"];
-    assert_eq!(*pod, json!({"containers": [{"name": "kcm", "resources": {"limits": {"cpu": 1}}}], "hostNetwork": true}));
+    assert_eq!(
+        *pod,
+        json!({"containers": [{"name": "kcm", "resources": {"limits": {"cpu": 1}}}], "hostNetwork": true})
+    );
     let after = becomes(&webhook, Truth::True, &before);
     assert!(after["spec"].get("strategy").is_none());
     assert_eq!(after["spec"]["template"]["spec"]["containers"][0]["resources"], json!({}));
@@ -143,7 +152,10 @@ fn which_container_is_meant() {
     let touched = |operation: &str, names: &[&str]| -> Vec<String> {
         let webhook = staging(&definition(&format!("[{operation}]"), "[]"));
         let patch = patch(&webhook, Truth::False, &deployment("kcm", &named(names)).to_string(), None);
-        patch.into_iter().map(|operation| operation.path.trim_start_matches("/spec/template/spec/").to_owned()).collect()
+        patch
+            .into_iter()
+            .map(|operation| operation.path.trim_start_matches("/spec/template/spec/").to_owned())
+            .collect()
     };
     let own = "{flag: {name: --a}}";
     assert_eq!(touched(own, &["vpn", "kcm"]), ["containers/1/args/0"]);

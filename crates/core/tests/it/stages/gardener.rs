@@ -57,7 +57,10 @@ fn the_example_of_gardener_is_what_gardener_did() {
         ])
     );
     assert!(container.get("env").is_none());
-    assert_eq!(container["volumeMounts"], json!([{"name": "audit-policy-config", "mountPath": "/etc/kubernetes/audit"}]));
+    assert_eq!(
+        container["volumeMounts"],
+        json!([{"name": "audit-policy-config", "mountPath": "/etc/kubernetes/audit"}])
+    );
     assert_eq!(pod(&after)["volumes"].as_array().unwrap().len(), 1);
     assert_eq!(pod(&after)["containers"][1], pod(&before)["containers"][1], "no business of the stage");
 

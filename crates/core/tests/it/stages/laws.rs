@@ -14,7 +14,7 @@ fn number(name: &str, default: u64) -> u64 {
 
 /// Tries something with every pair of stages that are accepted, and objects.
 fn each(law: impl Fn(&Webhook, &Value, &str)) {
-    let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 2_000));
+    let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
     let mut accepted = 0;
     for seed in seed..seed + cases {
         let mut random = Random::new(seed);
@@ -81,13 +81,15 @@ fn nothing_else_is_touched() {
                     "/spec/template/spec/volumes",
                 ];
                 let path = operation.path.as_str();
-                let container = path.strip_prefix("/spec/template/spec/containers/").and_then(|rest| rest.split_once('/'));
+                let container =
+                    path.strip_prefix("/spec/template/spec/containers/").and_then(|rest| rest.split_once('/'));
                 let of_words = container.is_some_and(|(at, rest)| {
                     at.parse::<usize>().is_ok() && (rest.starts_with("command") || rest.starts_with("args"))
                 });
                 // The containers of one that was spoiled may have volumes.
-                let is_there = |place: &&str| path.starts_with(**place) || ["/metadata", "/spec"].contains(&path) || path.ends_with("/volumes");
-                assert!(of_words || places.iter().any(|place| is_there(&place)), "{operation:?}\n{case}");
+                let is_there = |place: &str| path.starts_with(place) || ["/metadata", "/spec"].contains(&path);
+                let is_known = places.iter().any(|place| is_there(place)) || path.ends_with("/volumes");
+                assert!(of_words || is_known, "{operation:?}\n{case}");
             }
         }
     });
@@ -127,7 +129,11 @@ fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
         for _ in 0..200 {
             let object = object(&mut random);
             let words = |object: &Value| -> Option<Vec<Value>> {
-                let main = &object.pointer("/spec/template/spec/containers")?.as_array()?.iter().find(|it| it["name"] == "main")?;
+                let main = &object
+                    .pointer("/spec/template/spec/containers")?
+                    .as_array()?
+                    .iter()
+                    .find(|it| it["name"] == "main")?;
                 let list = |name: &str| match &main[name] {
                     Value::Null => Some(Vec::new()),
                     list => list.as_array().cloned(),
@@ -139,7 +145,9 @@ fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
                 continue;
             }
             let is_flag = |word: &Value| {
-                word.as_str().and_then(|word| word.strip_prefix(flag)).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+                word.as_str()
+                    .and_then(|word| word.strip_prefix(flag))
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
             };
             let before = words(&becomes(&webhook, Truth::False, &object)).unwrap();
             let at: Vec<usize> = (0..before.len()).filter(|at| is_flag(&before[*at])).collect();
