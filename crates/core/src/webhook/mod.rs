@@ -5,6 +5,7 @@
 
 mod admission;
 mod answer;
+mod becoming;
 mod convert;
 mod door;
 mod kinds;
@@ -18,8 +19,9 @@ mod weight;
 pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict, unseen_by_scale};
 pub(crate) use admission::{mistaken_label, same_field};
+pub use becoming::{BecomeError, OtherKind};
 pub(crate) use convert::INCOMPLETE;
-pub use convert::{Change, ConvertError, Converted, Fit, Metadata, is_kept};
+pub use convert::{Change, ConvertError, Converted, Facts, Fit, Metadata, is_kept};
 pub use door::{Endpoint, Webhook};
 pub use kinds::DefinedTwice;
 pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};
