@@ -178,10 +178,11 @@ impl Kind {
     pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
         let is_this = self.kind == kind && self.group == group;
         let mut versions = self.versions.iter();
-        is_this || versions.any(|version| {
-            let of_group = version.api_version.split_once('/').map_or("", |(group, _)| group);
-            *version.kind == *kind && of_group == group
-        })
+        is_this
+            || versions.any(|version| {
+                let of_group = version.api_version.split_once('/').map_or("", |(group, _)| group);
+                *version.kind == *kind && of_group == group
+            })
     }
 
     /// Whether it is called so, in whichever case.
@@ -328,7 +329,9 @@ pub(super) fn bare_names(crd: &Value) -> Vec<String> {
     let short = names.and_then(|names| names.get("shortNames")).and_then(Value::as_array);
     let short = short.into_iter().flatten().filter_map(Value::as_str);
     let kind = text("kind").map(str::to_lowercase);
-    kind.into_iter().chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned)).collect()
+    kind.into_iter()
+        .chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned))
+        .collect()
 }
 
 fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {

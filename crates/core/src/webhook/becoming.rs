@@ -36,7 +36,9 @@ pub enum BecomeError {
         missing: String,
     },
     /// No definition says how.
-    #[error("no definition says how a {from} becomes a {to}: that stands under `becomes` in the definition of one of them")]
+    #[error(
+        "no definition says how a {from} becomes a {to}: that stands under `becomes` in the definition of one of them"
+    )]
     NoWay {
         /// The kind of the object, as `Kind.group`.
         from: String,
@@ -101,7 +103,11 @@ pub(super) fn convert<'a>(
     let from = bridge.version_at(object.version(bridge)?).name.clone();
     let mut told = Vec::new();
     object = object.written();
-    object.convert_traced(bridge, version(bridge, &format!("{}.{}", way.there.0, way.there.1))?, &mut Trace::to(&mut told))?;
+    object.convert_traced(
+        bridge,
+        version(bridge, &format!("{}.{}", way.there.0, way.there.1))?,
+        &mut Trace::to(&mut told),
+    )?;
     changes.append(&mut told);
     arrive(&mut object, &way);
     if let Some(other) = to.version.filter(|other| *other != way.there.1) {
@@ -158,8 +164,8 @@ impl Gated for Fields<'_, '_> {
     }
 }
 
-/// Takes from an object what is not to be taken along, and gives what is kept for other versions of its kind the name of
-/// that kind.
+/// Takes from an object what is not to be taken along, and gives what is kept for other versions of its kind the name
+/// of that kind.
 fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
     let hash = own.and_then(Kind::hash_annotation);
     let (plural, version) = way.here;

@@ -46,11 +46,10 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let facts = facts(&args.facts, &webhook)?;
     let wanted = Wanted { to: &args.to, facts: &facts, explain: args.explain };
     let is_known = |object| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
-    let converted =
-        args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
-            true => ConversionResult::unchanged(object),
-            false => convert(&webhook, object, &wanted),
-        })?;
+    let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
+        true => ConversionResult::unchanged(object),
+        false => convert(&webhook, object, &wanted),
+    })?;
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);
     };
@@ -134,10 +133,10 @@ Examples:
     pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml \\
       --explain -o json
 
-  A kind that was replaced by another one, where a definition says how:
-    kubectl get clusterinstallations -A -o yaml | pointsman convert \\
-      --kinds crates/core/kinds/mattermost --to mattermosts \\
-      --fact externalDatabase=true
+  A kind that another one replaces, and what is known beside its objects:
+    pointsman convert --kinds crates/core/kinds/mattermost \\
+      --to mattermosts --fact externalDatabase=true \\
+      -f manifests/examples/mattermost/clusterinstallation.yaml
 
   All manifests of a directory, other kinds as they are:
     pointsman convert --to v1alpha2 -f manifests/examples --keep-unknown

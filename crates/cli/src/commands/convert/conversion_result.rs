@@ -30,7 +30,11 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Converts an object as the webhook does, or makes one of another kind of it.
-pub(super) fn convert(webhook: &Webhook, object: &InputObject, wanted: &Wanted<'_>) -> Result<ConversionResult, String> {
+pub(super) fn convert(
+    webhook: &Webhook,
+    object: &InputObject,
+    wanted: &Wanted<'_>,
+) -> Result<ConversionResult, String> {
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let (converted, changes) = match target(webhook, object, wanted.to)? {
         Target::Kind(kind) if (kind.group, kind.kind) == (object.group(), object.kind.as_str()) => {

@@ -65,7 +65,8 @@ impl Becoming {
     pub fn source_names(&self) -> Vec<String> {
         let group = self.source_group();
         let all = self.source_names.iter();
-        all.flat_map(|name| [name.clone(), format!("{name}.{group}"), format!("{name}.{}.{group}", self.from)]).collect()
+        all.flat_map(|name| [name.clone(), format!("{name}.{group}"), format!("{name}.{}.{group}", self.from)])
+            .collect()
     }
 
     /// The facts that its operations may need beside an object: their names, sorted.

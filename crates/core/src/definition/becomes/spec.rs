@@ -105,13 +105,10 @@ impl BecomesSpec {
         versions.newer.storage = true;
         let refusals = spec.refusals(&versions.older, problems);
         let names: Vec<String> = spec.facts.keys().cloned().collect();
-        let changes = ChangesSpec {
-            operations: &spec.operations,
-            accept: &spec.accept,
-            facts: Some(&names),
-            line: at_line,
-        };
-        let mut step = Step::between(&changes, Sides { older: &versions.older, newer: &versions.newer }, None, problems);
+        let changes =
+            ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&names), line: at_line };
+        let mut step =
+            Step::between(&changes, Sides { older: &versions.older, newer: &versions.newer }, None, problems);
         step.level.facts = spec.facts(&versions, problems);
         let crd = json!({"spec": {"versions": [document(&source, &spec.from.version.value, &versions.older),
             document(target, &spec.to.value, &versions.newer)]}});
@@ -150,7 +147,8 @@ impl BecomesSpec {
             let mut compiler = GateCompiler::new(&source.schema);
             let gate = compiler.gate(&refusal.value.when);
             for message in compiler.into_bad() {
-                problems.add(at_line, format!("refuse: {}", message.replace("the newest version", "the kind that goes")));
+                problems
+                    .add(at_line, format!("refuse: {}", message.replace("the newest version", "the kind that goes")));
             }
             if refusal.value.message.trim().is_empty() {
                 problems.add(at_line, "refuse: say in `message` why, and what to do");

@@ -84,9 +84,7 @@ impl Mapping for Clamp {
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let mut bounds = older.bounds.clone();
-        for (key, own, wanted) in
-            [("minimum", &self.min, Ordering::Less), ("maximum", &self.max, Ordering::Greater)]
-        {
+        for (key, own, wanted) in [("minimum", &self.min, Ordering::Less), ("maximum", &self.max, Ordering::Greater)] {
             let bound = newer.bounds.get(key);
             let is_met = |own: &Json<'static>, bound: &Value| {
                 order(own, &Json::owned(bound.to_string())).is_some_and(|order| order != wanted)

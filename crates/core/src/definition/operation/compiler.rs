@@ -98,7 +98,9 @@ impl<'a> Compiler<'a> {
             let Some(mut operation) = spec.value.compile(&more, self) else {
                 continue;
             };
-            if let Some(condition) = conditions.first().filter(|_| operation.drops() && operation.places.newer.is_empty()) {
+            if let Some(condition) =
+                conditions.first().filter(|_| operation.drops() && operation.places.newer.is_empty())
+            {
                 self.problem(format!(
                     "when: `{}` stands under a condition ({condition}), and the newer version has no such field in any \
                      case: put it outside",

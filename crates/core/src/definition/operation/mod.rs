@@ -29,5 +29,5 @@ pub(crate) use mapping::{Fact, Fragment, Level, Operation};
 pub(super) use nulls::nulls;
 pub(super) use retype::retyped_by_itself;
 pub(super) use spec::OperationSpec;
-pub(crate) use when::is_set;
 pub(crate) use when::Condition;
+pub(crate) use when::is_set;

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::FilledSpec,
-    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
+    blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
+    one_sided::FilledSpec, one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
     when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;

@@ -1,8 +1,8 @@
 //! `when`: operations that run only where a field of the older version, or a fact, says so.
 //!
-//! Some of what an object is in the newer version depends on another field: with an address the store is somebody's own,
-//! without one it is ours. A condition decides on the way up alone. On the way down each form is said by its own fields,
-//! so all of the operations run; what then would not come up again by itself is kept, as always.
+//! Some of what an object is in the newer version depends on another field: with an address the store is somebody's
+//! own, without one it is ours. A condition decides on the way up alone. On the way down each form is said by its own
+//! fields, so all of the operations run; what then would not come up again by itself is kept, as always.
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,8 +84,8 @@ impl<O> WhenSpec<O> {
 }
 
 /// What a condition may look like.
-const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: VALUES}, {fact: \
-                     NAME}, {fact: NAME, is: VALUE} and {fact: NAME, in: VALUES}, beside `operations`";
+const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: \
+                     VALUES}, {fact: NAME}, {fact: NAME, is: VALUE} and {fact: NAME, in: VALUES}, beside `operations`";
 
 /// A field of the older version that has no inside.
 fn scalar(path: &str, compiler: &mut Compiler<'_>) -> Option<Place> {
@@ -130,7 +130,8 @@ impl Condition {
         }
     }
 
-    /// Whether it holds of an object of the older version. `value` says what is in a field there, `fact` what a fact is.
+    /// Whether it holds of an object of the older version. `value` says what is in a field there, `fact` what a fact
+    /// is.
     ///
     /// # Errors
     /// The name of a fact that is needed, and that nobody knows.
@@ -141,9 +142,7 @@ impl Condition {
     ) -> Result<bool, &str> {
         let answer = match &*self.asked {
             Asked::IsSet(place) => value(place).is_some_and(|value| is_set(&value)),
-            Asked::Among(place, values) => {
-                value(place).is_some_and(|value| values.iter().any(|one| one.same(&value)))
-            }
+            Asked::Among(place, values) => value(place).is_some_and(|value| values.iter().any(|one| one.same(&value))),
             Asked::Fact(name, values) => values.contains(&fact(name).ok_or(name.as_str())?),
         };
         Ok(answer == self.holds)

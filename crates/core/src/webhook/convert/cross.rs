@@ -326,12 +326,7 @@ impl<'a> Crossing<'_, 'a> {
     }
 
     /// What an operation makes of values; nothing where its condition does not hold.
-    fn mapped(
-        self,
-        (index, operation): (usize, &Operation),
-        to: Side,
-        read: &[Option<Json<'a>>],
-    ) -> Fragment<'a> {
+    fn mapped(self, (index, operation): (usize, &Operation), to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
         match to == Side::Newer && self.idle.contains(index) {
             true => smallvec![None; operation.places.of(to).len()],
             false => mapped(operation, to, read),

@@ -36,8 +36,8 @@ mod waiting;
 
 pub(crate) use annotations::INCOMPLETE;
 pub use change::Change;
-pub use converted::Converted;
 pub(super) use change::Trace;
+pub use converted::Converted;
 pub(super) use converted::{ConversionEvents, convert, convert_into, explain, written};
 pub use error::ConvertError;
 pub use facts::Facts;
