@@ -170,3 +170,17 @@ fn kinds_are_named_as_kubectl_names_them() {
         "{answer}"
     );
 }
+
+/// What becomes another kind is checked, shown and tried like what happens between versions.
+#[test]
+fn a_kind_that_becomes_another_is_checked_and_tried() {
+    let args = ["kinds", "check", "--try", "3", "--time", "5m", "crates/core/kinds/mattermost/mattermost.yaml"];
+    let said = pointsman(&args).data();
+    assert!(said.contains("clusterinstallations.v1alpha1 becomes mattermosts.v1beta1"), "{said}");
+    assert!(said.contains("move spec.minio.externalURL <-> spec.fileStore.external.url"), "{said}");
+    assert!(said.contains(" laws held in "), "{said}");
+    let listed = json(&pointsman(&["kinds", "-o", "json", "--kinds", "crates/core/kinds/mattermost"]).data());
+    let mattermost = listed.as_array().unwrap().iter().find(|kind| kind["name"] == "mattermost").unwrap();
+    assert_eq!(mattermost["becomes"]["kind"], "ClusterInstallation");
+    assert_eq!(mattermost["becomes"]["facts"], serde_json::json!(["externalDatabase"]));
+}

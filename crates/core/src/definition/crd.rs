@@ -79,6 +79,17 @@ impl Crd {
         Versions::new(order(self.unordered(at_line, problems)?, steps, problems)?)
     }
 
+    /// One of the versions by its name. `at_line` is where it is named.
+    pub(super) fn version(&self, name: &str, at_line: u64, problems: &mut Problems) -> Option<Version> {
+        let mut versions = self.unordered(at_line, problems)?;
+        let known: Vec<String> = versions.iter().map(|version| version.name.to_string()).collect();
+        let Some(at) = versions.iter().position(|version| *version.name == *name) else {
+            problems.add(at_line, format!("the CRD has no version {name:?}; it has {}", known.join(", ")));
+            return None;
+        };
+        Some(versions.swap_remove(at))
+    }
+
     fn unordered(&self, at_line: u64, problems: &mut Problems) -> Option<Vec<Version>> {
         let list = self.document.pointer("/spec/versions").and_then(Value::as_array);
         let mut versions = Vec::new();
@@ -102,6 +113,7 @@ impl Crd {
             versions.push(Version {
                 name: Arc::from(name),
                 api_version: format!("{}/{name}", self.group),
+                kind: Arc::from(self.kind.as_str()),
                 schema,
                 storage: flag("storage"),
                 served: flag("served"),

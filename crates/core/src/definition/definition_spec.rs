@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::becomes::BecomesSpec;
 use super::checks::ChecksSpec;
 use super::healthy::HealthySpec;
 use super::problems::{Problems, line};
@@ -47,6 +48,9 @@ pub(super) struct DefinitionSpec {
     /// What a roll must not begin, or go on, without.
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
+    /// How objects of another kind become objects of this one.
+    #[schemars(with = "Option<BecomesSpec>")]
+    pub(super) becomes: Option<Spanned<BecomesSpec>>,
 }
 
 /// What calls for a rollout.

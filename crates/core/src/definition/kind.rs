@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::becomes::{BecomesSpec, Becoming};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
@@ -29,6 +30,8 @@ pub struct Kind {
     pub(crate) health: Option<Health>,
     pub(crate) checks: Checks,
     pub(crate) crd: Value,
+    /// How objects of another kind become objects of this one.
+    pub(super) becoming: Option<Box<Becoming>>,
 }
 
 impl Kind {
@@ -122,6 +125,10 @@ impl Kind {
             None => None,
         };
         let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
+        let becoming = match &spec.becomes {
+            Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?)),
+            None => None,
+        };
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -134,6 +141,7 @@ impl Kind {
             health,
             checks,
             crd: crd.document,
+            becoming,
         })
     }
 
@@ -146,19 +154,35 @@ impl Kind {
     /// What it is called: as kubectl takes it, alone, with the group, and with a version and the group.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let crd = self.crd.pointer("/spec/names");
-        let listed = |name: &str| crd.and_then(|names| names.get(name)).and_then(Value::as_array);
-        let short = listed("shortNames").into_iter().flatten().filter_map(Value::as_str);
-        let singular = crd.and_then(|names| names.get("singular")).and_then(Value::as_str);
-        let mut bare = vec![self.kind.to_lowercase(), self.plural.clone()];
-        bare.extend(singular.into_iter().chain(short).map(str::to_owned));
         let mut names = vec![self.name.to_string()];
-        for name in bare {
+        for name in bare_names(&self.crd) {
             names.push(format!("{name}.{}", self.group));
             names.extend(self.versions().map(|version| format!("{name}.{version}.{}", self.group)));
             names.push(name);
         }
         names
+    }
+
+    /// How objects of another kind become objects of this one, where the definition says so.
+    #[must_use]
+    pub fn becoming(&self) -> Option<&Becoming> {
+        self.becoming.as_deref()
+    }
+
+    /// The same, taken out of this kind.
+    pub fn take_becoming(&mut self) -> Option<Becoming> {
+        self.becoming.take().map(|becoming| *becoming)
+    }
+
+    /// Whether it has objects of a group and kind. Where a kind becomes another one, those of both are its objects.
+    pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
+        let is_this = self.kind == kind && self.group == group;
+        let mut versions = self.versions.iter();
+        is_this
+            || versions.any(|version| {
+                let of_group = version.api_version.split_once('/').map_or("", |(group, _)| group);
+                *version.kind == *kind && of_group == group
+            })
     }
 
     /// Whether it is called so, in whichever case.
@@ -296,6 +320,18 @@ impl Kind {
         let up = between(from, to).map(|step| (Side::Newer, step));
         up.chain(between(to, from).rev().map(|step| (Side::Older, step)))
     }
+}
+
+/// What a CRD calls its kind, without the group: as kubectl takes it, in lower case.
+pub(super) fn bare_names(crd: &Value) -> Vec<String> {
+    let names = crd.pointer("/spec/names");
+    let text = |name: &str| names.and_then(|names| names.get(name)).and_then(Value::as_str);
+    let short = names.and_then(|names| names.get("shortNames")).and_then(Value::as_array);
+    let short = short.into_iter().flatten().filter_map(Value::as_str);
+    let kind = text("kind").map(str::to_lowercase);
+    kind.into_iter()
+        .chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned))
+        .collect()
 }
 
 fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {

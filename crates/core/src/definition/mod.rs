@@ -7,6 +7,7 @@
 //! What is written in a file is a `…Spec`; it stands beside what it compiles to.
 
 pub(crate) mod admission;
+mod becomes;
 mod chain;
 mod checks;
 mod compare;
@@ -34,6 +35,7 @@ mod tests;
 mod version;
 mod yaml;
 
+pub use becomes::Becoming;
 pub use checks::{BadHttpAddress, HttpAddress};
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
@@ -47,7 +49,7 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::Gated;
 pub(crate) use healthy::Health;
-pub(crate) use operation::{Fragment, Level, Operation};
+pub(crate) use operation::{Condition, Fragment, Level, Operation, is_set};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;

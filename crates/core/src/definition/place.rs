@@ -34,6 +34,11 @@ impl Place {
         }
     }
 
+    /// What the API server fills in where nothing is.
+    pub(crate) fn fill_by_default(&self) -> Option<Json<'static>> {
+        self.schema.default_value()
+    }
+
     /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
     pub(crate) fn fills_default(&self) -> bool {
         matches!((&self.fill, self.schema.default_value()), (Some(fill), Some(default)) if fill.same(&default))

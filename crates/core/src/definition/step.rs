@@ -37,6 +37,15 @@ pub(super) struct StepSpec {
     accept: Vec<Spanned<AcceptSpec>>,
 }
 
+/// What changed between two versions, as it is written.
+pub(super) struct ChangesSpec<'s> {
+    pub(super) operations: &'s [Spanned<OperationSpec>],
+    pub(super) accept: &'s [Spanned<AcceptSpec>],
+    /// The facts that conditions may ask for; none where nobody brings any.
+    pub(super) facts: Option<&'s [String]>,
+    pub(super) line: u64,
+}
+
 /// The conversion between two neighbouring versions, as it runs.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -82,7 +91,22 @@ impl Step {
         status: Option<(&RolloutStatusSpec, u64)>,
         problems: &mut Problems,
     ) -> Self {
-        let versions = Sides { older, newer };
+        let changes = ChangesSpec {
+            operations: &spec.value.operations,
+            accept: &spec.value.accept,
+            facts: None,
+            line: line(spec),
+        };
+        Self::between(&changes, Sides { older, newer }, status, problems)
+    }
+
+    /// The same of two versions that nothing is said of but what changed.
+    pub(super) fn between(
+        changes: &ChangesSpec<'_>,
+        versions: Sides<&Version>,
+        status: Option<(&RolloutStatusSpec, u64)>,
+        problems: &mut Problems,
+    ) -> Self {
         let names = versions.map(|version| version.name.clone());
         let schemas = versions.map(|version| &version.schema);
         let status_line = status.map_or(0, |(_, line)| line);
@@ -90,12 +114,13 @@ impl Step {
             status.compile(&mut Compiler::new(problems, schemas.older, schemas.newer, line))
         });
         let handled: Vec<Path> = status.iter().flat_map(RolloutStatus::handled).cloned().collect();
-        let at_line = line(spec);
-        let spec = &spec.value;
-        let written: Vec<_> = spec.operations.iter().collect();
-        let mut operations =
-            Compiler::new(problems, schemas.older, schemas.newer, at_line).operations(&written, &handled);
-        let implied = compare(&schemas, &operations, &handled, &spec.accept, at_line, problems);
+        let written: Vec<_> = changes.operations.iter().collect();
+        let mut compiler = Compiler::new(problems, schemas.older, schemas.newer, changes.line);
+        if let Some(facts) = changes.facts {
+            compiler = compiler.knowing(facts);
+        }
+        let mut operations = compiler.operations(&written, &handled);
+        let implied = compare(&schemas, &operations, &handled, changes.accept, changes.line, problems);
         operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));
         let level = Level::new(schemas.older, schemas.newer, operations, Root::Object);
@@ -104,7 +129,7 @@ impl Step {
             versions: names,
             complete: schemas.map(|schema| Completeness::of(schema, &handled)),
             objects: objects(&schemas),
-            accepts: !spec.accept.is_empty(),
+            accepts: !changes.accept.is_empty(),
             level,
             status,
             status_line,

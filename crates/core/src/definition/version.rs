@@ -10,6 +10,8 @@ pub(crate) struct Version {
     pub(crate) name: Arc<str>,
     /// `group/version`.
     pub(crate) api_version: String,
+    /// The kind of its objects: the same in all versions of a kind, and another one where a kind becomes another one.
+    pub(crate) kind: Arc<str>,
     pub(crate) schema: Schema,
     pub(crate) storage: bool,
     pub(crate) served: bool,

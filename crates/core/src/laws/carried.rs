@@ -84,15 +84,15 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
         if annotations.is_some_and(|all| all.is_empty() || *all == Value::Null) {
             object.take("metadata.annotations");
         }
-        let members = ["kind", "metadata"].into_iter();
-        let members = members.filter_map(|name| Some((name.to_owned(), object.get(name)?.clone())));
-        Value::Object(members.collect())
+        let members = object.get("metadata").map(|metadata| ("metadata".to_owned(), metadata.clone()));
+        Value::Object(members.into_iter().collect())
     };
     identical("who it is", &head(object), &head(&there))?;
-    let version = format!("{}/{}", trip.to.kind.group(), trip.to.version);
-    match there.get("apiVersion").and_then(Value::as_str) == Some(version.as_str()) {
+    let says = |name: &str| there.get(name).and_then(Value::as_str);
+    let (version, kind) = trip.to.identity();
+    match says("apiVersion") == Some(version) && says("kind") == Some(kind) {
         true => Ok(true),
-        false => Err(Breach::new(format!("is not said to be {version}"))),
+        false => Err(Breach::new(format!("is not said to be {version} {kind}"))),
     }
 }
 

@@ -266,10 +266,12 @@ impl<'r, 'o> Run<'r, 'o> {
     fn samples(&mut self, samples: &[Value]) -> (Vec<(usize, String)>, bool) {
         let mut unfit = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
-            let named = sample.get("apiVersion").and_then(Value::as_str).and_then(|name| name.split_once('/'));
-            let version = named.map_or("", |(_, version)| version);
+            let says = |name: &str| sample.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (api_version, kind) = (says("apiVersion"), says("kind"));
+            let version = api_version.split_once('/').map_or("", |(_, version)| version);
             let ways = self.trips.iter().enumerate();
-            let ways: Vec<usize> = ways.filter(|(_, trip)| trip.from.version == version).map(|(way, _)| way).collect();
+            let ways: Vec<usize> =
+                ways.filter(|(_, trip)| trip.from.identity() == (api_version, kind)).map(|(way, _)| way).collect();
             let Some(first) = ways.first().and_then(|way| self.trips.get(*way)) else {
                 let why = format!("is not tried: {version:?} is no version that another one can be made of");
                 unfit.push((index, why));

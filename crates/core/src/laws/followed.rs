@@ -3,7 +3,7 @@
 use super::trip::Trip;
 use super::value::Segment;
 use crate::definition::frontier::Part;
-use crate::definition::{Level, Operation, Path, Side};
+use crate::definition::{Condition, Level, Operation, Path, Side};
 
 /// Where an object of the version where a way ends was in the version where it starts. `None` where it was no such
 /// object: an operation makes it, or takes it apart.
@@ -147,6 +147,15 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             // Where the other version has something else in the place of an object, that is what was edited.
             for place in written {
                 found.extend(in_the_place_of(level, to, &place.path));
+            }
+        }
+    }
+    // What a condition asks for decides what operations make.
+    if to == Side::Newer {
+        for operation in &level.operations {
+            let mut asked = operation.conditions.iter().filter_map(Condition::field);
+            if asked.any(|field| at.starts_with(&segments(&field.path)) || segments(&field.path).starts_with(at)) {
+                found.extend(operation.places.newer.iter().map(|place| segments(&place.path)));
             }
         }
     }

@@ -127,9 +127,9 @@ impl<'k> ObjectSource<'k> {
     }
 
     fn head(&self, random: &mut Random, object: &mut Value) {
-        let api_version = format!("{}/{}", self.kind.group(), self.version);
-        object.set("apiVersion", Value::Text(api_version));
-        object.set("kind", Value::text(self.kind.kind()));
+        let (api_version, kind) = self.identity();
+        object.set("apiVersion", Value::text(api_version));
+        object.set("kind", Value::text(kind));
         let mut metadata = Value::object();
         for (name, value) in [("name", "a"), ("namespace", "b"), ("uid", "c")] {
             metadata.set(name, Value::text(value));
@@ -154,6 +154,12 @@ impl<'k> ObjectSource<'k> {
             _ => {}
         }
         object.set("metadata", metadata);
+    }
+
+    /// What its objects say of themselves: `apiVersion` and `kind`.
+    pub(super) fn identity(&self) -> (&'k str, &'k str) {
+        let version = self.kind.version(self.version).map(|index| self.kind.version_at(index));
+        version.map_or((self.version, self.kind.kind()), |version| (&version.api_version, &version.kind))
     }
 
     fn thin_out(&self, random: &mut Random, object: &mut Value) {

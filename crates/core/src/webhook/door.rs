@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
-use super::convert::{self, Change, ConvertError, Converted, Metadata, Object, Texts};
+use super::becoming::{self, BecomeError, OtherKind};
+use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
 use super::facts::{FactUnknown, KnownFacts};
 use super::kinds::{DefinedTwice, Kinds};
 use super::reply::{Conversions, Reply};
@@ -35,6 +36,7 @@ pub struct Webhook {
     staged: Vec<StagedKind>,
     metadata: Metadata,
     settings: Settings,
+    facts: Facts,
 }
 
 impl Webhook {
@@ -43,7 +45,8 @@ impl Webhook {
     /// # Errors
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
-        Ok(Self { kinds: Kinds::new(kinds)?, staged: Vec::new(), metadata, settings: Settings::default() })
+        let (settings, facts) = (Settings::default(), Facts::default());
+        Ok(Self { kinds: Kinds::new(kinds)?, staged: Vec::new(), metadata, settings, facts })
     }
 
     /// The same server, with stages for objects of other kinds.
@@ -54,6 +57,13 @@ impl Webhook {
         self.kinds.allows(&staged)?;
         self.staged = staged;
         Ok(self)
+    }
+
+    /// The same server, where this is known beside the objects that it is asked to convert.
+    #[must_use]
+    pub fn knowing(mut self, facts: Facts) -> Self {
+        self.facts = facts;
+        self
     }
 
     /// The same server, admitting objects so.
@@ -218,6 +228,23 @@ impl Webhook {
         convert::explain(kind, object, to, Metadata::Full)
     }
 
+    /// Makes of an object of one kind what it is as an object of another kind: what a definition says under `becomes`,
+    /// in either direction. The new object has name, namespace, labels and annotations of the one that is given, and
+    /// no status: nobody has seen it yet. Which operation changed which fields is told as well.
+    ///
+    /// # Errors
+    /// Why there is no such object: see [`BecomeError`].
+    pub fn become_kind(
+        &self,
+        object: &str,
+        to: OtherKind<'_>,
+        facts: &Facts,
+    ) -> Result<(Converted, Vec<Change>), BecomeError> {
+        let texts = Texts::default();
+        let object = Object::open(parse(object)?, &texts)?.knowing(facts);
+        becoming::convert(&self.kinds, object, to)
+    }
+
     /// The kind of an object, the object, and the version that is asked for.
     fn conversion<'o>(
         &self,
@@ -225,7 +252,7 @@ impl Webhook {
         to: &str,
         texts: &'o Texts,
     ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
-        let object = Object::open(parse(object)?, texts)?;
+        let object = Object::open(parse(object)?, texts)?.knowing(&self.facts);
         let kind = self.kinds.of(&object)?;
         let version = kind.versions.find(|version| *version.name == *to || version.api_version == to);
         let to = version.ok_or_else(|| ConvertError::unknown_version("apiVersion", to, kind))?;

@@ -62,7 +62,7 @@ impl Kinds {
     }
 
     pub(super) fn named(&self, group: &str, name: &str) -> Result<&Kind, ConvertError> {
-        self.0.iter().find(|kind| kind.kind == name && kind.group == group).ok_or_else(|| {
+        self.0.iter().find(|kind| kind.has(group, name)).ok_or_else(|| {
             let known = self.0.iter().map(|kind| format!("{}.{}", kind.kind, kind.group));
             let (group, kind) = (excerpt(group), excerpt(name));
             ConvertError::UnknownKind { group, kind, known: known.collect() }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod admission;
+mod becomes;
 mod captures;
 mod contract;
 mod cost;

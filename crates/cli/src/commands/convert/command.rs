@@ -3,19 +3,27 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use pointsman_core::definition::Kind;
+use pointsman_core::did_you_mean;
+use pointsman_core::webhook::{Facts, Webhook};
 
-use super::conversion_result::{ConversionResult, convert};
+use super::conversion_result::{ConversionResult, Wanted, convert};
 use super::explain;
-use crate::commands::input::{Decided, Document, FileArgs};
+use crate::commands::input::{Decided, Document, FileArgs, InputObject};
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
-use crate::commands::{format::Format, json_tree::JsonTree, output};
+use crate::commands::{format::Format, json_tree::JsonTree, output, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// Version to convert to, such as v1alpha2.
-    #[arg(long, value_name = "VERSION")]
+    /// Version to convert to, such as v1alpha2; or the kind that an object is to become, as kubectl names kinds, such as
+    /// mattermosts or mattermosts.v1beta1.installation.mattermost.com.
+    #[arg(long, value_name = "VERSION|KIND")]
     to: String,
+    /// What is known beside the objects, where a kind becomes another one by it: true, false or another value. May be
+    /// given several times.
+    #[arg(long = "fact", value_name = "NAME=VALUE")]
+    facts: Vec<String>,
     #[command(flatten)]
     files: FileArgs,
     /// Form of the result.
@@ -35,11 +43,13 @@ pub(crate) struct ConvertArgs {
 /// Converts objects as the webhook does. All of them, or none is written.
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
-    let converted =
-        args.files.decide(EXAMPLE, |object| match args.keep_unknown && kind_of(&webhook, object).is_err() {
-            true => ConversionResult::unchanged(object),
-            false => convert(&webhook, object, &args.to, args.explain),
-        })?;
+    let facts = facts(&args.facts, &webhook)?;
+    let wanted = Wanted { to: &args.to, facts: &facts, explain: args.explain };
+    let is_known = |object| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
+    let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
+        true => ConversionResult::unchanged(object),
+        false => convert(&webhook, object, &wanted),
+    })?;
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);
     };
@@ -55,6 +65,32 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether objects of its kind become objects of another one.
+fn becomes_another(webhook: &Webhook, object: &InputObject) -> bool {
+    let mut all = webhook.kinds().iter().filter_map(Kind::becoming);
+    all.any(|becoming| (becoming.source_group(), becoming.source_kind()) == (object.group(), object.kind.as_str()))
+}
+
+/// What is known beside the objects. A fact that no definition asks for has been a slip.
+fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
+    let mut known: Vec<&str> =
+        webhook.kinds().iter().filter_map(Kind::becoming).flat_map(|becoming| becoming.facts()).collect();
+    known.sort_unstable();
+    let mut facts = Vec::new();
+    for fact in given {
+        let Some((name, value)) = fact.split_once('=') else {
+            return Err(Usage(format!("--fact {fact}: is not of the form NAME=VALUE, such as {fact}=true")).into());
+        };
+        if !known.contains(&name) {
+            let meant = did_you_mean(name, known.iter().copied(), 2);
+            let all = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(Usage(format!("--fact {name}: no definition asks for it{meant}; known are: {all}")).into());
+        }
+        facts.push((name, value));
+    }
+    Ok(facts.into_iter().collect())
+}
+
 /// What was converted, in the documents it came in.
 fn result(format: Format, converted: Vec<Decided<ConversionResult>>) -> String {
     let values = converted.into_iter().filter_map(|Decided { document, mut results }| {
@@ -65,8 +101,15 @@ fn result(format: Format, converted: Vec<Decided<ConversionResult>>) -> String {
         let version = list.get("apiVersion").and_then(JsonTree::as_str).map(str::to_owned);
         let mut pairs = items.iter().zip(&results);
         let first = pairs.find(|(object, _)| Some(&object.api_version) == version.as_ref());
-        if let Some(version) = first.and_then(|(_, to)| to.object.get("apiVersion")) {
-            list.set("apiVersion", version.clone());
+        if let Some((from, to)) = first {
+            let is_typed = list.get("kind").and_then(JsonTree::as_str) == Some(format!("{}List", from.kind).as_str());
+            let kind = to.object.get("kind").and_then(JsonTree::as_str).filter(|_| is_typed);
+            let kind = kind.map(|kind| JsonTree::string(format!("{kind}List")));
+            for (name, value) in [("apiVersion", to.object.get("apiVersion").cloned()), ("kind", kind)] {
+                if let Some(value) = value {
+                    list.set(name, value);
+                }
+            }
         }
         let objects = results.into_iter().map(|converted| converted.object);
         list.set("items", JsonTree::Array(objects.collect()));
@@ -89,6 +132,11 @@ Examples:
   The same for a program:
     pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml \\
       --explain -o json
+
+  A kind that another one replaces, and what is known beside its objects:
+    pointsman convert --kinds crates/core/kinds/mattermost \\
+      --to mattermosts --fact externalDatabase=true \\
+      -f manifests/examples/mattermost/clusterinstallation.yaml
 
   All manifests of a directory, other kinds as they are:
     pointsman convert --to v1alpha2 -f manifests/examples --keep-unknown

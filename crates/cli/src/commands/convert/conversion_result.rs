@@ -1,6 +1,6 @@
 //! One object in another version.
 
-use pointsman_core::webhook::{Change, Fit, Webhook};
+use pointsman_core::webhook::{Change, Facts, Fit, OtherKind, Webhook};
 
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
 
@@ -19,22 +19,34 @@ impl ConversionResult {
     }
 }
 
-/// Converts an object as the webhook does.
+/// What an object is asked for as.
+pub(super) struct Wanted<'a> {
+    /// A version of its kind, or another kind.
+    pub(super) to: &'a str,
+    /// What is known beside it.
+    pub(super) facts: &'a Facts,
+    /// Whether to say which operation changed what.
+    pub(super) explain: bool,
+}
+
+/// Converts an object as the webhook does, or makes one of another kind of it.
 pub(super) fn convert(
     webhook: &Webhook,
     object: &InputObject,
-    version: &str,
-    explain: bool,
+    wanted: &Wanted<'_>,
 ) -> Result<ConversionResult, String> {
-    let kind = kind_of(webhook, object)?;
-    let to = kind_names::version(kind, version)
-        .map_err(|message| format!("{}: --to {version}: {message}", object.label()))?;
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
-    let (converted, changes) = match explain {
-        true => webhook.explain(&object.text, to),
-        false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
-    }
-    .map_err(|error| refused(&error))?;
+    let (converted, changes) = match target(webhook, object, wanted.to)? {
+        Target::Kind(kind) if (kind.group, kind.kind) == (object.group(), object.kind.as_str()) => {
+            return ConversionResult::unchanged(object);
+        }
+        Target::Kind(kind) => webhook.become_kind(&object.text, kind, wanted.facts).map_err(|error| refused(&error))?,
+        Target::Version(to) => match wanted.explain {
+            true => webhook.explain(&object.text, to),
+            false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
+        }
+        .map_err(|error| refused(&error))?,
+    };
     let size = match converted.fit {
         Fit::Well => None,
         Fit::Barely => Some("takes more than three quarters of what an object's annotations may have"),
@@ -45,4 +57,38 @@ pub(super) fn convert(
     }
     let object = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
     Ok(ConversionResult { object, changes })
+}
+
+/// What a name after `--to` means for an object.
+enum Target<'a> {
+    Version(&'a str),
+    Kind(OtherKind<'a>),
+}
+
+/// A version of the object's kind comes first, then every kind that one may become.
+fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<Target<'a>, String> {
+    let own = kind_of(webhook, object);
+    let version = own.as_ref().map(|kind| kind_names::version(kind, name));
+    if let Ok(Ok(version)) = version {
+        return Ok(Target::Version(version));
+    }
+    let lower = name.to_lowercase();
+    for kind in webhook.kinds() {
+        let version_of = |group: &str, versions: &mut dyn Iterator<Item = &'a str>| {
+            versions.find(|version| lower.ends_with(&format!(".{version}.{group}")))
+        };
+        if kind.is_called(name) {
+            let version = version_of(kind.group(), &mut kind.versions());
+            return Ok(Target::Kind(OtherKind { group: kind.group(), kind: kind.kind(), version }));
+        }
+        if let Some(becoming) = kind.becoming().filter(|becoming| becoming.source_names().contains(&lower)) {
+            let (group, kind) = (becoming.source_group(), becoming.source_kind());
+            let version = version_of(group, &mut std::iter::once(becoming.from()));
+            return Ok(Target::Kind(OtherKind { group, kind, version }));
+        }
+    }
+    match (own?, version) {
+        (_, Ok(Err(message))) => Err(format!("{}: --to {name}: {message}", object.label())),
+        _ => Err(format!("{}: --to {name}: no version and no kind of that name", object.label())),
+    }
 }

@@ -48,10 +48,12 @@ pub(super) fn tell(converted: &[Decided<ConversionResult>]) {
 fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
     for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
         let to = converted.object.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
-        if to == object.api_version {
+        let kind = converted.object.get("kind").and_then(JsonTree::as_str).filter(|kind| *kind != object.kind);
+        if to == object.api_version && kind.is_none() {
             talk(&format!("{}: is {to} already", object.label()));
             continue;
         }
+        let to = kind.map_or_else(|| to.to_owned(), |kind| format!("{to} {kind}"));
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
         let rows: Vec<[String; 4]> = converted.changes.iter().map(told).collect();
         match rows.is_empty() {

@@ -1,6 +1,6 @@
 //! A definition that was checked, in the forms in which that is told.
 
-use pointsman_core::definition::{self, Kind};
+use pointsman_core::definition::{self, Becoming, Kind};
 use pointsman_core::laws::{Broken, LAWS, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
@@ -54,8 +54,10 @@ impl Understood {
     pub(super) fn new(kind: &Kind, json: JsonTree) -> Self {
         let name = format!("{}.{}", kind.kind(), kind.group());
         let mut text = String::new();
-        for step in kind.steps() {
-            text.push_str(&format!("  {} <-> {}\n", step.from, step.to));
+        let becoming = kind.becoming().map(Becoming::steps).unwrap_or_default();
+        let between = kind.steps().into_iter().map(|step| (step, "<->"));
+        for (step, arrow) in becoming.into_iter().map(|step| (step, "becomes")).chain(between) {
+            text.push_str(&format!("  {} {arrow} {}\n", step.from, step.to));
             if step.operations.is_empty() {
                 text.push_str("    nothing changed but the version\n");
             }

@@ -49,12 +49,14 @@ fn of_file(given: &Path) -> Result<Vec<Sample>, Vec<String>> {
     Ok(samples)
 }
 
-/// Those of a kind, with their values.
+/// Those of a kind, and of one that becomes it, with their values.
 pub(super) fn of_kind<'s>(samples: &'s [Sample], kind: &Kind) -> (Vec<&'s Sample>, Vec<Value>) {
     let its = |sample: &&Sample| is_of(&sample.object, kind);
     samples.iter().filter(its).map(|sample| (sample, sample.value.clone())).unzip()
 }
 
 fn is_of(object: &InputObject, kind: &Kind) -> bool {
-    object.kind == kind.kind() && object.group() == kind.group()
+    let source = kind.becoming().map(|becoming| (becoming.source_kind(), becoming.source_group()));
+    let its = (object.kind.as_str(), object.group());
+    its == (kind.kind(), kind.group()) || source == Some(its)
 }

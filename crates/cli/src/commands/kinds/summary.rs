@@ -1,19 +1,26 @@
 //! A kind, for programs.
 
+use pointsman_core::definition::StepSummary;
+
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{Known, KnownStages};
 
 pub(super) fn json(known: &Known) -> JsonTree {
     let kind = &known.kind;
-    let steps = kind.steps().into_iter().map(|step| {
-        let operations = step.operations.into_iter().map(JsonTree::string).collect();
+    let steps = kind.steps().into_iter().map(step);
+    let becomes = kind.becoming().map(|becoming| {
+        let [group, plural] = [becoming.source_group(), becoming.source_plural()].map(JsonTree::string);
+        let refusals = becoming.refusals().map(JsonTree::string).collect();
         JsonTree::object([
-            ("from", JsonTree::string(step.from)),
-            ("to", JsonTree::string(step.to)),
-            ("operations", JsonTree::Array(operations)),
+            ("group", group),
+            ("kind", JsonTree::string(becoming.source_kind())),
+            ("plural", plural),
+            ("facts", JsonTree::Array(becoming.facts().map(JsonTree::string).collect())),
+            ("refuse", JsonTree::Array(refusals)),
+            ("steps", JsonTree::Array(becoming.steps().into_iter().map(step).collect())),
         ])
     });
-    JsonTree::object([
+    let mut members = vec![
         ("name", JsonTree::string(kind.name())),
         ("group", JsonTree::string(kind.group())),
         ("kind", JsonTree::string(kind.kind())),
@@ -23,6 +30,17 @@ pub(super) fn json(known: &Known) -> JsonTree {
         ("hashAt", kind.hash_version().map_or(JsonTree::Null, JsonTree::string)),
         ("steps", JsonTree::Array(steps.collect())),
         ("source", JsonTree::string(known.source())),
+    ];
+    members.extend(becomes.map(|becomes| ("becomes", becomes)));
+    JsonTree::object(members)
+}
+
+fn step(step: StepSummary) -> JsonTree {
+    let operations = step.operations.into_iter().map(JsonTree::string).collect();
+    JsonTree::object([
+        ("from", JsonTree::string(step.from)),
+        ("to", JsonTree::string(step.to)),
+        ("operations", JsonTree::Array(operations)),
     ])
 }
 

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_core::definition::Kind;
+use pointsman_core::definition::{Becoming, Kind};
 use pointsman_core::laws::{CheckOptions, Survey, Value, Words, survey};
 use pointsman_core::parse_duration;
-use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_core::webhook::{Facts, Metadata, Webhook};
 
 use crate::commands::progress_line::ProgressLine;
 use crate::commands::stop::Stop;
@@ -46,29 +46,93 @@ impl Trial {
     }
 }
 
-/// Runs the laws over a kind. `name` is what the progress says.
-pub(super) fn run(kind: Kind, name: &str, args: &TrialArgs, samples: &[Value], stop: &Stop) -> anyhow::Result<Trial> {
-    let webhook = Webhook::new(vec![kind], Metadata::Full)?;
-    let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
+/// Runs the laws over a kind, and over what becomes one. `name` is what the progress says.
+pub(super) fn run(
+    mut kind: Kind,
+    name: &str,
+    args: &TrialArgs,
+    samples: &[Value],
+    stop: &Stop,
+) -> anyhow::Result<Trial> {
+    let becoming = kind.take_becoming();
     let mut progress = Progress::new(name, args.time, stop);
-    let words = Words::default();
-    let mut go_on = || progress.go_on();
-    let mut options = CheckOptions {
-        seed: args.seed,
-        cases: args.cases,
-        laws: &[],
-        words: &words,
-        go_on: &mut go_on,
-        converted: &|| {},
-    };
     // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let survey = survey(&webhook, kind, samples, &mut options);
+    let surveys = match becoming {
+        None => of_kind(kind, vec![Facts::default()], args, samples, &mut progress).map(|survey| vec![survey]),
+        Some(becoming) => {
+            let facts = snapshots(&becoming);
+            let bridge = of_kind(becoming.into_versions(), facts, args, samples, &mut progress);
+            let own = (kind.versions().count() > 1)
+                .then(|| of_kind(kind, vec![Facts::default()], args, samples, &mut progress))
+                .transpose();
+            bridge.and_then(|bridge| Ok(std::iter::once(bridge).chain(own?).collect()))
+        }
+    };
     panic::set_hook(hook);
     drop(progress);
+    let mut surveys = surveys?.into_iter();
+    let mut survey = surveys.next().context("nothing was tried")?;
+    for other in surveys {
+        survey.results.extend(other.results);
+        survey.unexercised.extend(other.unexercised);
+        // What is no object of the one may be one of the other.
+        survey.unfit.retain(|(index, _)| other.unfit.iter().any(|(also, _)| also == index));
+        survey.through &= other.through;
+    }
     Ok(Trial { survey, interrupted: stop.is_wanted() })
 }
+
+/// Runs the laws over a kind, once for each snapshot of facts. What none of these exercised was not exercised.
+fn of_kind(
+    kind: Kind,
+    snapshots: Vec<Facts>,
+    args: &TrialArgs,
+    samples: &[Value],
+    progress: &mut Progress<'_>,
+) -> anyhow::Result<Survey> {
+    let mut webhook = Webhook::new(vec![kind], Metadata::Full)?;
+    let mut all: Option<Survey> = None;
+    for facts in snapshots {
+        webhook = webhook.knowing(facts);
+        let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
+        let words = Words::default();
+        let mut go_on = || progress.go_on();
+        let mut options = CheckOptions {
+            seed: args.seed,
+            cases: args.cases,
+            laws: &[],
+            words: &words,
+            go_on: &mut go_on,
+            converted: &|| {},
+        };
+        let survey = survey(&webhook, kind, samples, &mut options);
+        match &mut all {
+            None => all = Some(survey),
+            Some(all) => {
+                for (one, other) in all.results.iter_mut().zip(survey.results) {
+                    one.cases += other.cases;
+                    one.broken = one.broken.take().or(other.broken);
+                }
+                all.unexercised.retain(|what| survey.unexercised.contains(what));
+                all.through &= survey.through;
+            }
+        }
+    }
+    all.context("nothing was tried")
+}
+
+/// What may be known: each fact true and false, with every other one as long as these are few.
+fn snapshots(becoming: &Becoming) -> Vec<Facts> {
+    let names: Vec<&str> = becoming.facts().collect();
+    let all = 1_u32 << names.len().min(MANY_FACTS);
+    let value = |bits: u32, at: usize| if bits >> (at % MANY_FACTS) & 1 == 1 { "true" } else { "false" };
+    (0..all).map(|bits| names.iter().enumerate().map(|(at, name)| (*name, value(bits, at))).collect()).collect()
+}
+
+/// Facts of which every combination is tried: eight.
+const MANY_FACTS: usize = 3;
 
 /// How far a trial is, and whether it goes on.
 struct Progress<'p> {

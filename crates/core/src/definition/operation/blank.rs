@@ -1,4 +1,4 @@
-//! `blank`: a string of the older version that means "no value" is absent in the newer one.
+//! `blank`: a value of the older version that means "no value" is absent in the newer one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,23 +19,48 @@ use crate::json::Json;
 pub(crate) struct BlankSpec {
     /// The field, at the same place in both versions.
     field: String,
-    /// The strings. A UUID stands for all its spellings. Null is always one of them.
-    spellings: Vec<String>,
+    /// The strings, numbers or booleans. A UUID stands for all its spellings. Null is always one of them.
+    spellings: Vec<Value>,
 }
 
 impl BlankSpec {
     /// The operation that runs.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.places(&self.field, &self.field)?;
-        let mapping = Blank { spellings: self.spellings.clone() };
+        let mut spellings = Spellings::default();
+        for spelling in &self.spellings {
+            match spelling {
+                Value::String(text) => spellings.texts.push(text.clone()),
+                other => spellings.others.push(Json::owned(other.to_string())),
+            }
+            let kind = places.older.schema.kind.as_deref();
+            let is_of_kind = match spelling {
+                Value::String(_) => kind == Some("string"),
+                Value::Number(_) => matches!(kind, Some("integer" | "number")),
+                Value::Bool(_) => kind == Some("boolean"),
+                _ => false,
+            };
+            if kind.is_some() && !is_of_kind {
+                let quote = if kind == Some("string") { ": quote it" } else { "" };
+                compiler.problem(format!("blank: {} can never be {spelling}{quote}", places.older.path));
+            }
+        }
+        let mapping = Blank { spellings };
         Some(Operation::between("blank", places, mapping))
     }
 }
 
-/// The older string, or nothing where it is one of these.
+/// The older value, or nothing where it is one of these.
 #[derive(Debug)]
 struct Blank {
-    spellings: Vec<String>,
+    spellings: Spellings,
+}
+
+/// What means "no value".
+#[derive(Debug, Default)]
+struct Spellings {
+    texts: Vec<String>,
+    others: Vec<Json<'static>>,
 }
 
 impl Mapping for Blank {
@@ -59,11 +84,11 @@ impl Mapping for Blank {
             let set = |options: &Vec<Value>| options.iter().filter(|option| !blank(option)).cloned().collect();
             options.as_ref().map(set)
         };
-        let empty = |key: &String| *key == "minLength" && self.spellings.iter().any(String::is_empty);
+        let empty = |key: &String| *key == "minLength" && self.spellings.texts.iter().any(String::is_empty);
         let mut bounds = older.bounds.clone();
         bounds
             .extend(newer.bounds.iter().filter(|(key, _)| empty(key)).map(|(key, bound)| (key.clone(), bound.clone())));
-        let problem = format!("blank: {at} must be a string");
+        let problem = format!("blank: {at} must be a string, a number or a boolean");
         // The API server drops a null where there is a default.
         let nullable = older.nullable || older.default.is_some();
         let rest = Schema {
@@ -74,7 +99,7 @@ impl Mapping for Blank {
             ..older.clone()
         };
         Unexplained {
-            problem: (!older.is("string") && older.kind.is_some()).then_some(problem),
+            problem: matches!(older.kind.as_deref(), Some("object" | "array")).then_some(problem),
             ..Unexplained::schemas(rest, Schema { options: set(&newer.options), ..newer.clone() })
         }
     }
@@ -88,9 +113,9 @@ impl Blank {
     /// Whether a value is one of the spellings of "no value". A UUID among them stands for all its spellings.
     fn is_blank(&self, value: &Json<'_>) -> bool {
         let Some(text) = value.as_str() else {
-            return value.is_null();
+            return value.is_null() || self.spellings.others.iter().any(|other| other.same(value));
         };
-        self.spellings.iter().any(|spelling| {
+        self.spellings.texts.iter().any(|spelling| {
             *spelling == text
                 || matches!((Uuid::try_parse(spelling), Uuid::try_parse(&text)), (Ok(blank), Ok(value)) if blank == value)
         })

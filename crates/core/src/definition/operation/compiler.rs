@@ -3,6 +3,8 @@
 use serde_saphyr::Spanned;
 
 use super::mapping::{Mapping, Operation};
+use super::when::{Condition, WhenSpec};
+use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
 use crate::definition::{path::Path, place::Place, schema::Schema};
@@ -16,6 +18,17 @@ pub(crate) trait Compile: Sized {
 
     /// Whether another one goes on with what this one does: both are about the items of the same list.
     fn goes_on(&self, other: &Self) -> bool;
+
+    /// Operations under a condition, if it is such.
+    fn when(&self) -> Option<&WhenSpec<Self>>;
+}
+
+/// An operation as it is written, and when it runs.
+struct Unfolded<'s, O> {
+    spec: &'s Spanned<O>,
+    conditions: Vec<Condition>,
+    /// Which list it stands in: those of other conditions do not go on with it.
+    list: usize,
 }
 
 /// Compiles what happens between two schemas: of two versions, or of their items in a list.
@@ -27,16 +40,40 @@ pub(crate) struct Compiler<'a> {
     line: u64,
     /// Whether these are whole objects, with a head that is the API server's, and not items.
     whole: bool,
+    /// The names of the facts that conditions may ask for; none where nobody brings any.
+    facts: Option<&'a [String]>,
 }
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(problems: &'a mut Problems, older: &'a Schema, newer: &'a Schema, line: u64) -> Self {
-        Self { problems, older, newer, line, whole: true }
+        Self { problems, older, newer, line, whole: true, facts: None }
     }
 
     /// The same, for what is inside a list or map.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
-        Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
+        Compiler { whole: false, facts: self.facts, ..Compiler::new(self.problems, older, newer, self.line) }
+    }
+
+    /// The same, where conditions may ask for these facts.
+    pub(crate) fn knowing(self, facts: &'a [String]) -> Self {
+        Self { facts: Some(facts), ..self }
+    }
+
+    /// A fact that a condition asks for must be one that is declared.
+    pub(super) fn knows_fact(&mut self, name: &str) -> Option<()> {
+        let known = self.facts;
+        match known {
+            None => self.problem(format!(
+                "when: no fact is known here, so nobody can tell {name:?}: an API server that asks for a conversion sends \
+                 the object and nothing else. Facts are for a kind that `becomes` another one"
+            )),
+            Some(known) if known.iter().any(|fact| fact == name) => return Some(()),
+            Some(known) => {
+                let meant = did_you_mean(name, known.iter().map(String::as_str), 2);
+                self.problem(format!("when: no fact {name:?} under `facts`{meant}"));
+            }
+        }
+        None
     }
 
     pub(crate) fn problem(&mut self, message: impl Into<String>) {
@@ -47,17 +84,30 @@ impl<'a> Compiler<'a> {
     pub(crate) fn operations<O: Compile>(&mut self, specs: &[&Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<Operation> = Vec::new();
-        for (index, spec) in specs.iter().enumerate() {
+        let mut all = Vec::new();
+        self.unfold(specs.iter().copied(), &[], &mut 0, &mut all);
+        for (index, Unfolded { spec, conditions, list }) in all.iter().enumerate() {
             self.line = line(spec);
-            let (earlier, later) = specs.split_at(index);
-            if earlier.iter().any(|earlier| earlier.value.goes_on(&spec.value)) {
+            let belongs = |one: &Unfolded<'_, O>, two: &O| one.list == *list && one.spec.value.goes_on(two);
+            let (earlier, later) = all.split_at(index);
+            if earlier.iter().any(|earlier| belongs(earlier, &spec.value)) {
                 continue;
             }
-            let more = later.iter().skip(1).map(|other| &other.value);
-            let more: Vec<&O> = more.filter(|other| spec.value.goes_on(other)).collect();
+            let more = later.iter().skip(1).filter(|other| belongs(other, &spec.value));
+            let more: Vec<&O> = more.map(|other| &other.spec.value).collect();
             let Some(mut operation) = spec.value.compile(&more, self) else {
                 continue;
             };
+            if let Some(condition) =
+                conditions.first().filter(|_| operation.drops() && operation.places.newer.is_empty())
+            {
+                self.problem(format!(
+                    "when: `{}` stands under a condition ({condition}), and the newer version has no such field in any \
+                     case: put it outside",
+                    operation.name
+                ));
+            }
+            operation.conditions = conditions.clone();
             // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
             let dropped = operation.places.newer.is_empty();
             if dropped && operation.places.older.iter().any(|place| handled.contains(&place.path)) {
@@ -73,6 +123,30 @@ impl<'a> Compiler<'a> {
         }
         self.line = outside;
         compiled
+    }
+
+    /// Takes operations out of the conditions that they stand under. `lists` counts the lists so far.
+    fn unfold<'s, O: Compile + 's>(
+        &mut self,
+        specs: impl Iterator<Item = &'s Spanned<O>>,
+        conditions: &[Condition],
+        lists: &mut usize,
+        into: &mut Vec<Unfolded<'s, O>>,
+    ) {
+        let list = *lists;
+        for spec in specs {
+            let Some(when) = spec.value.when() else {
+                into.push(Unfolded { spec, conditions: conditions.to_vec(), list });
+                continue;
+            };
+            self.line = line(spec);
+            let Some(condition) = when.condition(self) else { continue };
+            let opposite = condition.not();
+            for (inside, condition) in when.branches().into_iter().zip([condition, opposite]) {
+                *lists += 1;
+                self.unfold(inside.iter(), &[conditions, &[condition]].concat(), lists, into);
+            }
+        }
     }
 
     /// What only one version has must not be in the other, unless an operation says that it is something else there.

@@ -11,6 +11,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use super::when::Condition;
 use crate::definition::frontier::{Frontier, Held, Part, Root};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
@@ -92,12 +93,14 @@ pub(crate) struct Operation {
     pub(crate) places: Sides<Vec<Place>>,
     /// Its line in the definition; 0 for one that loading adds.
     pub(crate) line: u64,
+    /// When it runs on the way to the newer version: where all of these hold.
+    pub(crate) conditions: Vec<Condition>,
     mapping: Box<dyn Mapping>,
 }
 
 impl Operation {
     pub(super) fn new(name: &'static str, places: Sides<Vec<Place>>, mapping: impl Mapping + 'static) -> Self {
-        Self { name, places, line: 0, mapping: Box::new(mapping) }
+        Self { name, places, line: 0, conditions: Vec::new(), mapping: Box::new(mapping) }
     }
 
     /// One place on each side.
@@ -122,12 +125,12 @@ impl Operation {
 
     /// Whether an object at the other side is something at the side `to`, whatever is in it.
     pub(crate) fn shows_objects(&self, to: Side) -> bool {
-        self.mapping.shows_objects(to)
+        self.mapping.shows_objects(to) && (to == Side::Older || self.conditions.is_empty())
     }
 
     /// Whether different values stay different ones, both ways.
     pub(super) fn tells_apart(&self) -> bool {
-        self.mapping.tells_apart(&self.places)
+        self.mapping.tells_apart(&self.places) && self.conditions.is_empty()
     }
 
     /// Whether the newer version has nothing in the place of the older field.
@@ -137,7 +140,9 @@ impl Operation {
 
     /// Why the place `at` of the side `to` may be without a value although the first place of the other side has one.
     pub(in crate::definition) fn may_lack(&self, to: Side, at: usize) -> Option<String> {
-        self.mapping.may_lack(to, at, &self.places)
+        let condition = self.conditions.first().filter(|_| to == Side::Newer);
+        let when = || condition.map(|condition| format!("it is there only where {condition}"));
+        self.mapping.may_lack(to, at, &self.places).or_else(when)
     }
 
     /// The places of both sides.
@@ -183,6 +188,19 @@ impl Operation {
 pub(crate) struct Level {
     pub(crate) operations: Vec<Operation>,
     pub(crate) frontier: Frontier,
+    /// Whether some of the operations run under a condition.
+    pub(crate) is_conditional: bool,
+    /// What conditions may ask for beside the object.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// Something that is looked up beside an object of the older version: whether a Secret that it names has a key.
+#[derive(Debug)]
+pub(crate) struct Fact {
+    pub(crate) name: String,
+    /// The field that names the Secret. Where it is not set, there is nothing to look up, and the fact is false.
+    pub(crate) secret: Place,
+    pub(crate) key: String,
 }
 
 impl Level {
@@ -199,7 +217,8 @@ impl Level {
             *frontier.fills.of_mut(side) = fills;
             *frontier.fills_inside.of_mut(side) = fills && (own || makes_content(&frontier, side));
         }
-        Self { operations, frontier }
+        let is_conditional = operations.iter().any(|operation| !operation.conditions.is_empty());
+        Self { operations, frontier, is_conditional, facts: Vec::new() }
     }
 
     /// Whose place a slot of a side is.

@@ -6,6 +6,7 @@
 //! `spec.rs`.
 
 mod blank;
+mod clamp;
 mod compiler;
 mod each;
 mod implied;
@@ -19,11 +20,14 @@ mod same;
 mod spec;
 mod split;
 mod values;
+mod when;
 mod wrap;
 
 pub(super) use compiler::Compiler;
 pub(super) use implied::filled;
-pub(crate) use mapping::{Fragment, Level, Operation};
+pub(crate) use mapping::{Fact, Fragment, Level, Operation};
 pub(super) use nulls::nulls;
 pub(super) use retype::retyped_by_itself;
 pub(super) use spec::OperationSpec;
+pub(crate) use when::Condition;
+pub(crate) use when::is_set;

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use super::compiler::{Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec, one_sided::FilledSpec,
-    one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec, wrap::wrapped,
+    blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
+    one_sided::FilledSpec, one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
+    when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 
@@ -17,8 +18,10 @@ use crate::definition::side::Side;
 pub(crate) enum OperationSpec {
     /// The newer version has a field that the older one does not.
     Add(OneSidedSpec),
-    /// A string of the older version that means "no value" is absent in the newer one.
+    /// A string, number or boolean of the older version that means "no value" is absent in the newer one.
     Blank(BlankSpec),
+    /// A number of the older version that is beyond a bound is that bound in the newer one.
+    Clamp(ClampSpec),
     /// The older version has a field that the newer one does not.
     Drop(OneSidedSpec),
     /// The same operations for each item of a list, or each value of a map.
@@ -37,6 +40,8 @@ pub(crate) enum OperationSpec {
     Type(PlaceSpec),
     /// Values have other names.
     Values(ValuesSpec),
+    /// Operations that run only where a field of the older version, or a fact, says so.
+    When(WhenSpec<Self>),
     /// A single value of the older version is a list with one element in the newer one.
     Wrap(PlaceSpec),
 }
@@ -46,6 +51,7 @@ impl Compile for OperationSpec {
         match self {
             Self::Add(field) => field.compile("add", Side::Newer, compiler),
             Self::Blank(blank) => blank.compile(compiler),
+            Self::Clamp(clamp) => clamp.compile(compiler),
             Self::Drop(field) => field.compile("drop", Side::Older, compiler),
             Self::Each(each) => {
                 let more = more.iter().filter_map(|more| more.items());
@@ -58,12 +64,21 @@ impl Compile for OperationSpec {
             Self::Split(split) => split.compile(compiler),
             Self::Type(place) => retyped(place, compiler),
             Self::Values(values) => values.compile(compiler),
+            // The compiler takes what is in it one by one.
+            Self::When(_) => None,
             Self::Wrap(place) => wrapped(place, compiler),
         }
     }
 
     fn goes_on(&self, other: &Self) -> bool {
         matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
+    }
+
+    fn when(&self) -> Option<&WhenSpec<Self>> {
+        match self {
+            Self::When(when) => Some(when),
+            _ => None,
+        }
     }
 }
 

@@ -132,6 +132,22 @@ impl<'a> Annotations<'a> {
         }
     }
 
+    /// Gives annotations other names; those for which there is none are removed. Where none are left, there are none.
+    pub(crate) fn rename(&mut self, named: &mut dyn FnMut(&str) -> Option<String>) {
+        let mut renamed = Members::default();
+        let before = std::mem::take(&mut self.members);
+        let had_some = !before.is_empty();
+        for (name, value) in before.into_pairs() {
+            if let Some(name) = named(&name) {
+                renamed.set(&name, value);
+            }
+        }
+        self.members = renamed;
+        if had_some && self.members.is_empty() {
+            self.shape = Shape::Absent;
+        }
+    }
+
     pub(super) fn remove(&mut self, name: &str) {
         self.added.retain(|added| *added != name);
         self.members.remove(name);

@@ -1,5 +1,6 @@
 //! What the steps of a conversion over several versions have to tell each other.
 
+use super::facts::Facts;
 use crate::definition::Path;
 
 /// What is known of an object on its way through the steps. What a step reads and writes between two others is what the
@@ -13,6 +14,8 @@ pub(super) struct BetweenSteps {
     pub(super) is_named: bool,
     /// An object was expected to stay on the way home for what waits in it now, and for nothing else.
     pub(super) stays_for_waiting: bool,
+    /// What is known beside the object.
+    pub(super) facts: Facts,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
     /// The rollout hash of the object as it is now, where the last step had to calculate it.

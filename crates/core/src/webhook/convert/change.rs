@@ -45,7 +45,7 @@ impl Change {
 }
 
 /// Where changes are told. Where nobody asked for them, none is made.
-pub(super) struct Trace<'t>(Option<&'t mut Vec<Change>>);
+pub(crate) struct Trace<'t>(Option<&'t mut Vec<Change>>);
 
 impl<'t> Trace<'t> {
     /// Nobody asked.
@@ -54,7 +54,7 @@ impl<'t> Trace<'t> {
     }
 
     /// Changes are added to a list.
-    pub(super) fn to(changes: &'t mut Vec<Change>) -> Self {
+    pub(crate) fn to(changes: &'t mut Vec<Change>) -> Self {
         Self(Some(changes))
     }
 

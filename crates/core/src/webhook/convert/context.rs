@@ -1,6 +1,7 @@
 //! What is the same for all operations of one step on one object.
 
 use super::change::Trace;
+use super::facts::Facts;
 use crate::definition::{Path, Side, Sides};
 
 /// One conversion of one object.
@@ -21,6 +22,8 @@ pub(super) struct Context<'c, 't> {
     pub(super) needed: &'c Sides<Vec<Path>>,
     /// Whether an object is expected to stay on the way home for what waits in it, and for nothing else.
     pub(super) stays_for_waiting: &'c mut bool,
+    /// What is known beside the object.
+    pub(super) facts: Facts,
     pub(super) trace: &'c mut Trace<'t>,
 }
 

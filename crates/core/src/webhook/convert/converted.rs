@@ -71,11 +71,16 @@ fn traced<'a>(
 ) -> Result<Converted, ConvertError> {
     let from = kind.version_at(object.version(kind)?).name.clone();
     let staged = object.convert_traced(kind, to, trace)?;
+    Ok(Converted { staged, ..written(object, &from, metadata) })
+}
+
+/// The text of an object that came in a version, and was converted.
+pub(crate) fn written(object: Object<'_>, from: &Arc<str>, metadata: Metadata) -> Converted {
     let mut text = String::new();
     let out = &mut text;
     let fit = object.write(metadata, move |size| {
         out.reserve_exact(size);
         out
     });
-    Ok(Converted { text, from, staged, fit })
+    Converted { text, from: Arc::clone(from), staged: false, fit }
 }

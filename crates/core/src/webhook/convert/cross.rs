@@ -34,6 +34,8 @@ pub(super) struct Crossing<'c, 'a> {
     /// Which holders of a side, when it is written, have something in them that waits for a version further away. They
     /// stay for it.
     pub(super) waiting: &'c Sides<BitSet>,
+    /// Which operations do not run on the way to the newer version.
+    pub(super) idle: &'c BitSet,
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -75,7 +77,7 @@ impl<'a> Crossing<'_, 'a> {
             let read = from.of(frontier, self.to.other(), index);
             let returned = self.returned(index, operation, from, kept);
             given_back.insert_if(index, returned.is_some());
-            pieces.slots.extend(returned.unwrap_or_else(|| mapped(operation, self.to, read)));
+            pieces.slots.extend(returned.unwrap_or_else(|| self.mapped((index, operation), self.to, read)));
         }
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
@@ -228,7 +230,7 @@ impl<'a> Crossing<'_, 'a> {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         let (mut returns, mut keeps) = (BitSet::new(), BitSet::new());
         for (index, operation) in self.level.operations.iter().enumerate() {
-            let back = mapped(operation, home, pieces.of(frontier, self.to, index));
+            let back = self.mapped((index, operation), home, pieces.of(frontier, self.to, index));
             let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
             let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
             for (slot, value) in back.iter().enumerate() {
@@ -286,6 +288,10 @@ impl<'a> Crossing<'_, 'a> {
                 // In an object that it makes itself there is what it puts there.
                 let is_anew = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
                 let wanted = !given_back.contains(index) && !is_anew || place.required || place.fills_default();
+                // What is said under a condition that does not hold is not said.
+                if self.to == Side::Newer && self.idle.contains(index) && !place.required && !place.fills_default() {
+                    continue;
+                }
                 let is_held = || frontier.cut(self.to, slot).is_some_and(|cut| pieces.is_held(cut.holder));
                 let needed = frontier.needed.of(self.to).get(slot) == Some(&true) && is_held();
                 let filled = wanted && held_there.contains(slot);
@@ -293,8 +299,8 @@ impl<'a> Crossing<'_, 'a> {
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
                     // What was filled in over there is somebody's where more is in its object than that.
-                    let made =
-                        || mapped(operation, self.to, from.of(frontier, home, index)).into_iter().nth(at).flatten();
+                    let read = from.of(frontier, home, index);
+                    let made = || self.mapped((index, operation), self.to, read).into_iter().nth(at).flatten();
                     let fill = place.fill.as_ref().filter(|_| filled).map(Json::view);
                     *value = fill.or_else(|| (needed || place.required).then(made).flatten());
                 }
@@ -316,6 +322,14 @@ impl<'a> Crossing<'_, 'a> {
                 Ok(None) => drop(pieces.rests.remove(index)),
                 Err(_) => {}
             }
+        }
+    }
+
+    /// What an operation makes of values; nothing where its condition does not hold.
+    fn mapped(self, (index, operation): (usize, &Operation), to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
+        match to == Side::Newer && self.idle.contains(index) {
+            true => smallvec![None; operation.places.of(to).len()],
+            false => mapped(operation, to, read),
         }
     }
 

@@ -42,6 +42,17 @@ pub enum ConvertError {
         /// What is wrong with it, and where.
         reason: String,
     },
+    /// What the object becomes hangs on a fact that nobody told.
+    UnknownFact {
+        /// The field that names the Secret where it is looked up.
+        path: String,
+        /// The fact, by the name that the definition gives it.
+        fact: String,
+        /// The Secret that the field names.
+        secret: String,
+        /// The key of the Secret: where it is set, the fact is true.
+        key: String,
+    },
     /// No definition is of this group and kind.
     UnknownKind {
         /// The group, short enough for a message.
@@ -74,6 +85,7 @@ impl ConvertError {
             Self::NotJson { .. } => "object",
             Self::UnknownVersion { path, .. } => path,
             Self::NamedTwice { path, .. } | Self::NotAString { path } | Self::NotAnObject { path, .. } => path,
+            Self::UnknownFact { path, .. } => path,
         }
     }
 
@@ -87,6 +99,11 @@ impl ConvertError {
             Self::NotAnObject { found, .. } => format!("must be an object, not {found}"),
             Self::NotAString { .. } => "must be a string".to_owned(),
             Self::NotJson { reason } => format!("is not JSON: {reason}"),
+            Self::UnknownFact { fact, secret, key, .. } => format!(
+                "what becomes of it hangs on the fact {fact}, which is true if the Secret {} has the key {key}, and nobody \
+                 said so: wait until it can be read, or say --fact {fact}=true or {fact}=false",
+                excerpt(secret)
+            ),
             Self::UnknownKind { group, kind, known } => {
                 format!("{kind}.{group} is not served here; known are {}", known.join(", "))
             }

@@ -21,6 +21,7 @@ use std::cell::{LazyCell, OnceCell};
 
 use super::bit_set::BitSet;
 use super::change::Change;
+use super::conditions;
 use super::context::Context;
 use super::cross::{Crossed, Crossing, NOTHING, StayingObjects};
 use super::cut::take;
@@ -49,6 +50,11 @@ pub(super) fn convert<'a>(
 ) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
     let frontier = &level.frontier;
+    let mut idle = match level.is_conditional {
+        true if to == Side::Newer => conditions::idle(level, root, context)?,
+        true => conditions::conditional(level),
+        false => BitSet::new(),
+    };
     let taken = take(frontier, root, prefix)?;
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // Whatever the operations are: of nothing there comes nothing, there and back.
@@ -81,7 +87,14 @@ pub(super) fn convert<'a>(
         others: &others,
         needed: slots,
         waiting: &waiting,
+        idle: &NOTHING,
     };
+    if level.is_conditional && to == Side::Older {
+        let mut older = root.clone();
+        put(frontier, to, &mut older, Crossing { idle: &idle, ..crossing }.run(&from, kept).pieces);
+        idle = conditions::idle(level, &mut older, context)?;
+    }
+    let crossing = Crossing { idle: &idle, ..crossing };
     let stuck = OnceCell::new();
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };

@@ -6,6 +6,7 @@ use super::annotations::Annotations;
 use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
+use super::facts::Facts;
 use super::fit::Fit;
 use super::texts::Texts;
 use super::{step, waiting};
@@ -21,6 +22,8 @@ pub enum Metadata {
     /// What the API server looks at: name, namespace, uid, labels and annotations. It restores the rest from the object
     /// that it sent (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
     Identity,
+    /// What an object has before an API server has seen it: name, namespace, labels and annotations.
+    New,
 }
 
 /// An object with its head taken apart: what every version has, and the rest.
@@ -37,6 +40,8 @@ pub(crate) struct Object<'a> {
     hash: Option<String>,
     /// Somebody writes it, so it is whole, even before it has a uid.
     is_written: bool,
+    /// What is known beside it.
+    facts: Facts,
 }
 
 impl<'a> Object<'a> {
@@ -58,6 +63,7 @@ impl<'a> Object<'a> {
             texts,
             hash: None,
             is_written: false,
+            facts: Facts::default(),
         })
     }
 
@@ -67,11 +73,19 @@ impl<'a> Object<'a> {
         self
     }
 
+    /// The object with what is known beside it.
+    pub(crate) fn knowing(mut self, facts: &Facts) -> Self {
+        self.facts = facts.clone();
+        self
+    }
+
     /// Writes the object where there is room for so many bytes. Returns how well its annotations fit.
     pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> Fit {
         let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
-        if metadata == Metadata::Identity {
-            answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels"));
+        match metadata {
+            Metadata::Full => {}
+            Metadata::Identity => answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels")),
+            Metadata::New => answered.retain(|name| matches!(name, "name" | "namespace" | "labels")),
         }
         let fit = annotations.put(&mut answered);
         let answered = Json::Object(answered);
@@ -93,7 +107,7 @@ impl<'a> Object<'a> {
     /// The version the object is in.
     pub(crate) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
         kind.versions
-            .find(|version| version.api_version == self.api_version)
+            .find(|version| version.api_version == self.api_version && *version.kind == *self.kind)
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
@@ -116,7 +130,7 @@ impl<'a> Object<'a> {
 
     /// Moves the object to another version, step by step. Returns whether a change that waits for somebody was taken as
     /// completed on the way.
-    pub(super) fn convert_traced(
+    pub(crate) fn convert_traced(
         &mut self,
         kind: &'a Kind,
         to: VersionIndex,
@@ -152,7 +166,8 @@ impl<'a> Object<'a> {
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps, ConvertError> {
         let is_named = self.is_written || self.metadata.get("uid").is_some();
-        let mut between = BetweenSteps { is_named, ..BetweenSteps::default() };
+        let facts = self.facts.clone();
+        let mut between = BetweenSteps { is_named, facts, ..BetweenSteps::default() };
         let mut needed_at_home = needed_at_home.into_iter();
         for (side, step) in kind.steps_between(from, to) {
             between.needed_at_home = needed_at_home.next();
@@ -161,7 +176,9 @@ impl<'a> Object<'a> {
             step::convert(kind, step, (side, &mut between), parts, trace)?;
             self.hash = between.hash.take();
         }
-        self.api_version = Cow::Borrowed(&kind.version_at(to).api_version);
+        let version = kind.version_at(to);
+        self.api_version = Cow::Borrowed(&version.api_version);
+        self.kind = Cow::Borrowed(&version.kind);
         Ok(between)
     }
 

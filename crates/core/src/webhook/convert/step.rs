@@ -70,6 +70,7 @@ fn convert_with<'a>(
         is_named: between.is_named,
         needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
+        facts: between.facts.clone(),
         trace,
     };
     let required = (!elsewhere).then_some(step.complete.of(to));

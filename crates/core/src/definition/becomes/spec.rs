@@ -1,0 +1,211 @@
+//! The `becomes` block of a definition, as it is written and as it is checked.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use serde_saphyr::Spanned;
+
+use super::becoming::{Becoming, Refusal};
+use crate::definition::Kind;
+use crate::definition::admission::Admission;
+use crate::definition::checks::ChecksSpec;
+use crate::definition::compare::AcceptSpec;
+use crate::definition::crd::Crd;
+use crate::definition::gates::{GateCompiler, GateSpec};
+use crate::definition::kind::bare_names;
+use crate::definition::operation::{Compiler, Fact, OperationSpec};
+use crate::definition::problems::{Problems, line};
+use crate::definition::side::{Side, Sides};
+use crate::definition::step::{ChangesSpec, Step};
+use crate::definition::version::{Version, Versions};
+
+/// How objects of another kind, that goes, become objects of the kind of this definition.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Becomes")]
+pub(in crate::definition) struct BecomesSpec {
+    /// The kind that goes.
+    from: SourceSpec,
+    /// The version of this kind that its objects become.
+    #[schemars(with = "String")]
+    to: Spanned<String>,
+    /// What changed. A field that no operation names is carried as it is. For operations, the kind that goes is the
+    /// older version.
+    #[serde(default)]
+    #[schemars(with = "Vec<OperationSpec>")]
+    operations: Vec<Spanned<OperationSpec>>,
+    /// Differences between the two schemas that are meant as they are.
+    #[serde(default)]
+    #[schemars(with = "Vec<AcceptSpec>")]
+    accept: Vec<Spanned<AcceptSpec>>,
+    /// What is looked up beside an object of the kind that goes, by the names that conditions ask for.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, FactSpec>")]
+    facts: BTreeMap<String, Spanned<FactSpec>>,
+    /// Objects that cannot become one of this kind.
+    #[serde(default)]
+    #[schemars(with = "Vec<RefusalSpec>")]
+    refuse: Vec<Spanned<RefusalSpec>>,
+}
+
+/// The kind that goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "BecomesFrom")]
+struct SourceSpec {
+    /// The file of its CustomResourceDefinition, relative to this one.
+    #[schemars(with = "String")]
+    crd: Spanned<String>,
+    /// The version of it that is converted.
+    #[schemars(with = "String")]
+    version: Spanned<String>,
+}
+
+/// A fact: whether a Secret in the namespace of the object has a key. It is false where the object names none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Fact")]
+struct FactSpec {
+    /// The field of the kind that goes that names the Secret.
+    secret: String,
+    /// The key of the Secret.
+    key: String,
+}
+
+/// A condition under which an object does not become another one, and why.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Refusal")]
+struct RefusalSpec {
+    /// What holds of an object that is refused.
+    when: GateSpec,
+    /// What its owner is told: why, and what to do.
+    message: String,
+}
+
+impl BecomesSpec {
+    /// What happens between the two kinds. `target` is the CRD of the kind of this definition.
+    pub(in crate::definition) fn compile(
+        spec: &Spanned<Self>,
+        target: &Crd,
+        read: &mut dyn FnMut(&str) -> io::Result<String>,
+        problems: &mut Problems,
+    ) -> Option<Becoming> {
+        let (at_line, spec) = (line(spec), &spec.value);
+        let source = Crd::read(&spec.from.crd, read, problems)?;
+        if (&source.group, &source.kind) == (&target.group, &target.kind) {
+            let kind = format!("{}.{}", target.kind, target.group);
+            let message = format!("becomes: {kind} cannot become itself: between its versions write `steps`");
+            problems.add(line(&spec.from.crd), message);
+            return None;
+        }
+        let from = &spec.from.version;
+        let older = source.version(&from.value, line(from), problems)?;
+        let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
+        let mut versions = Sides { older: end(older, &source), newer: end(newer, target) };
+        versions.newer.storage = true;
+        let refusals = spec.refusals(&versions.older, problems);
+        let names: Vec<String> = spec.facts.keys().cloned().collect();
+        let changes =
+            ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&names), line: at_line };
+        let mut step =
+            Step::between(&changes, Sides { older: &versions.older, newer: &versions.newer }, None, problems);
+        step.level.facts = spec.facts(&versions, problems);
+        let crd = json!({"spec": {"versions": [document(&source, &spec.from.version.value, &versions.older),
+            document(target, &spec.to.value, &versions.newer)]}});
+        let (source_api_version, source_kind) = (versions.older.api_version.clone(), versions.older.kind.clone());
+        let admission = Admission::none(&target.group);
+        let bridge = Kind {
+            name: format!("{} becomes {}", source.kind, target.kind).into(),
+            group: target.group.clone(),
+            kind: target.kind.clone(),
+            plural: target.plural.clone(),
+            versions: Versions::new(vec![versions.older, versions.newer])?,
+            steps: vec![step],
+            rollout: None,
+            checks: ChecksSpec::compile(None, &admission, problems),
+            admission,
+            health: None,
+            crd,
+            becoming: None,
+        };
+        Some(Becoming {
+            source_names: bare_names(&source.document),
+            source_plural: source.plural,
+            source_api_version,
+            source_kind,
+            from: from.value.clone(),
+            to: spec.to.value.clone(),
+            refusals,
+            bridge,
+        })
+    }
+
+    fn refusals(&self, source: &Version, problems: &mut Problems) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        for refusal in &self.refuse {
+            let at_line = line(refusal);
+            let mut compiler = GateCompiler::new(&source.schema);
+            let gate = compiler.gate(&refusal.value.when);
+            for message in compiler.into_bad() {
+                problems
+                    .add(at_line, format!("refuse: {}", message.replace("the newest version", "the kind that goes")));
+            }
+            if refusal.value.message.trim().is_empty() {
+                problems.add(at_line, "refuse: say in `message` why, and what to do");
+            }
+            refusals.extend(gate.map(|gate| Refusal { gate, message: refusal.value.message.clone() }));
+        }
+        refusals
+    }
+
+    fn facts(&self, versions: &Sides<Version>, problems: &mut Problems) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        for (name, fact) in &self.facts {
+            let at_line = line(fact);
+            let FactSpec { secret, key } = &fact.value;
+            let mut compiler = Compiler::new(problems, &versions.older.schema, &versions.newer.schema, at_line);
+            let Some(secret) = compiler.place(Side::Older, secret) else { continue };
+            if secret.schema.kind.as_deref().is_some_and(|kind| kind != "string") {
+                compiler.problem(format!("facts: {} must be a string, the name of a Secret", secret.path));
+            }
+            if key.is_empty() {
+                compiler.problem(format!("facts: {name}: a key of a Secret has a name"));
+            }
+            facts.push(Fact { name: name.clone(), secret, key: key.clone() });
+        }
+        facts
+    }
+}
+
+/// A version as one end of the way between two kinds. What stands in the status is not carried: it is what a controller
+/// saw of another object.
+fn end(mut version: Version, crd: &Crd) -> Version {
+    version.name = format!("{}.{}", crd.plural, version.name).into();
+    version.schema.properties.remove(STATUS);
+    version.schema.required.remove(STATUS);
+    // Which of them is stored, and who writes their status, is for the kinds themselves.
+    (version.storage, version.served) = (false, true);
+    version
+}
+
+/// What an API server would be told of an end.
+fn document(crd: &Crd, version: &str, end: &Version) -> Value {
+    let all = crd.document.pointer("/spec/versions").and_then(Value::as_array);
+    let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
+    let mut document = all.into_iter().flatten().find(named).cloned().unwrap_or_default();
+    if let Some(name) = document.get_mut("name") {
+        *name = Value::from(&*end.name);
+    }
+    if let Some(schema) = document.pointer_mut("/schema/openAPIV3Schema") {
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.remove(STATUS);
+        }
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| name.as_str() != Some(STATUS));
+        }
+    }
+    document
+}
+
+/// The field that controllers write.
+const STATUS: &str = "status";

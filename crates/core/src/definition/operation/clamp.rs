@@ -1,0 +1,132 @@
+//! `clamp`: a number of the older version that the newer one has no use for becomes the nearest one that it has.
+
+use std::cmp::Ordering;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use smallvec::smallvec;
+
+use super::compiler::Compiler;
+use super::mapping::{Fragment, Mapping, Operation, Unexplained};
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
+use crate::definition::side::{Side, Sides};
+use crate::json::Json;
+
+/// The range that a number has in the newer version.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Clamp")]
+pub(crate) struct ClampSpec {
+    /// The field, at the same place in both versions.
+    field: Option<String>,
+    /// The field in the older version, where the place differs.
+    from: Option<String>,
+    /// The field in the newer version, where the place differs.
+    to: Option<String>,
+    /// What a smaller number of the older version is in the newer one.
+    min: Option<Value>,
+    /// What a larger number of the older version is in the newer one.
+    max: Option<Value>,
+    /// Numbers of the older version that mean "no value": they are absent in the newer one.
+    #[serde(default)]
+    unset: Vec<Value>,
+}
+
+impl ClampSpec {
+    /// The operation that runs.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
+        let places = compiler.one_or_two("clamp", ("field", &self.field), &self.from, &self.to)?;
+        if self.min.is_none() && self.max.is_none() {
+            compiler.problem("clamp: needs `min`, `max` or both");
+        }
+        for place in [&places.older, &places.newer] {
+            if !matches!(place.schema.kind.as_deref(), Some("integer" | "number")) {
+                compiler.problem(format!("clamp: {} must be a number", place.path));
+            }
+        }
+        let number = |value: &Value| Json::owned(value.to_string());
+        for value in self.min.iter().chain(&self.max) {
+            compiler.takes("clamp", &places.newer, &number(value));
+        }
+        for value in &self.unset {
+            compiler.takes("clamp", &places.older, &number(value));
+        }
+        let [min, max] = [&self.min, &self.max].map(|bound| bound.as_ref().map(number));
+        if let (Some(min), Some(max)) = (&min, &max)
+            && order(min, max) == Some(Ordering::Greater)
+        {
+            compiler.problem(format!("clamp: min {} is more than max {}", min.to_text(), max.to_text()));
+        }
+        let unset = self.unset.iter().map(number).collect();
+        Some(Operation::between("clamp", places, Clamp { min, max, unset }))
+    }
+}
+
+/// The older number within bounds, or nothing where it is one that means so.
+#[derive(Debug)]
+struct Clamp {
+    min: Option<Json<'static>>,
+    max: Option<Json<'static>>,
+    unset: Vec<Json<'static>>,
+}
+
+impl Mapping for Clamp {
+    fn map<'a>(&self, to: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        let value = from.first().cloned().flatten();
+        smallvec![match to {
+            Side::Newer => value.and_then(|value| self.clamped(value)),
+            Side::Older => value,
+        }]
+    }
+
+    /// What is brought within the bounds, and what means no value, may be said in the older version alone.
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        let (older, newer) = (&older.schema, &newer.schema);
+        let mut bounds = older.bounds.clone();
+        for (key, own, wanted) in [("minimum", &self.min, Ordering::Less), ("maximum", &self.max, Ordering::Greater)] {
+            let bound = newer.bounds.get(key);
+            let is_met = |own: &Json<'static>, bound: &Value| {
+                order(own, &Json::owned(bound.to_string())).is_some_and(|order| order != wanted)
+            };
+            if let (Some(own), Some(bound)) = (own, bound)
+                && is_met(own, bound)
+            {
+                bounds.insert(key.to_owned(), bound.clone());
+            }
+        }
+        let default = older.default.as_ref().and_then(|default| {
+            let clamped = self.clamped(Json::owned(default.to_string()))?;
+            serde_json::from_str(&clamped.to_text()).ok()
+        });
+        Unexplained::schemas(Schema { bounds, default, ..older.clone() }, newer.clone())
+    }
+
+    fn may_lack(&self, to: Side, _: usize, _: &Sides<Vec<Place>>) -> Option<String> {
+        (to == Side::Newer && !self.unset.is_empty()).then(|| "what means no value is absent there".to_owned())
+    }
+}
+
+impl Clamp {
+    fn clamped<'a>(&self, value: Json<'a>) -> Option<Json<'a>> {
+        if self.unset.iter().any(|unset| order(unset, &value) == Some(Ordering::Equal)) {
+            return None;
+        }
+        let beyond = |bound: &&Json<'static>, wanted: Ordering| order(&value, bound) == Some(wanted);
+        let below = self.min.as_ref().filter(|min| beyond(min, Ordering::Less));
+        let above = self.max.as_ref().filter(|max| beyond(max, Ordering::Greater));
+        Some(below.or(above).cloned().unwrap_or(value))
+    }
+}
+
+/// How two numbers compare; nothing where one of them is none.
+fn order(one: &Json<'_>, two: &Json<'_>) -> Option<Ordering> {
+    if one.type_name() != "number" || two.type_name() != "number" {
+        return None;
+    }
+    let (one, two) = (one.scalar()?, two.scalar()?);
+    match (one.parse::<i64>(), two.parse::<i64>()) {
+        (Ok(one), Ok(two)) => Some(one.cmp(&two)),
+        _ => one.parse::<f64>().ok()?.partial_cmp(&two.parse::<f64>().ok()?),
+    }
+}

@@ -1,0 +1,201 @@
+//! An object of one kind becomes an object of another kind.
+//!
+//! What the fields become is a conversion like any other, between the two kinds taken as one of two versions. Here is
+//! what a conversion must not do: another group and kind, and metadata that is not the old object's any more.
+//!
+//! The object keeps what only other versions of its own kind can say, under names that say of which kind they are:
+//! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
+
+use super::convert::{self, Change, ConvertError, Converted, Fit, INCOMPLETE, Metadata, Object, Trace, tree};
+use super::kinds::Kinds;
+use crate::definition::{Becoming, Gated, KEPT, Kind, Path, VersionIndex};
+use crate::json::Json;
+
+/// Another kind, as which an object is wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OtherKind<'a> {
+    /// Its API group.
+    pub group: &'a str,
+    /// The kind.
+    pub kind: &'a str,
+    /// Its version, such as `v1`; the one that `becomes` says, where it is none.
+    pub version: Option<&'a str>,
+}
+
+/// Why an object does not become one of another kind.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BecomeError {
+    /// It cannot be converted at all.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// It lacks what only another version of its kind can say.
+    #[error("it lacks what only {missing} could hold: read it at the version in that name")]
+    Incomplete {
+        /// The annotations that are missing.
+        missing: String,
+    },
+    /// No definition says how.
+    #[error(
+        "no definition says how a {from} becomes a {to}: that stands under `becomes` in the definition of one of them"
+    )]
+    NoWay {
+        /// The kind of the object, as `Kind.group`.
+        from: String,
+        /// The other kind, as `Kind.group`.
+        to: String,
+    },
+    /// The definition refuses it.
+    #[error("{message}")]
+    Refused {
+        /// Why, and what to do, as the definition says.
+        message: String,
+    },
+    /// What only the kind that it was can say is larger than the annotations of an object may be.
+    #[error("what only {from} can say takes more than the 256 KiB that annotations may have: make it smaller first")]
+    TooLarge {
+        /// The version it came in, as `plural.version`.
+        from: String,
+    },
+}
+
+/// An annotation of kubectl: what it applied to the object that was. On another kind it would be wrong.
+/// Source: `k8s.io/api core/v1/annotation_key_constants.go`.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The prefix of our annotations.
+const OURS: &str = "pointsman.dev/";
+
+/// One of the two directions between two kinds.
+struct Way<'k> {
+    becoming: &'k Becoming,
+    /// Plural and version of the kind that the object is of, where the way starts.
+    here: (&'k str, &'k str),
+    /// The same of the other one, where it ends.
+    there: (&'k str, &'k str),
+    /// To the kind that comes.
+    is_forward: bool,
+}
+
+/// Makes an object of another kind of an object.
+pub(super) fn convert<'a>(
+    kinds: &'a Kinds,
+    mut object: Object<'a>,
+    to: OtherKind<'_>,
+) -> Result<(Converted, Vec<Change>), BecomeError> {
+    let group = object.api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
+    let name = object.kind.clone().into_owned();
+    let way = way(kinds, (&group, &name), &to)?;
+    let mut changes = Vec::new();
+    let own = kinds.all().iter().find(|kind| (kind.group(), kind.kind()) == (&*group, &*name));
+    if let Some(own) = own {
+        let from = version(own, way.here.1)?;
+        object.convert_traced(own, from, &mut Trace::to(&mut changes))?;
+    }
+    if let Some(missing) = object.annotations.text(INCOMPLETE) {
+        return Err(BecomeError::Incomplete { missing: missing.into_owned() });
+    }
+    if way.is_forward {
+        refuse(way.becoming, &mut object.root)?;
+    }
+    leave(&mut object, &way, own);
+    let bridge = way.becoming.bridge();
+    let from = bridge.version_at(object.version(bridge)?).name.clone();
+    let mut told = Vec::new();
+    object = object.written();
+    object.convert_traced(
+        bridge,
+        version(bridge, &format!("{}.{}", way.there.0, way.there.1))?,
+        &mut Trace::to(&mut told),
+    )?;
+    changes.append(&mut told);
+    arrive(&mut object, &way);
+    if let Some(other) = to.version.filter(|other| *other != way.there.1) {
+        let kind = kinds.named(to.group, to.kind)?;
+        object.convert_traced(kind, version(kind, other)?, &mut Trace::to(&mut told))?;
+        changes.append(&mut told);
+    }
+    let converted = convert::written(object, &from, Metadata::New);
+    match converted.fit {
+        Fit::Not => Err(BecomeError::TooLarge { from: from.to_string() }),
+        Fit::Well | Fit::Barely => Ok((converted, changes)),
+    }
+}
+
+/// How an object of a group and kind becomes one of another.
+fn way<'k>(kinds: &'k Kinds, (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, BecomeError> {
+    for kind in kinds.all() {
+        let Some(becoming) = kind.becoming() else { continue };
+        let source = (becoming.source_group(), becoming.source_kind());
+        let target = (kind.group(), kind.kind());
+        let older = (becoming.source_plural(), becoming.from());
+        let newer = (kind.plural(), becoming.to());
+        if (source, target) == ((group, name), (to.group, to.kind)) {
+            return Ok(Way { becoming, here: older, there: newer, is_forward: true });
+        }
+        if (target, source) == ((group, name), (to.group, to.kind)) {
+            return Ok(Way { becoming, here: newer, there: older, is_forward: false });
+        }
+    }
+    Err(BecomeError::NoWay { from: format!("{name}.{group}"), to: format!("{}.{}", to.kind, to.group) })
+}
+
+fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
+    kind.version(name).ok_or_else(|| ConvertError::unknown_version("apiVersion", name, kind))
+}
+
+fn refuse(becoming: &Becoming, root: &mut Json<'_>) -> Result<(), BecomeError> {
+    let mut fields = Fields(root);
+    let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
+    refusal.map_or(Ok(()), |refusal| Err(BecomeError::Refused { message: refusal.message.clone() }))
+}
+
+/// The fields of an object, as gates look at them.
+struct Fields<'r, 'a>(&'r mut Json<'a>);
+
+impl Gated for Fields<'_, '_> {
+    fn value(&mut self, field: &Path) -> Option<Json<'static>> {
+        let value = tree::get(self.0, "", field).ok()??;
+        (!value.is_null()).then(|| Json::owned(value.to_text()))
+    }
+
+    fn generation(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// Takes from an object what is not to be taken along, and gives what is kept for other versions of its kind the name
+/// of that kind.
+fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
+    let hash = own.and_then(Kind::hash_annotation);
+    let (plural, version) = way.here;
+    let own_version = format!("{KEPT}{version}");
+    object.annotations.rename(&mut |name| match name.strip_prefix(KEPT) {
+        // On an object of that very version it is nobody's to keep.
+        Some(_) if name == own_version => None,
+        Some(kept) if !kept.contains('.') => Some(format!("{KEPT}{plural}.{kept}")),
+        Some(_) => Some(name.to_owned()),
+        None => {
+            let is_hash = hash.as_ref().is_some_and(|hash| name.strip_prefix(hash).is_some_and(is_hash_suffix));
+            let stays = !(name == LAST_APPLIED || name.starts_with(OURS) || is_hash);
+            stays.then(|| name.to_owned())
+        }
+    });
+    if let Json::Object(members) = &mut object.root {
+        members.remove("status");
+    }
+}
+
+/// What stands behind the name of the annotation for the hash: nothing, or that it is its version.
+fn is_hash_suffix(suffix: &str) -> bool {
+    matches!(suffix, "" | "-version")
+}
+
+/// Gives what waited for other versions of the kind that an object now is the names that they have there.
+fn arrive(object: &mut Object<'_>, way: &Way<'_>) {
+    let prefix = format!("{KEPT}{}.", way.there.0);
+    object.annotations.rename(&mut |name| {
+        let kept = name.strip_prefix(&prefix).filter(|kept| *kept != way.there.1);
+        Some(kept.map_or_else(|| name.to_owned(), |kept| format!("{KEPT}{kept}")))
+    });
+}

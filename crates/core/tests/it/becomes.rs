@@ -1,0 +1,270 @@
+//! A kind becomes another kind: the laws between the two, and what of an object is not the other one's.
+
+use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_core::laws::{CheckOptions, Survey, Words, survey};
+use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
+use serde_json::{Value, json};
+
+const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");
+
+fn file(name: &str) -> std::io::Result<String> {
+    std::fs::read_to_string(format!("{}/kinds/mattermost/{name}", env!("CARGO_MANIFEST_DIR")))
+}
+
+fn mattermost() -> Kind {
+    load(DEFINITION).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn load(text: &str) -> Result<Kind, BadDefinition> {
+    Kind::load("mattermost.yaml", text, &mut file)
+}
+
+fn facts(external: &str) -> Facts {
+    [("externalDatabase", external)].into_iter().collect()
+}
+
+const NEW: OtherKind<'_> = OtherKind { group: "installation.mattermost.com", kind: "Mattermost", version: None };
+const OLD: OtherKind<'_> = OtherKind { group: "mattermost.com", kind: "ClusterInstallation", version: None };
+
+fn webhook() -> Webhook {
+    Webhook::new(vec![mattermost()], Metadata::Full).unwrap()
+}
+
+fn becomes(object: &Value, to: OtherKind<'_>, facts: &Facts) -> Result<Value, BecomeError> {
+    let (converted, _) = webhook().become_kind(&object.to_string(), to, facts)?;
+    Ok(serde_json::from_str(&converted.text).unwrap())
+}
+
+fn installation(spec: Value) -> Value {
+    json!({
+        "apiVersion": "mattermost.com/v1alpha1",
+        "kind": "ClusterInstallation",
+        "metadata": {"name": "chat", "namespace": "talk"},
+        "spec": spec,
+    })
+}
+
+/// The laws over both kinds as one of two versions.
+fn judged(external: &str, seed: u64, cases: u64) -> Survey {
+    let versions = mattermost().take_becoming().unwrap().into_versions();
+    let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts(external));
+    let (words, converted) = (Words::default(), || {});
+    let mut options =
+        CheckOptions { seed, cases, laws: &[], words: &words, go_on: &mut || true, converted: &converted };
+    survey(&webhook, &webhook.kinds()[0], &[], &mut options)
+}
+
+#[test]
+fn a_kind_that_becomes_another_keeps_every_law() {
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let (seed, cases) = (number("POINTSMAN_SEED", 0), number("POINTSMAN_CASES", 150) / 10);
+    let mut missing = Vec::new();
+    for external in ["true", "false"] {
+        let found = judged(external, seed, cases.max(1));
+        let broken: Vec<String> = found.results.iter().filter_map(|it| Some(it.broken.as_ref()?.to_string())).collect();
+        assert!(broken.is_empty(), "externalDatabase={external}: {} laws\n\n{}", broken.len(), broken.join("\n\n"));
+        missing.push(found.unexercised);
+    }
+    let never: Vec<_> = missing[0].iter().filter(|what| missing[1].contains(what)).collect();
+    assert!(cases < 15 || never.is_empty(), "{never:#?}");
+}
+
+/// What upstream's own conversion makes of each field: the new object, and that the old one comes back.
+#[test]
+fn what_an_installation_becomes_is_in_the_table() {
+    let replicas = |count: i64| json!({"ingressName": "chat.example", "replicas": count});
+    let minio = json!({"externalURL": "s3", "externalBucket": "b", "secret": "s", "storageSize": "5Gi", "replicas": 4});
+    let own = json!({"storageSize": "5Gi", "replicas": 0, "secret": "s", "externalURL": ""});
+    let database = json!({"type": "mysql", "secret": "db", "storageSize": "9Gi", "replicas": -2, "version": "8"});
+    let managed = json!({"type": "mysql", "storageSize": "9Gi", "replicas": 0, "version": "8"});
+    let cases = [
+        (replicas(-1), replicas(0), "true"),
+        (replicas(0), json!({"ingressName": "chat.example"}), "true"),
+        (replicas(3), replicas(3), "true"),
+        (
+            json!({"ingressName": "a", "mattermostLicenseSecret": "l", "resources": {"limits": {"cpu": 1}},
+                "nodeSelector": {"a": "b"}, "affinity": {"c": {}}, "livenessProbe": {"p": 1}, "readinessProbe": {"q": 2}}),
+            json!({"ingressName": "a", "licenseSecret": "l", "probes": {"livenessProbe": {"p": 1},
+                "readinessProbe": {"q": 2}}, "scheduling": {"resources": {"limits": {"cpu": 1}},
+                "nodeSelector": {"a": "b"}, "affinity": {"c": {}}}}),
+            "true",
+        ),
+        (
+            json!({"ingressName": "a", "size": "100users", "image": "i", "version": "1", "useIngressTLS": true,
+                "elasticSearch": {"host": "h", "username": "u", "password": "p"}, "mattermostEnv": [{"name": "A"}]}),
+            json!({"ingressName": "a", "size": "100users", "image": "i", "version": "1", "useIngressTLS": true,
+                "elasticSearch": {"host": "h", "username": "u", "password": "p"}, "mattermostEnv": [{"name": "A"}]}),
+            "true",
+        ),
+        (
+            json!({"ingressName": "a", "minio": minio}),
+            json!({"ingressName": "a", "fileStore": {"external": {"url": "s3", "bucket": "b", "secret": "s"}}}),
+            "true",
+        ),
+        (
+            json!({"ingressName": "a", "minio": own}),
+            json!({"ingressName": "a", "fileStore": {"operatorManaged": {"storageSize": "5Gi"}}}),
+            "true",
+        ),
+        (
+            json!({"ingressName": "a", "database": database}),
+            json!({"ingressName": "a", "database": {"external": {"secret": "db"}}}),
+            "true",
+        ),
+        (
+            json!({"ingressName": "a", "database": database}),
+            json!({"ingressName": "a", "database": {"operatorManaged": managed}}),
+            "false",
+        ),
+        (
+            json!({"ingressName": "a", "blueGreen": {"enable": false, "productionDeployment": "blue"},
+                "canary": {"deployment": {"name": "c"}}, "migrate": true}),
+            json!({"ingressName": "a"}),
+            "true",
+        ),
+    ];
+    for (older, newer, external) in cases {
+        let old = installation(older.clone());
+        let new = becomes(&old, NEW, &facts(external)).unwrap();
+        assert_eq!(new["apiVersion"], "installation.mattermost.com/v1beta1");
+        assert_eq!(new["kind"], "Mattermost");
+        assert_eq!(new["spec"], newer, "{older}");
+        // The way back needs no fact.
+        for known in [facts(external), Facts::default()] {
+            let home = becomes(&new, OLD, &known).unwrap();
+            assert_eq!(home["spec"], older, "{new}");
+            assert_eq!(becomes(&home, NEW, &facts(external)).unwrap()["spec"], newer);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_become_another_kind_is_refused_with_a_reason() {
+    for (form, reason) in [("blueGreen", "blue/green deployments"), ("canary", "canary deployments")] {
+        let object = installation(json!({"ingressName": "a", form: {"enable": true}}));
+        let refused = becomes(&object, NEW, &Facts::default()).unwrap_err();
+        assert!(matches!(refused, BecomeError::Refused { .. }), "{refused:?}");
+        assert!(refused.to_string().starts_with(reason), "{refused}");
+        let off = installation(json!({"ingressName": "a", form: {"enable": false}}));
+        becomes(&off, NEW, &Facts::default()).unwrap();
+    }
+    let other = OtherKind { group: "", kind: "Pod", version: None };
+    let none = becomes(&installation(json!({"ingressName": "a"})), other, &Facts::default()).unwrap_err();
+    assert!(matches!(none, BecomeError::NoWay { .. }), "{none:?}");
+    let mut incomplete = installation(json!({"ingressName": "a"}));
+    incomplete["metadata"]["annotations"] = json!({"pointsman.dev/incomplete": "pointsman.dev/kept-v1"});
+    let lacks = becomes(&incomplete, NEW, &Facts::default()).unwrap_err();
+    assert!(matches!(lacks, BecomeError::Incomplete { .. }), "{lacks:?}");
+    let large = installation(json!({"ingressName": "a", "blueGreen": {"productionDeployment": "x".repeat(300_000)}}));
+    let large = becomes(&large, NEW, &Facts::default()).unwrap_err();
+    assert!(matches!(large, BecomeError::TooLarge { .. }), "{large:?}");
+}
+
+#[test]
+fn a_fact_that_is_needed_is_asked_for_by_name() {
+    let asks =
+        becomes(&installation(json!({"ingressName": "a", "database": {"secret": "db"}})), NEW, &Facts::default());
+    let asks = asks.unwrap_err().to_string();
+    for part in ["spec.database.secret: ", "externalDatabase", "Secret \"db\"", "DB_CONNECTION_STRING", "--fact"] {
+        assert!(asks.contains(part), "{part}: {asks}");
+    }
+    // Where no Secret is named there is nothing to look up.
+    for database in [json!({"type": "mysql"}), json!({"type": "mysql", "secret": ""})] {
+        let object = installation(json!({"ingressName": "a", "database": database}));
+        let new = becomes(&object, NEW, &Facts::default()).unwrap();
+        assert_eq!(new["spec"]["database"], json!({"operatorManaged": {"type": "mysql"}}));
+    }
+}
+
+#[test]
+fn only_what_an_object_is_called_is_taken_along() {
+    let mut old = installation(json!({"ingressName": "a", "replicas": -1}));
+    old["metadata"] = json!({
+        "name": "chat", "namespace": "talk", "uid": "u", "resourceVersion": "7", "generation": 2,
+        "creationTimestamp": "2021-01-01T00:00:00Z", "finalizers": ["a/b"], "ownerReferences": [{"uid": "x"}],
+        "managedFields": [], "labels": {"team": "a"},
+        "annotations": {
+            "note": "mine",
+            "kubectl.kubernetes.io/last-applied-configuration": "{}",
+            "pointsman.dev/roll": "{}",
+            "pointsman.dev/kept-v1": r#"{"fields":{"spec.x":{"value":1}}}"#,
+        },
+    });
+    old["status"] = json!({"state": "stable"});
+    let new = becomes(&old, NEW, &Facts::default()).unwrap();
+    assert_eq!(
+        new["metadata"],
+        json!({
+            "name": "chat", "namespace": "talk", "labels": {"team": "a"},
+            "annotations": {
+                "note": "mine",
+                "pointsman.dev/kept-clusterinstallations.v1": r#"{"fields":{"spec.x":{"value":1}}}"#,
+                "pointsman.dev/kept-clusterinstallations.v1alpha1": r#"{"fields":{"spec.replicas":{"value":-1,"became":0}}}"#,
+            },
+        })
+    );
+    assert!(new.get("status").is_none());
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(
+        home["metadata"],
+        json!({
+            "name": "chat", "namespace": "talk", "labels": {"team": "a"},
+            "annotations": {"note": "mine", "pointsman.dev/kept-v1": r#"{"fields":{"spec.x":{"value":1}}}"#},
+        })
+    );
+    assert_eq!(home["spec"], old["spec"]);
+}
+
+/// An edit of the form that is there counts, and what was kept for the other form stays kept.
+#[test]
+fn an_edit_of_the_new_object_comes_back_with_it() {
+    let minio = json!({"externalURL": "s3", "storageSize": "5Gi"});
+    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    new["spec"]["fileStore"]["external"]["url"] = json!("s4");
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(home["spec"]["minio"], json!({"externalURL": "s4", "storageSize": "5Gi"}));
+    new["spec"]["fileStore"] = json!({"operatorManaged": {"storageSize": "7Gi"}});
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(home["spec"]["minio"], json!({"storageSize": "7Gi"}));
+}
+
+#[test]
+fn what_is_wrong_with_such_a_definition_is_said_with_its_line() {
+    let said = |from: &str, to: &str| {
+        assert!(DEFINITION.contains(from), "{from}");
+        load(&DEFINITION.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    let line = |text: &str| DEFINITION.lines().position(|line| line.contains(text)).unwrap() + 1;
+    for (from, to, message) in [
+        ("version: v1alpha1", "version: v1", "the CRD has no version \"v1\"; it has v1alpha1"),
+        ("to: v1beta1", "to: v2", "the CRD has no version \"v2\"; it has v1beta1"),
+        ("clusterinstallations.crd.yaml", "mattermosts.crd.yaml", "cannot become itself"),
+        ("fact: externalDatabase", "fact: externalDatabas", "did you mean \"externalDatabase\"?"),
+        ("spec.blueGreen.enable, is", "spec.blueGreen.enabled, is", "the kind that goes has no \"enabled\" there"),
+        ("secret: spec.database.secret", "secret: spec.database.secrets", "has no \"secrets\" there"),
+        ("set: true", "set: true\n      is: x", "when: needs one of"),
+        ("  - drop: spec.migrate\n", "", "spec.migrate: only the older version has it"),
+        ("  - add: spec.volumes\n", "", "spec.volumes: only the newer version has it"),
+        (
+            "  - drop: spec.canary\n",
+            "  - when: {fact: externalDatabase, operations: [drop: spec.canary]}\n",
+            "put it outside",
+        ),
+    ] {
+        let said = said(from, to);
+        assert!(said.contains(message), "{message}\n{said}");
+    }
+    assert!(said("to: v1beta1", "to: v2").contains(&format!("mattermost.yaml:{}:", line("to: v1beta1"))));
+    // Between versions nobody brings facts.
+    let steps = "steps:\n- {from: v1, to: v2, operations: [when: {fact: a, operations: [add: spec.x]}]}\n";
+    let version = |name: &str, storage: bool, spec: Value| {
+        json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {"type": "object",
+            "properties": {"spec": {"type": "object", "properties": spec}}}}})
+    };
+    let crd = json!({"kind": "CustomResourceDefinition", "spec": {"group": "example.com",
+        "names": {"kind": "Boat", "plural": "boats"},
+        "versions": [version("v1", false, json!({})), version("v2", true, json!({"x": {"type": "string"}}))]}});
+    let head = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\n";
+    let refused = Kind::from_crd(&format!("{head}{steps}"), &crd.to_string()).unwrap_err().to_string();
+    assert!(refused.contains("no fact is known here"), "{refused}");
+}
