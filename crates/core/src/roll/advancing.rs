@@ -8,17 +8,17 @@ use super::status::RollPhase;
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
-pub(super) fn advance(planner: &mut Planner<'_>) {
-    let mut at = planner.view().wave_at();
+pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
+    let mut at = planner.status.wave_of(planner.roll);
     while let Some(wave) = planner.roll.waves.get(at) {
         planner.status.wave = Some(wave.name.clone());
-        if !is_through(planner, at) {
+        if !is_through(planner, standings, at) {
             planner.status.wave_done = None;
             match planner.facts.closed(planner.roll) {
                 // What is under way ends.
                 Some(closed) if planner.status.reserved.is_empty() => planner.in_the_way.waits = Some(closed),
                 Some(_) => {}
-                None => reserve_forward(planner, wave, at),
+                None => reserve_forward(planner, standings, wave, at),
             }
             return;
         }
@@ -37,13 +37,13 @@ pub(super) fn advance(planner: &mut Planner<'_>) {
         planner.status.wave_done = None;
         at += 1;
     }
-    let has_failed = planner.view().standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
+    let has_failed = standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
     planner.end(if has_failed { RollPhase::Failed } else { RollPhase::Complete }, None);
 }
 
 /// In reverse, without waiting for approvals and soaks: whoever goes back has a reason.
-pub(super) fn go_back(planner: &mut Planner<'_>) {
-    let view = planner.view();
+pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
+    let view = planner.view(standings);
     let moved =
         view.all().filter(|(object, _)| object.mark_of(planner.roll).is_some() && object.is_at(&planner.roll.to));
     let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == Standing::New);
@@ -82,16 +82,17 @@ fn waits_for(planner: &Planner<'_>, wave: &Wave) -> Option<String> {
     (!is_approved).then(|| "waiting for approval".to_owned())
 }
 
-fn is_through(planner: &Planner<'_>, wave: usize) -> bool {
+fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {
     let is_through = |standing: &Standing| {
         matches!(standing, Standing::New | Standing::Held(_) | Standing::Failed(_) | Standing::Gone)
     };
-    planner.status.reserved.is_empty() && planner.view().in_wave(wave, wave).all(|(_, standing)| is_through(standing))
+    let view = planner.view(standings);
+    planner.status.reserved.is_empty() && view.in_wave(wave, wave).all(|(_, standing)| is_through(standing))
 }
 
 /// Reserves as many objects of a wave as may be under way.
-fn reserve_forward(planner: &mut Planner<'_>, wave: &Wave, at: usize) {
-    let view = planner.view();
+fn reserve_forward(planner: &mut Planner<'_>, standings: &[Standing], wave: &Wave, at: usize) {
+    let view = planner.view(standings);
     let objects = view.in_wave(at, at).count();
     let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();

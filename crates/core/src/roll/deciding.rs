@@ -35,13 +35,14 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     turn(planner);
-    look_for_unhealthy(planner);
+    let standings = planner.standings();
+    look_for_unhealthy(planner, &standings);
     if planner.is_stopped() {
         return;
     }
     match planner.status.direction {
-        Direction::Forward => advance(planner),
-        Direction::Back => go_back(planner),
+        Direction::Forward => advance(planner, &standings),
+        Direction::Back => go_back(planner, &standings),
         Direction::Stop => stop(planner),
     }
 }

@@ -100,11 +100,11 @@ pub(super) fn note_failures(planner: &mut Planner<'_>) {
 
 /// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it
 /// goes back, those that were moved are why.
-pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>) {
+pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[Standing]) {
     if planner.status.direction == Direction::Stop || planner.status.halted.is_some() {
         return;
     }
-    let unhealthy = planner.view().unhealthy();
+    let unhealthy = planner.view(standings).unhealthy();
     let most = planner.roll.unhealthy_max;
     if unhealthy.len() > most {
         let message = format!(

@@ -11,23 +11,22 @@ pub(super) struct FleetView<'f, 'a> {
     pub(super) status: &'a RollStatus,
     pub(super) fleet: &'f [FleetObject],
     /// In the fleet's order.
-    pub(super) standings: Vec<Standing>,
+    pub(super) standings: &'a [Standing],
 }
 
-impl<'f> FleetView<'f, '_> {
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &Standing)> {
-        self.fleet.iter().zip(&self.standings)
+impl<'f, 'a> FleetView<'f, 'a> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
+        self.fleet.iter().zip(self.standings)
     }
 
     /// The wave that the roll has come to.
     pub(super) fn wave_at(&self) -> usize {
-        let name = self.status.wave.as_deref();
-        self.roll.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
+        self.status.wave_of(self.roll)
     }
 
     /// The objects of a wave while the roll is at `at`: what comes to be there after its own wave was through is in the
     /// last one.
-    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &Standing)> {
+    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
         let last = self.roll.waves.len().saturating_sub(1);
         self.all().filter(move |(object, standing)| {
             let is_open = matches!(standing, Standing::Old | Standing::Waiting(_) | Standing::Refused(_));
@@ -58,7 +57,7 @@ impl<'f> FleetView<'f, '_> {
 
     pub(super) fn counts(&self) -> RollCounts {
         let mut counts = RollCounts { unhealthy: self.unhealthy().len(), ..RollCounts::default() };
-        for standing in &self.standings {
+        for standing in self.standings {
             match standing {
                 Standing::Old => counts.old += 1,
                 Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.moving += 1,
@@ -88,9 +87,11 @@ impl<'f> FleetView<'f, '_> {
     pub(super) fn waves(&self) -> Vec<WaveCounts> {
         let at = self.wave_at();
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
-            let (done, rest): (Vec<_>, Vec<_>) =
-                self.in_wave(index, at).partition(|(_, standing)| **standing == Standing::New);
-            WaveCounts { name: wave.name.clone(), done: done.len(), total: done.len() + rest.len() }
+            let count = |(done, total), (_, standing): (_, &Standing)| {
+                (done + usize::from(*standing == Standing::New), total + 1)
+            };
+            let (done, total) = self.in_wave(index, at).fold((0, 0), count);
+            WaveCounts { name: wave.name.clone(), done, total }
         };
         self.roll.waves.iter().enumerate().map(counts).collect()
     }

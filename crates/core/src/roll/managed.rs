@@ -44,12 +44,16 @@ pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u
 }
 
 fn owns(entry: &Value, label: &str) -> bool {
-    let labels = entry.pointer("/fieldsV1/f:metadata/f:labels");
-    labels.and_then(|labels| labels.get(format!("f:{label}"))).is_some()
+    let labels = ["fieldsV1", "f:metadata", "f:labels"].iter().try_fold(entry, |fields, name| fields.get(name));
+    labels
+        .and_then(Value::as_object)
+        .is_some_and(|labels| labels.keys().any(|key| key.strip_prefix("f:") == Some(label)))
 }
 
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
-    object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten()
+    // By name and not by pointer, which would be taken to pieces for each of some ten thousand objects.
+    let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields"));
+    entries.and_then(Value::as_array).into_iter().flatten()
 }
 
 fn text<'v>(entry: &'v Value, name: &str) -> &'v str {

@@ -2,6 +2,7 @@
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::Direction;
+use super::fleet_view::FleetView;
 use super::patch::FleetMove;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -33,7 +34,7 @@ pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
 }
 
 /// Dry runs of the moves of objects that were refused some time ago.
-pub(super) fn tries(planner: &Planner<'_>) -> Vec<FleetMove> {
+pub(super) fn tries(planner: &Planner<'_>, view: &FleetView<'_, '_>) -> Vec<FleetMove> {
     if planner.rests || planner.is_stopped() || planner.status.started.is_none() || planner.facts.trouble.is_some() {
         return Vec::new();
     }
@@ -46,5 +47,5 @@ pub(super) fn tries(planner: &Planner<'_>) -> Vec<FleetMove> {
         true => FleetMove::back(planner.roll, object),
         false => Some(FleetMove::forward(planner.roll, object, planner.now)),
     };
-    planner.view().all().filter(asks).filter_map(write).collect()
+    view.all().filter(asks).filter_map(write).collect()
 }

@@ -14,7 +14,7 @@ use super::status::RollStatus;
 use super::telling::described;
 
 /// What is to be written next, and how the fleet stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RollPlan {
     /// In this order. Where one of them fails, what follows must not be written: what is moved has to be reserved.
     pub writes: Vec<RollWrite>,
@@ -45,15 +45,15 @@ pub enum RollWrite {
 pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts: RollFacts, now: Moment) -> RollPlan {
     let mut planner = Planner::new(roll, status.clone(), fleet, facts, now);
     decide(&mut planner);
-    let (moves, tries) = (moves(&planner), tries(&planner));
-    let view = planner.view();
+    let standings = planner.standings();
+    let view = planner.view(&standings);
+    let (moves, tries) = (moves(&planner), tries(&planner, &view));
     let next = if planner.rests {
         status.clone()
     } else {
         let (lowest, highest) = running_range(&view, status, planner.facts.consistent);
         RollStatus { lowest, highest, ..described(&view, &planner.in_the_way) }
     };
-    let standings = view.standings;
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
     let moves = moves.into_iter().map(RollWrite::Move).chain(tries.into_iter().map(RollWrite::Try));
     let writes = reserved.into_iter().chain(moves).collect();

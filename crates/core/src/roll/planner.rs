@@ -1,11 +1,13 @@
 //! A plan that is being made: what is known, what was decided so far, and what every step of it needs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK};
 use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
-use super::standing::Judge;
+use super::standing::{Judge, Standing};
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
 use super::telling::InTheWay;
 
@@ -13,6 +15,10 @@ use super::telling::InTheWay;
 pub(super) struct Planner<'a> {
     pub(super) roll: &'a FleetRoll,
     pub(super) fleet: &'a [FleetObject],
+    /// Those that are under way, or were when this plan began, by uid.
+    under_way: BTreeMap<&'a str, &'a FleetObject>,
+    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    hops: BTreeMap<&'a str, Option<String>>,
     pub(super) now: Moment,
     pub(super) status: RollStatus,
     pub(super) facts: RollFacts,
@@ -31,7 +37,11 @@ impl<'a> Planner<'a> {
         now: Moment,
     ) -> Self {
         let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), waits: None };
-        Self { roll, fleet, now, status, facts, wants_list: false, in_the_way, rests: false }
+        let reserved = status.reservations();
+        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
+        let under_way = under_way.map(|object| (object.uid(), object)).collect();
+        let hops = hops(roll, fleet);
+        Self { roll, fleet, under_way, hops, now, status, facts, wants_list: false, in_the_way, rests: false }
     }
 
     /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
@@ -45,18 +55,22 @@ impl<'a> Planner<'a> {
 
     pub(super) fn judge(&self) -> Judge<'_> {
         let back = self.status.direction == Direction::Back;
-        Judge { roll: self.roll, status: &self.status, facts: &self.facts, now: self.now, back }
+        Judge { roll: self.roll, status: &self.status, facts: &self.facts, hops: &self.hops, now: self.now, back }
     }
 
-    /// How the fleet stands.
-    pub(super) fn view(&self) -> FleetView<'a, '_> {
-        let judge = self.judge();
-        let standings = self.fleet.iter().map(|object| judge.standing(object)).collect();
+    /// How each object stands, in the fleet's order: until something is let go, reserved or turned.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.judge().standings(self.fleet)
+    }
+
+    /// The fleet, and how it stands.
+    pub(super) fn view<'s>(&'s self, standings: &'s [Standing]) -> FleetView<'a, 's> {
         FleetView { roll: self.roll, status: &self.status, fleet: self.fleet, standings }
     }
 
+    /// An object that is under way.
     pub(super) fn object(&self, uid: &str) -> Option<&'a FleetObject> {
-        self.fleet.iter().find(|object| object.uid == uid)
+        self.under_way.get(uid).copied()
     }
 
     pub(super) fn now(&self) -> String {
@@ -81,12 +95,13 @@ impl<'a> Planner<'a> {
     }
 
     /// Reserves the next objects, as many as may be under way.
-    pub(super) fn reserve(&mut self, next: &[&FleetObject], at_once: usize, back: bool) {
+    pub(super) fn reserve(&mut self, next: &[&'a FleetObject], at_once: usize, back: bool) {
         if self.facts.trouble.is_some() || self.facts.shut.is_some() {
             return;
         }
         let budget = at_once.saturating_sub(self.status.reserved.len());
         for object in next.iter().take(budget) {
+            self.under_way.insert(&object.uid, object);
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
             self.status.reserved.push(Reservation { object, uid, since, back });
         }
@@ -108,6 +123,13 @@ impl<'a> Planner<'a> {
         let more = self.status.history.len().saturating_sub(HISTORY);
         self.status.history.drain(..more);
     }
+}
+
+/// Why no object may go from these versions, each asked for once: a fleet has few of them.
+fn hops<'a>(roll: &FleetRoll, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
+    let is_of_it = |object: &&FleetObject| roll.from.is_none() || object.version == roll.from;
+    let versions: BTreeSet<&str> = fleet.iter().filter(is_of_it).filter_map(FleetObject::version).collect();
+    versions.into_iter().map(|version| (version, roll.hop_refused(version, &roll.to))).collect()
 }
 
 /// Ends that are remembered.

@@ -23,9 +23,11 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
 
 /// Lets go of objects that are through, by what is seen of them.
 pub(super) fn release(planner: &mut Planner<'_>) {
-    let mut refused_back = None;
+    let (mut refused_back, mut wants_list) = (None, planner.wants_list);
     let mut reserved = Vec::new();
-    for mut reservation in std::mem::take(&mut planner.status.reserved) {
+    let under_way = std::mem::take(&mut planner.status.reserved);
+    let judge = planner.judge();
+    for mut reservation in under_way {
         let Some(object) = planner.object(&reservation.uid) else {
             // One that a cache does not know yet may be there all the same.
             if !planner.facts.consistent {
@@ -33,7 +35,6 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             }
             continue;
         };
-        let judge = planner.judge();
         let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
         if !judge.has_landed(object, &reservation) {
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
@@ -41,7 +42,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             if is_over && planner.facts.consistent {
                 continue;
             }
-            planner.wants_list |= is_over;
+            wants_list |= is_over;
             let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
             let fails = reservation.back && planner.status.failure(&object.uid).is_some();
             if let Some(why) = refused.as_ref().filter(|_| fails) {
@@ -58,7 +59,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             reserved.push(reservation);
         }
     }
-    planner.status.reserved = reserved;
+    (planner.status.reserved, planner.wants_list) = (reserved, wants_list);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }

@@ -1,10 +1,13 @@
 //! Which versions run in a fleet, as far as that is certain: for whoever may write only above or below one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::fleet_object::FleetObject;
+use super::fleet_roll::FleetRoll;
 use super::fleet_view::FleetView;
 use super::ordered_version::OrderedVersion;
 use super::standing::Standing;
-use super::status::RollStatus;
+use super::status::{Reservation, RollStatus};
 
 /// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
 /// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
@@ -15,8 +18,11 @@ pub(super) fn running_range(
     consistent: bool,
 ) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
     let there = view.all().filter(|(_, standing)| **standing != Standing::Gone);
-    let seen: Option<Vec<OrderedVersion>> =
-        there.flat_map(|(object, _)| versions(view, object)).map(|text| OrderedVersion::of(text?)).collect();
+    // A fleet of many objects has few versions.
+    let reserved = view.status.reservations();
+    let all: BTreeSet<Option<&str>> =
+        there.flat_map(|(object, _)| versions(view.roll, &reserved, object)).flatten().collect();
+    let seen: Option<Vec<OrderedVersion>> = all.into_iter().map(|text| OrderedVersion::of(text?)).collect();
     let Some(mut seen) = seen else { return (None, None) };
     if !consistent {
         let (Some(lowest), Some(highest)) = (&before.lowest, &before.highest) else { return (None, None) };
@@ -27,8 +33,11 @@ pub(super) fn running_range(
 }
 
 /// What an object may be run by: two versions while it is under way.
-fn versions<'o>(view: &FleetView<'_, '_>, object: &'o FleetObject) -> Vec<Option<&'o str>> {
-    let mark = object.mark_of(view.roll).filter(|_| view.status.reservation(&object.uid).is_some());
-    let both = mark.map(|mark| [mark.was.as_deref(), Some(mark.to.as_str())]);
-    [object.version()].into_iter().chain(both.into_iter().flatten()).collect()
+fn versions<'o>(
+    roll: &FleetRoll,
+    reserved: &BTreeMap<&str, &Reservation>,
+    object: &'o FleetObject,
+) -> [Option<Option<&'o str>>; 3] {
+    let mark = object.mark_of(roll).filter(|_| reserved.contains_key(object.uid()));
+    [Some(object.version()), mark.map(|mark| mark.was.as_deref()), mark.map(|mark| Some(mark.to.as_str()))]
 }

@@ -1,5 +1,6 @@
 //! How an object stands in a roll, by what is seen of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::facts::RollFacts;
@@ -41,6 +42,8 @@ pub(super) struct Judge<'a> {
     pub(super) roll: &'a FleetRoll,
     pub(super) status: &'a RollStatus,
     pub(super) facts: &'a RollFacts,
+    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    pub(super) hops: &'a BTreeMap<&'a str, Option<String>>,
     pub(super) now: Moment,
     /// Whether the fleet goes back.
     pub(super) back: bool,
@@ -75,15 +78,25 @@ impl Standing {
 }
 
 impl Judge<'_> {
+    /// How each object of a fleet stands, in its order.
+    pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<Standing> {
+        let reserved = self.status.reservations();
+        fleet.iter().map(|object| self.stands(object, reserved.get(object.uid()).copied())).collect()
+    }
+
     /// How an object stands.
     pub(super) fn standing(&self, object: &FleetObject) -> Standing {
+        self.stands(object, self.status.reservation(&object.uid))
+    }
+
+    fn stands(&self, object: &FleetObject, reservation: Option<&Reservation>) -> Standing {
         if object.is_going {
             return Standing::Gone;
         }
         if let Some(why) = self.contested(object) {
             return Standing::Failed(why);
         }
-        if let Some(reservation) = self.status.reservation(&object.uid)
+        if let Some(reservation) = reservation
             && !self.was_turned_back(object, reservation)
         {
             return self.under_way(object, reservation);
@@ -118,8 +131,8 @@ impl Judge<'_> {
             return Standing::Held(owner.clone());
         }
         let hop = object.version.as_deref().filter(|_| !object.opts_out);
-        if let Some(why) = hop.and_then(|version| self.roll.hop_refused(version, &self.roll.to)) {
-            return Standing::Refused(why);
+        if let Some(why) = hop.and_then(|version| self.hops.get(version)?.as_ref()) {
+            return Standing::Refused(why.clone());
         }
         self.answered(object).unwrap_or(Standing::Old)
     }

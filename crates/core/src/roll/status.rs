@@ -1,5 +1,7 @@
 //! The status of a Roll: all that a roll remembers beside what stands on the objects themselves.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -283,6 +285,17 @@ impl RollStatus {
             Direction::Forward if self.back_all => Direction::Back,
             direction => direction,
         }
+    }
+
+    /// The wave that the roll has come to.
+    pub(super) fn wave_of(&self, roll: &FleetRoll) -> usize {
+        let name = self.wave.as_deref();
+        roll.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
+    }
+
+    /// What is under way, by uid.
+    pub(super) fn reservations(&self) -> BTreeMap<&str, &Reservation> {
+        self.reserved.iter().map(|reservation| (reservation.uid.as_str(), reservation)).collect()
     }
 
     pub(super) fn reservation(&self, uid: &str) -> Option<&Reservation> {

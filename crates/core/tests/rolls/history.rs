@@ -2,14 +2,16 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, RollWrite, Standing};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::runner::{Done, Runner, change, set};
+use super::boat::Boat;
+use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
-use super::world::{ANNOTATION, NEW, OLD, OTHER, SOAK, World, label, uid};
+use super::world::{BEGINNING, NEW, OLD, OTHER, SOAK, World};
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -35,6 +37,15 @@ pub(super) struct History<'a> {
     reserved: BTreeSet<String>,
     broken: Option<(&'static str, String)>,
     was_paused: bool,
+    /// Whether the fleet may go another way than forward.
+    turns: bool,
+    at_once: AtOnce,
+}
+
+/// Objects under way at a time, at most.
+enum AtOnce {
+    Objects(usize),
+    Percent(usize),
 }
 
 impl<'a> History<'a> {
@@ -53,7 +64,19 @@ impl<'a> History<'a> {
             reserved: BTreeSet::new(),
             broken: None,
             was_paused: false,
+            turns: setup.turns(),
+            at_once: match setup.at_once.trim_matches('"').strip_suffix('%') {
+                Some(percent) => AtOnce::Percent(percent.parse().unwrap()),
+                None => AtOnce::Objects(setup.at_once.parse().unwrap()),
+            },
         }
+    }
+
+    /// The same, with a log of what happens: it is of use where something breaks, and takes as long as the rest.
+    pub(super) fn logged(setup: &'a Setup, kind: &'a Kind) -> Self {
+        let mut history = Self::new(setup, kind);
+        history.world.log = Some(Vec::new());
+        history
     }
 
     pub(super) fn run(&mut self) -> Option<Broken> {
@@ -67,13 +90,13 @@ impl<'a> History<'a> {
             self.quiet();
         }
         let (property, what) = self.broken.take()?;
-        Some(Broken { property, what, log: std::mem::take(&mut self.world.log) })
+        Some(Broken { property, what, log: self.world.log.take().unwrap_or_default() })
     }
 
     /// The phase that it ended in, and whether it was ever paused.
     pub(super) fn ends(&self) -> Vec<String> {
         let paused = self.was_paused.then(|| "was Paused".to_owned());
-        paused.into_iter().chain([format!("{:?}", RollStatus::of(&self.world.roll).phase)]).collect()
+        paused.into_iter().chain([format!("{:?}", self.world.status.phase)]).collect()
     }
 
     fn breaks(&mut self, property: &'static str, what: String) {
@@ -84,7 +107,7 @@ impl<'a> History<'a> {
         let now = self.world.now;
         let world = &mut self.world;
         if !matches!(happening, Happening::Step(_)) {
-            world.log.push(format!("{now} {happening:?}"));
+            world.note(|| format!("{now} {happening:?}"));
         }
         match happening {
             Happening::Step(at) => self.step(at),
@@ -111,28 +134,27 @@ impl<'a> History<'a> {
             Happening::Tell(at) => world.tell(at),
             Happening::Approve => self.approve(),
             Happening::Resume => self.resume(),
-            Happening::Pause => set(world, "paused", json!(true)),
-            Happening::Back => set(world, "direction", json!("Back")),
-            Happening::Stop => set(world, "direction", json!("Stop")),
+            Happening::Pause => world.set("paused", json!(true)),
+            Happening::Back => world.set("direction", json!("Back")),
+            Happening::Stop => world.set("direction", json!("Stop")),
         }
     }
 
     fn approve(&mut self) {
         if self.setup.canaries > 0 && self.setup.approval {
-            change(&mut self.world, self.kind, |status, roll, _| status.approve(roll, "canary").unwrap());
+            self.world.change(self.kind, |status, roll, _| status.approve(roll, "canary").unwrap());
             self.approved = true;
         }
     }
 
     fn resume(&mut self) {
-        change(&mut self.world, self.kind, |status, _, now| status.resume(now));
-        set(&mut self.world, "paused", json!(false));
+        self.world.change(self.kind, |status, _, now| status.resume(now));
+        self.world.set("paused", json!(false));
     }
 
     fn step(&mut self, at: usize) {
-        let before = self.world.objects.clone();
         // Without a Lease two runners do each other no harm, as long as the fleet goes one way.
-        let done = match self.setup.turns() {
+        let done = match self.turns {
             true => self.runners[at].step_with_lease(at, self.kind, &mut self.world),
             false => self.runners[at].step(self.kind, &mut self.world),
         };
@@ -141,9 +163,8 @@ impl<'a> History<'a> {
             Done::Nothing => {}
             Done::Planned(plan, fleet) => {
                 if !plan.writes.is_empty() {
-                    self.world
-                        .log
-                        .push(format!("{now} runner {at} plans: {:?} {}", plan.status.phase, plan.status.message));
+                    let RollStatus { phase, message, .. } = &plan.status;
+                    self.world.note(|| format!("{now} runner {at} plans: {phase:?} {message}"));
                 }
                 self.is_in_order(&plan, &fleet);
                 self.needs_both_controllers(&plan);
@@ -151,16 +172,16 @@ impl<'a> History<'a> {
                 self.needs_light(&plan);
             }
             Done::Wrote(status) => {
-                let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
-                self.world.log.push(format!("{now} runner {at} writes: {:?} reserved {reserved:?}", status.phase));
+                self.world.note(|| {
+                    let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
+                    format!("{now} runner {at} writes: {:?} reserved {reserved:?}", status.phase)
+                });
                 self.was_paused |= status.phase == RollPhase::Paused;
                 self.is_through(&status, at);
             }
-            Done::Moved(write) => {
-                let object = &self.world.objects[&write.name];
-                let to = label(object).unwrap_or("none").to_owned();
-                self.world.log.push(format!("{now} runner {at} moves {} to {to}", write.name));
-                let was = label(&before[&write.name]).map(str::to_owned);
+            Done::Moved(write, was) => {
+                let to = self.world.objects[&write.name].label().unwrap_or("none").to_owned();
+                self.world.note(|| format!("{now} runner {at} moves {} to {to}", write.name));
                 if to == NEW && was.as_deref() != Some(NEW) {
                     self.moves_forward(&write.uid, &write.name);
                 }
@@ -170,10 +191,10 @@ impl<'a> History<'a> {
     }
 
     fn at_once(&self) -> usize {
-        match self.setup.at_once.trim_matches('"').strip_suffix('%') {
+        match self.at_once {
             // Of a fleet that may have grown.
-            Some(percent) => (self.world.created.len() * percent.parse::<usize>().unwrap() / 100).max(1),
-            None => self.setup.at_once.parse().unwrap(),
+            AtOnce::Percent(percent) => (self.world.created.len() * percent / 100).max(1),
+            AtOnce::Objects(objects) => objects,
         }
     }
 
@@ -192,7 +213,7 @@ impl<'a> History<'a> {
         };
         let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
         // Of what is gone, and only in a cache, nobody knows any more which wave it was in.
-        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(is_canary);
+        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(Boat::is_canary);
         let mut wrong = None;
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
@@ -240,7 +261,7 @@ impl<'a> History<'a> {
         let Some(said) = plan.status.lowest.as_ref().filter(|_| written) else { return };
         let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
         let under_way = fleet.iter().filter(|object| plan.status.reserved.iter().any(|one| one.uid == object.uid()));
-        let was = under_way.filter_map(|object| was(self.world.objects.get(object.name())?));
+        let was = under_way.filter_map(|object| self.world.objects.get(object.name())?.was());
         let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said.version));
         if let Some(lower) = lower {
             self.breaks(
@@ -268,7 +289,7 @@ impl<'a> History<'a> {
 
     /// Neither the roll nor an object is begun with while a lighthouse is dark.
     fn needs_light(&mut self, plan: &RollPlan) {
-        let began = RollStatus::of(&self.world.roll).started.is_none() && plan.status.started.is_some();
+        let began = self.world.status.started.is_none() && plan.status.started.is_some();
         if self.world.dark && began {
             self.breaks("nothing begins while a check does not hold", plan.status.message.clone());
         }
@@ -284,8 +305,8 @@ impl<'a> History<'a> {
             return;
         }
         let new = |uid: &str| plan.status.reserved.iter().any(|one| one.uid == uid) && !self.reserved.contains(uid);
-        let marked = |name: &str| self.world.objects.get(name).is_some_and(is_marked);
-        let canary = |name: &str| self.world.objects.get(name).is_some_and(is_canary);
+        let marked = |name: &str| self.world.objects.get(name).is_some_and(Boat::is_marked);
+        let canary = |name: &str| self.world.objects.get(name).is_some_and(Boat::is_canary);
         let mut wrong = None;
         for object in fleet.iter().filter(|object| new(object.uid())) {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
@@ -309,7 +330,7 @@ impl<'a> History<'a> {
             self.breaks("what comes from elsewhere is left alone", name.to_owned());
         }
         *self.moved.entry(moved.to_owned()).or_default() += 1;
-        let canary = is_canary(&self.world.objects[name]);
+        let canary = self.world.objects[name].is_canary();
         if canary || self.setup.canaries == 0 {
             self.canary_moved = Some(self.world.now).filter(|_| self.wave == 0).or(self.canary_moved);
             return;
@@ -325,13 +346,13 @@ impl<'a> History<'a> {
         // A canary that was there from the beginning, and is neither refused nor owned nor in other hands, went first.
         let skipped = (0..self.setup.canaries.min(self.setup.objects)).map(|at| self.world.name(at)).find(|name| {
             self.world.objects.get(name).is_some_and(|object| {
-                let from_the_beginning = self.world.created[uid(object)] == 1_795_000_000;
-                let never = !self.moved.contains_key(uid(object));
+                let from_the_beginning = self.world.created[object.uid()] == BEGINNING;
+                let never = !self.moved.contains_key(object.uid());
                 from_the_beginning
                     && never
-                    && label(object) == Some(OLD)
+                    && object.label() == Some(OLD)
                     && !self.is_stuck(name)
-                    && !self.world.touched.contains(uid(object))
+                    && !self.world.touched.contains(object.uid())
             })
         });
         if let Some(canary) = skipped {
@@ -367,8 +388,11 @@ impl<'a> History<'a> {
         if status.phase == RollPhase::Complete {
             let listed = self.runners[at].listed;
             let left = self.world.objects.iter().find(|(name, object)| {
-                let known = self.world.created[uid(object)] < listed;
-                known && label(object) == Some(OLD) && !self.is_stuck(name) && !self.world.touched.contains(uid(object))
+                let known = self.world.created[object.uid()] < listed;
+                known
+                    && object.label() == Some(OLD)
+                    && !self.is_stuck(name)
+                    && !self.world.touched.contains(object.uid())
             });
             if let Some(name) = left.map(|(name, _)| name.clone()) {
                 self.breaks("a roll is complete when nothing is left", name);
@@ -379,7 +403,7 @@ impl<'a> History<'a> {
     /// Nothing goes wrong any more, everybody is healthy, and somebody helps where the roll asks for it: it comes to
     /// its end, or says what it waits for.
     fn quiet(&mut self) {
-        self.world.log.push("quiet".to_owned());
+        self.world.note(|| "quiet".to_owned());
         (self.world.down, self.world.dead, self.world.dark) = (false, false, false);
         self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
         let (mut helped, mut still) = (0, 0);
@@ -388,13 +412,13 @@ impl<'a> History<'a> {
             let names: Vec<String> = self.world.objects.keys().cloned().collect();
             names.iter().for_each(|name| self.world.look(name, true));
             self.world.cache = self.world.objects.clone();
-            let before = self.world.roll.clone();
+            let before = Rc::clone(&self.world.status);
             self.step(0);
             if self.broken.is_some() {
                 return;
             }
-            let status = RollStatus::of(&self.world.roll);
-            still = if before == self.world.roll { still + 1 } else { 0 };
+            let status = Rc::clone(&self.world.status);
+            still = if before == status { still + 1 } else { 0 };
             if still < 12 {
                 continue;
             }
@@ -423,26 +447,12 @@ impl<'a> History<'a> {
             return;
         }
         let away = self.world.objects.iter().find(|(_, object)| {
-            let marked = is_marked(object);
-            let was = self.world.before[uid(object)].as_deref();
-            !self.world.touched.contains(uid(object)) && (marked || label(object) != was)
+            let marked = object.is_marked();
+            let was = self.world.before[object.uid()].as_deref();
+            !self.world.touched.contains(object.uid()) && (marked || object.label() != was)
         });
-        if let Some(what) = away.map(|(name, object)| format!("{name}: {}", object["metadata"])) {
+        if let Some(what) = away.map(|(name, object)| format!("{name}: {}", object.metadata())) {
             self.breaks("back is the way there in reverse", what);
         }
     }
-}
-
-fn is_canary(object: &Value) -> bool {
-    !object["metadata"]["labels"]["roll"].is_null()
-}
-
-fn is_marked(object: &Value) -> bool {
-    !object["metadata"]["annotations"][ANNOTATION].is_null()
-}
-
-/// What an object was before it was moved, where it was.
-fn was(object: &Value) -> Option<Option<String>> {
-    let mark: Value = serde_json::from_str(object["metadata"]["annotations"][ANNOTATION].as_str()?).unwrap();
-    Some(mark["was"].as_str().map(str::to_owned))
 }

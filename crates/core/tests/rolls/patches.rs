@@ -5,8 +5,8 @@ use std::time::Duration;
 use pointsman_core::roll::{FleetMove, FleetObject, FleetRoll, Moment, RollFacts, RollStatus, RollWrite, plan};
 use serde_json::{Value, json};
 
+use crate::boat::apply;
 use crate::kinds::roll_of;
-use crate::world::apply;
 
 pub(crate) const NOW: Moment = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
 

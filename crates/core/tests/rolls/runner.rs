@@ -1,16 +1,18 @@
 //! Whoever runs a roll, call by call: the loop of `pointsman roll run`, and nothing that decides.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
     FleetMove, FleetObject, FleetRoll, Moment, Remembered, RollAnswers, RollFacts, RollPlan, RollStatus, RollWrite,
-    answered_roll, plan, roll_questions,
+    plan, roll_questions,
 };
 use serde_json::Value;
 
-use super::world::{NEW, NotWritten, World, uid};
+use super::boat::Boat;
+use super::world::{NEW, NotWritten, World};
 
 /// A process that runs the roll.
 #[derive(Default)]
@@ -18,9 +20,8 @@ pub(super) struct Runner {
     remembered: Remembered,
     writes: VecDeque<RollWrite>,
     /// What the Roll says, and that compiled.
-    roll: Option<(Value, FleetRoll)>,
-    /// Objects by name, as they were when the fleet was listed or when they were read again since.
-    fleet: Option<BTreeMap<String, Value>>,
+    roll: Option<(Value, Rc<FleetRoll>)>,
+    fleet: Option<Fleet>,
     /// The version of the Roll that the plan was made of.
     version: u64,
     trouble: Option<String>,
@@ -35,11 +36,36 @@ pub(super) struct Runner {
     wants_list: bool,
 }
 
+/// A fleet, in the order of its names, as it was when it was listed or when its objects were read again since.
+#[derive(Default)]
+struct Fleet {
+    objects: Rc<Vec<FleetObject>>,
+    /// The revision of each.
+    revisions: Vec<u64>,
+}
+
+impl Fleet {
+    fn list(objects: &BTreeMap<String, Boat>, roll: &FleetRoll) -> Self {
+        let seen = objects.values().map(|object| FleetObject::of(&object.value(), roll).unwrap());
+        Self { objects: Rc::new(seen.collect()), revisions: objects.values().map(|object| object.revision).collect() }
+    }
+
+    /// Reads an object again. What is not known yet cannot be.
+    fn read(&mut self, name: &str, object: &Boat, roll: &FleetRoll) {
+        let known = self.objects.iter().position(|known| known.name() == name);
+        if let Some(at) = known.filter(|at| self.revisions[*at] != object.revision) {
+            self.revisions[at] = object.revision;
+            Rc::make_mut(&mut self.objects)[at] = FleetObject::of(&object.value(), roll).unwrap();
+        }
+    }
+}
+
 /// What a runner has just done.
 pub(super) enum Done {
-    Planned(RollPlan, Vec<FleetObject>),
+    Planned(RollPlan, Rc<Vec<FleetObject>>),
     Wrote(RollStatus),
-    Moved(FleetMove),
+    /// With the label that the object had before.
+    Moved(FleetMove, Option<String>),
     Nothing,
 }
 
@@ -77,62 +103,61 @@ impl Runner {
     }
 
     fn look(&mut self, kind: &Kind, world: &World) -> Done {
-        if self.roll.as_ref().is_none_or(|(spec, _)| *spec != world.roll["spec"]) {
-            let spec = world.roll["spec"].clone();
-            self.roll = Some((spec, answered_roll(&world.roll, kind).unwrap()));
+        let known = self.roll.take().filter(|(spec, _)| *spec == world.spec);
+        if known.is_none() {
             self.fleet = None;
         }
-        let status = RollStatus::of(&world.roll);
-        let consistent = self.look_at_the_fleet(&status, world);
-        let roll = &self.roll.as_ref().unwrap().1;
-        let objects = self.fleet.iter().flat_map(BTreeMap::values);
-        let fleet: Vec<FleetObject> = objects.filter_map(|object| FleetObject::of(object, roll)).collect();
-        let needed = status.leases(roll).iter().any(|(version, _, _)| *version == NEW);
+        let (spec, roll) = known.unwrap_or_else(|| (world.spec.clone(), world.roll(kind)));
+        let status = Rc::clone(&world.status);
+        let (fleet, consistent) = self.look_at_the_fleet(&status, &roll, world);
+        let needed = status.leases(&roll).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let mut answers = RollAnswers::default();
-        roll_questions(roll, &status).iter().for_each(|question| answers.saw(question, &world.lighthouses()));
-        let facts = || RollFacts {
-            shut: shut.clone(),
+        roll_questions(&roll, &status).iter().for_each(|question| answers.saw(question, &world.lighthouses()));
+        let facts = RollFacts {
+            shut,
             local: BTreeMap::new(),
-            remembered: self.remembered.clone(),
+            remembered: std::mem::take(&mut self.remembered),
             consistent,
-            trouble: self.trouble.clone(),
+            trouble: self.trouble.take(),
             others: Vec::new(),
             unfrozen: None,
-            answers: answers.clone(),
+            answers,
         };
         let now = self.moment(world);
-        let planned = plan(roll, &status, &fleet, facts(), now);
-        if world.now.is_multiple_of(8) {
-            let again = plan(roll, &status, &fleet, facts(), now);
-            assert_eq!(format!("{planned:?}"), format!("{again:?}"), "the same input gives the same plan");
+        let again = world.now.is_multiple_of(8).then(|| facts.clone());
+        let planned = plan(&roll, &status, &fleet.objects, facts, now);
+        if let Some(facts) = again {
+            let again = plan(&roll, &status, &fleet.objects, facts, now);
+            assert_eq!(planned, again, "the same input gives the same plan");
         }
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
-        (self.version, self.wants_list, self.trouble) = (world.version, planned.wants_list, None);
-        Done::Planned(planned, fleet)
+        (self.version, self.wants_list) = (world.version, planned.wants_list);
+        let objects = Rc::clone(&fleet.objects);
+        (self.roll, self.fleet) = (Some((spec, roll)), Some(fleet));
+        Done::Planned(planned, objects)
     }
 
     /// All of the fleet now and then, and where the plan wants it; else what is under way. Returns whether it is all of
-    /// it as of now. A cache may lag behind with everything but what is under way, which is read one by one.
-    fn look_at_the_fleet(&mut self, status: &RollStatus, world: &World) -> bool {
+    /// it as of now, too. A cache may lag behind with everything but what is under way, which is read one by one.
+    fn look_at_the_fleet(&mut self, status: &RollStatus, roll: &FleetRoll, world: &World) -> (Fleet, bool) {
         let cached = std::mem::take(&mut self.cached);
-        let reserved = |(_, object): &(&String, &Value)| status.reserved.iter().any(|one| one.uid == uid(object));
+        let is_reserved = |uid: &str| status.reserved.iter().any(|one| one.uid == uid);
+        let is_there = |object: &FleetObject| {
+            world.objects.get(object.name()).is_some_and(|now| is_reserved(now.uid())) || !is_reserved(object.uid())
+        };
         let known = self.fleet.take().filter(|_| !self.wants_list && world.now - self.listed < LIST);
-        let now: BTreeMap<String, Value> =
-            world.objects.iter().filter(reserved).map(|(name, object)| (name.clone(), object.clone())).collect();
-        let known = known.filter(|fleet| fleet.iter().filter(reserved).all(|(name, _)| now.contains_key(name)));
+        let known = known.filter(|fleet| fleet.objects.iter().all(is_there));
         let consistent = known.is_none() && !cached;
         let mut fleet = known.unwrap_or_else(|| {
             self.listed = world.now;
-            if cached { world.cache.clone() } else { world.objects.clone() }
+            Fleet::list(if cached { &world.cache } else { &world.objects }, roll)
         });
-        for (name, object) in now {
-            // What is not known yet cannot be read again.
-            fleet.entry(name).and_modify(|known| *known = object);
+        for (name, object) in world.objects.iter().filter(|(_, object)| is_reserved(object.uid())) {
+            fleet.read(name, object, roll);
         }
-        self.fleet = Some(fleet);
-        consistent
+        (fleet, consistent)
     }
 
     fn put(&mut self, status: RollStatus, world: &mut World) -> Done {
@@ -140,8 +165,7 @@ impl Runner {
             self.writes.clear();
             return Done::Nothing;
         }
-        world.roll["status"] = status.to_json();
-        world.version += 1;
+        world.put(&status);
         self.version = world.version;
         if std::mem::take(&mut self.lost) {
             self.writes.clear();
@@ -151,10 +175,11 @@ impl Runner {
 
     fn patch(&mut self, write: FleetMove, world: &mut World) -> Done {
         let answer = world.patch(&write.name, &write.patch);
+        let was = answer.as_ref().ok().cloned().flatten();
         let lost = std::mem::take(&mut self.lost);
         match answer {
-            Ok(()) if lost => self.writes.clear(),
-            Ok(()) => {}
+            Ok(_) if lost => self.writes.clear(),
+            Ok(_) => {}
             Err(NotWritten::Stale) => {
                 self.fleet = None;
                 return Done::Nothing;
@@ -170,33 +195,18 @@ impl Runner {
                 return Done::Nothing;
             }
         }
-        Done::Moved(write)
+        Done::Moved(write, was)
     }
 
     /// A dry run changes nothing.
     fn ask(&mut self, write: &FleetMove, world: &World) -> Done {
-        match world.clone().patch(&write.name, &write.patch) {
+        match world.try_patch(&write.name, &write.patch) {
             Err(NotWritten::Refused(why)) => self.remembered.refused(&write.uid, &why, self.moment(world)),
             Err(NotWritten::Down) => {}
-            Ok(()) | Err(NotWritten::Stale) => self.remembered.allowed(&write.uid),
+            Ok(_) | Err(NotWritten::Stale) => self.remembered.allowed(&write.uid),
         }
         Done::Nothing
     }
-}
-
-/// A member of the spec that somebody sets.
-pub(super) fn set(world: &mut World, name: &str, value: Value) {
-    world.roll["spec"][name] = value;
-    world.version += 1;
-}
-
-/// What somebody does to the status by a command.
-pub(super) fn change(world: &mut World, kind: &Kind, change: impl FnOnce(&mut RollStatus, &FleetRoll, Moment)) {
-    let roll = answered_roll(&world.roll, kind).unwrap();
-    let mut status = RollStatus::of(&world.roll);
-    change(&mut status, &roll, Moment { wall: world.now, steady: Duration::ZERO });
-    world.roll["status"] = status.to_json();
-    world.version += 1;
 }
 
 /// Seconds after which the whole fleet is looked at, as in `pointsman roll run`.

@@ -1,14 +1,18 @@
 //! A cluster as far as a roll can tell: objects, controllers, a Roll, and what others do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::time::Duration;
 
-use pointsman_core::roll::{ROLL_MANAGER, rfc3339};
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{FleetRoll, Moment, RollStatus, answered_roll};
 use serde_json::{Map, Value, json};
 
+use super::boat::Boat;
 use super::script::Setup;
 
 pub(super) const LABEL: &str = "example.com/controller-version";
-pub(super) const ANNOTATION: &str = "pointsman.dev/roll";
 pub(super) const OLD: &str = "2.16.0";
 pub(super) const NEW: &str = "2.17.0";
 /// Neither of them.
@@ -19,6 +23,8 @@ pub(super) const CONTROLLER: &str = "boatman";
 /// That of the old version.
 const OLD_CONTROLLER: &str = "oarsman";
 pub(super) const GITOPS: &str = "kustomize-controller";
+/// When a history begins, in seconds since 1970.
+pub(super) const BEGINNING: u64 = 1_795_000_000;
 
 /// Why the API server, or whoever it asked, did not take a write.
 #[derive(Debug, Eq, PartialEq)]
@@ -32,13 +38,16 @@ pub(super) enum NotWritten {
 }
 
 /// A cluster.
-#[derive(Clone)]
 pub(super) struct World {
     /// By name.
-    pub(super) objects: BTreeMap<String, Value>,
+    pub(super) objects: BTreeMap<String, Boat>,
     /// What a cache knows.
-    pub(super) cache: BTreeMap<String, Value>,
-    pub(super) roll: Value,
+    pub(super) cache: BTreeMap<String, Boat>,
+    /// What the Roll says.
+    pub(super) spec: Value,
+    /// Its status, as somebody reads it who asks now.
+    pub(super) status: Rc<RollStatus>,
+    /// Of the Roll, as its resourceVersion.
     pub(super) version: u64,
     /// Seconds since 1970.
     pub(super) now: u64,
@@ -49,6 +58,8 @@ pub(super) struct World {
     pub(super) dark: bool,
     made: usize,
     named: usize,
+    /// Of the object that was written last.
+    revision: u64,
     refused: BTreeSet<String>,
     /// Objects that a roll has written and that nobody has found healthy since, by uid.
     pub(super) in_flux: BTreeSet<String>,
@@ -62,7 +73,8 @@ pub(super) struct World {
     pub(super) turned: BTreeSet<String>,
     /// Who holds the Lease of the roll, and since when it was not renewed.
     lease: Option<(usize, u64)>,
-    pub(super) log: Vec<String>,
+    /// What happened, where somebody wants to read it.
+    pub(super) log: Option<Vec<String>>,
 }
 
 impl World {
@@ -70,14 +82,16 @@ impl World {
         let mut world = Self {
             objects: BTreeMap::new(),
             cache: BTreeMap::new(),
-            roll: roll(setup),
+            spec: spec(setup),
+            status: Rc::default(),
             version: 1,
-            now: 1_795_000_000,
+            now: BEGINNING,
             down: false,
             dead: false,
             dark: false,
             made: 0,
             named: 0,
+            revision: 0,
             refused: BTreeSet::new(),
             in_flux: BTreeSet::new(),
             created: BTreeMap::new(),
@@ -85,7 +99,7 @@ impl World {
             touched: BTreeSet::new(),
             turned: BTreeSet::new(),
             lease: None,
-            log: Vec::new(),
+            log: None,
         };
         for at in 0..setup.objects {
             let is_elsewhere = setup.elsewhere && at + 1 == setup.objects;
@@ -93,13 +107,20 @@ impl World {
             let label = (setup.from || at % 3 != 2).then_some(label);
             let name = world.create(label, at < setup.canaries);
             if at >= setup.objects - setup.owned.min(setup.objects) {
-                world.own_label(&name, GITOPS);
+                world.write(&name, |object, now| object.written(GITOPS, "Apply", now, true));
             } else if at >= setup.objects - (setup.owned + setup.refused).min(setup.objects) {
                 world.refused.insert(name);
             }
         }
         world.cache = world.objects.clone();
         world
+    }
+
+    /// Notes what happens, where somebody wants to read it.
+    pub(super) fn note(&mut self, what: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            log.push(what());
+        }
     }
 
     /// Lighthouses, one of which may be dark.
@@ -134,7 +155,7 @@ impl World {
     fn create_named(&mut self, name: &str, label: Option<&str>, canary: bool) {
         self.made += 1;
         let uid = format!("uid-{}", self.made);
-        let mut metadata = json!({"namespace": "n", "name": name, "uid": uid, "generation": 1, "managedFields": []});
+        let mut metadata = json!({"namespace": "n", "name": name, "uid": uid, "generation": 1});
         let mut labels = Map::new();
         labels.extend(label.map(|label| (LABEL.to_owned(), json!(label))));
         labels.extend(canary.then(|| ("roll".to_owned(), json!("canary"))));
@@ -146,177 +167,168 @@ impl World {
         }
         self.before.insert(uid.clone(), label.map(str::to_owned));
         self.created.insert(uid, self.now);
-        self.objects.insert(name.to_owned(), json!({"metadata": metadata, "spec": {}}));
+        self.objects.insert(name.to_owned(), Boat::new(metadata));
         self.look(name, true);
     }
 
     /// Another object with the name of one that is there.
     pub(super) fn recreate(&mut self, name: &str) {
-        if let Some(object) = self.objects.get(name).cloned() {
+        if let Some(canary) = self.objects.get(name).map(Boat::is_canary) {
             self.delete(name);
-            let canary = !object["metadata"]["labels"]["roll"].is_null();
             self.create_named(name, Some(OLD), canary);
         }
     }
 
     pub(super) fn delete(&mut self, name: &str) {
         if let Some(object) = self.objects.remove(name) {
-            self.in_flux.remove(uid(&object));
+            self.in_flux.remove(object.uid());
         }
+    }
+
+    /// Writes an object, and returns its uid; nothing where there is none.
+    fn write(&mut self, name: &str, write: impl FnOnce(&mut Boat, u64)) -> Option<String> {
+        let object = self.objects.get_mut(name)?;
+        write(object, self.now);
+        self.revision += 1;
+        object.revision = self.revision;
+        Some(object.uid().to_owned())
     }
 
     /// The controller in whose hands an object is writes what it finds.
     pub(super) fn look(&mut self, name: &str, healthy: bool) {
-        let (now, Some(object)) = (self.now, self.objects.get_mut(name)) else { return };
-        object["status"] = json!({"conditions": [{"type": "Ready", "status": if healthy { "True" } else { "False" }}]});
-        entry(object, CONTROLLER, "Update", now, false);
-        let object = &self.objects[name];
-        if healthy && moved_at(object).is_none_or(|moved| now > moved) {
-            self.in_flux.remove(uid(object));
+        let mut is_found = false;
+        let uid = self.write(name, |object, now| {
+            object.looked_at(CONTROLLER, healthy, now);
+            is_found = healthy && object.moved_at().is_none_or(|moved| now > moved);
+        });
+        if let Some(uid) = uid.filter(|_| is_found) {
+            self.in_flux.remove(&uid);
         }
     }
 
     pub(super) fn noise(&mut self, name: &str) {
-        let now = self.now;
-        if let Some(object) = self.objects.get_mut(name) {
-            object["status"]["noise"] = json!(now);
-            entry(object, "somebody", "Update", now, false);
-        }
+        self.write(name, Boat::noise);
     }
 
     pub(super) fn old_writes(&mut self, name: &str) {
-        let now = self.now;
-        if let Some(object) = self.objects.get_mut(name) {
-            entry(object, OLD_CONTROLLER, "Update", now, false);
-        }
-    }
-
-    fn own_label(&mut self, name: &str, manager: &str) {
-        let now = self.now;
-        entry(self.objects.get_mut(name).unwrap(), manager, "Apply", now, true);
+        self.write(name, |object, now| object.written(OLD_CONTROLLER, "Update", now, false));
     }
 
     /// Somebody tells an object to go next, whether there is one or not.
     pub(super) fn tell(&mut self, at: usize) {
         let title = format!("n/{}", self.name(at));
-        let mut next = self.roll["spec"]["next"].as_array().cloned().unwrap_or_default();
+        let mut next = self.spec["next"].as_array().cloned().unwrap_or_default();
         if !next.contains(&json!(title)) {
             next.push(json!(title));
-            self.roll["spec"]["next"] = json!(next);
-            self.version += 1;
+            self.set("next", json!(next));
         }
     }
 
     /// Where an object stands among those that were told to go.
     pub(super) fn told(&self, title: &str) -> usize {
-        let next = self.roll["spec"]["next"].as_array();
+        let next = self.spec["next"].as_array();
         next.and_then(|next| next.iter().position(|told| told == title)).unwrap_or(usize::MAX)
+    }
+
+    /// A member of the spec that somebody sets.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.spec[name] = value;
+        self.version += 1;
+    }
+
+    /// The status as somebody writes it, in JSON.
+    pub(super) fn put(&mut self, status: &RollStatus) {
+        self.status = Rc::new(RollStatus::of(&json!({"status": status.to_json()})));
+        self.version += 1;
+    }
+
+    /// What somebody does to the status by a command.
+    pub(super) fn change(&mut self, kind: &Kind, change: impl FnOnce(&mut RollStatus, &FleetRoll, Moment)) {
+        let mut status = RollStatus::clone(&self.status);
+        change(&mut status, &self.roll(kind), Moment { wall: self.now, steady: Duration::ZERO });
+        self.put(&status);
+    }
+
+    /// The Roll, compiled. It takes longer than a step of a history: what it says is compiled once for many histories.
+    pub(super) fn roll(&self, kind: &Kind) -> Rc<FleetRoll> {
+        let compile = |text: &str| {
+            let document = json!({
+                "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"},
+                "spec": self.spec,
+            });
+            Rc::new(answered_roll(&document, kind).unwrap_or_else(|bad| panic!("{text}: {bad}")))
+        };
+        let key = (std::ptr::from_ref(kind), self.spec.to_string());
+        ROLLS.with_borrow_mut(|rolls| {
+            if rolls.len() >= MOST_ROLLS {
+                rolls.clear();
+            }
+            Rc::clone(rolls.entry(key).or_insert_with_key(|(_, text)| compile(text)))
+        })
     }
 
     /// A GitOps tool sets the label again, by force. Our annotation is not its own.
     pub(super) fn turn_back(&mut self, name: &str) {
-        let Some(object) = self.objects.get_mut(name) else { return };
-        if label(object) == Some(NEW) && !object["metadata"]["annotations"][ANNOTATION].is_null() {
-            self.turned.insert(uid(object).to_owned());
+        let mut was_moved = false;
+        let uid = self.write(name, |object, now| {
+            was_moved = object.label() == Some(NEW) && object.is_marked();
+            object.labelled(OLD, GITOPS, "Apply", now);
+        });
+        let Some(uid) = uid else { return };
+        if was_moved {
+            self.turned.insert(uid.clone());
         }
-        object["metadata"]["labels"][LABEL] = json!(OLD);
-        for other in object["metadata"]["managedFields"].as_array_mut().unwrap() {
-            other["fieldsV1"] = json!({});
-        }
-        let uid = uid(object).to_owned();
         self.in_flux.remove(&uid);
         self.touched.insert(uid);
-        self.own_label(name, GITOPS);
     }
 
     /// Somebody labels an object as the roll would, without saying so on it.
     pub(super) fn move_on(&mut self, name: &str) {
-        let now = self.now;
-        let Some(object) = self.objects.get_mut(name).filter(|object| label(object) != Some(NEW)) else { return };
-        object["metadata"]["labels"][LABEL] = json!(NEW);
-        for other in object["metadata"]["managedFields"].as_array_mut().unwrap() {
-            other["fieldsV1"] = json!({});
+        if self.objects.get(name).is_none_or(|object| object.label() == Some(NEW)) {
+            return;
         }
-        entry(object, "kubectl-label", "Update", now, true);
-        let uid = uid(object).to_owned();
+        let uid = self.write(name, |object, now| object.labelled(NEW, "kubectl-label", "Update", now)).unwrap();
         self.in_flux.remove(&uid);
         // Whoever turned it back before means that no more.
         self.turned.remove(&uid);
         self.touched.insert(uid);
     }
 
-    /// A JSON Patch, as an API server takes it.
-    pub(super) fn patch(&mut self, name: &str, patch: &Value) -> Result<(), NotWritten> {
-        let Some(object) = self.objects.get(name) else { return Err(NotWritten::Stale) };
-        let mut next = object.clone();
-        for operation in patch.as_array().unwrap() {
-            apply(&mut next, operation).ok_or(NotWritten::Stale)?;
-        }
+    /// What would come of a JSON Patch.
+    pub(super) fn try_patch(&self, name: &str, patch: &Value) -> Result<Boat, NotWritten> {
+        let next = self.objects.get(name).and_then(|object| object.patched(patch, self.now));
+        let next = next.ok_or(NotWritten::Stale)?;
         if self.down {
             return Err(NotWritten::Down);
         }
         if self.refused.contains(name) {
             return Err(NotWritten::Refused("spec.power: too weak".to_owned()));
         }
-        let flips = object["metadata"]["labels"][LABEL] != next["metadata"]["labels"][LABEL];
-        // Empty maps are not stored.
-        for what in ["labels", "annotations"] {
-            if next["metadata"][what].as_object().is_some_and(Map::is_empty) {
-                next["metadata"].as_object_mut().unwrap().remove(what);
-            }
+        Ok(next)
+    }
+
+    /// A JSON Patch, as an API server takes it. Returns the label before.
+    pub(super) fn patch(&mut self, name: &str, patch: &Value) -> Result<Option<String>, NotWritten> {
+        let next = self.try_patch(name, patch)?;
+        let was = self.objects[name].label().map(str::to_owned);
+        if was.as_deref() != next.label() {
+            self.in_flux.insert(next.uid().to_owned());
         }
-        for other in next["metadata"]["managedFields"].as_array_mut().unwrap() {
-            other["fieldsV1"] = json!({});
-        }
-        entry(&mut next, ROLL_MANAGER, "Update", self.now, true);
-        if flips {
-            self.in_flux.insert(uid(&next).to_owned());
-        }
-        self.objects.insert(name.to_owned(), next);
-        Ok(())
+        self.write(name, |object, _| *object = next);
+        Ok(was)
     }
 }
 
-pub(super) fn uid(object: &Value) -> &str {
-    object["metadata"]["uid"].as_str().unwrap()
+thread_local! {
+    /// Rolls that were compiled, by their kind and what they say.
+    static ROLLS: RefCell<HashMap<(*const Kind, String), Rc<FleetRoll>>> = RefCell::default();
 }
 
-pub(super) fn label(object: &Value) -> Option<&str> {
-    object["metadata"]["labels"][LABEL].as_str()
-}
+/// Some ten kilobytes each.
+const MOST_ROLLS: usize = 4_000;
 
-/// By the API server's clock.
-fn moved_at(object: &Value) -> Option<u64> {
-    let entries = object["metadata"]["managedFields"].as_array()?;
-    entries.iter().find(|entry| entry["manager"] == ROLL_MANAGER)?["seconds"].as_u64()
-}
-
-fn entry(object: &mut Value, manager: &str, operation: &str, now: u64, label: bool) {
-    let fields = if label { json!({"f:metadata": {"f:labels": {format!("f:{LABEL}"): {}}}}) } else { json!({}) };
-    let entries = object["metadata"]["managedFields"].as_array_mut().unwrap();
-    entries.retain(|entry| entry["manager"] != manager);
-    entries.push(json!({
-        "manager": manager, "operation": operation, "time": rfc3339(now), "seconds": now, "fieldsV1": fields,
-    }));
-}
-
-/// One operation, as the API server's library does it: what is not there passes a test for null.
-pub(super) fn apply(object: &mut Value, operation: &Value) -> Option<()> {
-    let path = operation["path"].as_str().unwrap();
-    let value = &operation["value"];
-    let (parent, key) = path.rsplit_once('/').unwrap();
-    let key = key.replace("~1", "/").replace("~0", "~");
-    let holder = object.pointer_mut(parent)?;
-    match operation["op"].as_str().unwrap() {
-        "test" => (holder.get(&key).unwrap_or(&Value::Null) == value).then_some(()),
-        "remove" => holder.as_object_mut()?.remove(&key).map(drop),
-        "replace" => holder.get_mut(&key).map(|old| *old = value.clone()),
-        "add" => holder.as_object_mut().map(|members| drop(members.insert(key, value.clone()))),
-        other => panic!("{other}"),
-    }
-}
-
-fn roll(setup: &Setup) -> Value {
+/// What the Roll says.
+fn spec(setup: &Setup) -> Value {
     let at_once: Value = serde_json::from_str(&setup.at_once).unwrap();
     let mut waves = Vec::new();
     if setup.canaries > 0 {
@@ -337,7 +349,5 @@ fn roll(setup: &Setup) -> Value {
     if setup.from {
         spec["from"] = json!(OLD);
     }
-    json!({
-        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
-    })
+    spec
 }

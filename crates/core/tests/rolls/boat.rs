@@ -1,0 +1,144 @@
+//! An object of the model fleet: what is written of it, and what an API server answers.
+
+use pointsman_core::roll::{ROLL_MANAGER, rfc3339};
+use serde_json::{Map, Value, json};
+
+use super::world::LABEL;
+
+/// The annotation that a roll leaves.
+const ANNOTATION: &str = "pointsman.dev/roll";
+
+/// A boat. Copies of it cost next to nothing: caches and runners have many.
+#[derive(Clone)]
+pub(super) struct Boat {
+    /// All of it but `managedFields`.
+    metadata: std::rc::Rc<Value>,
+    is_ready: bool,
+    /// What somebody writes into its status, of which nobody knows.
+    noise: Option<u64>,
+    managers: Vec<Manager>,
+    /// As its resourceVersion: no two boats have the same, nor two states of one.
+    pub(super) revision: u64,
+}
+
+/// An entry of `managedFields`.
+#[derive(Clone, Copy)]
+struct Manager {
+    name: &'static str,
+    operation: &'static str,
+    at: u64,
+    owns_label: bool,
+}
+
+impl Boat {
+    pub(super) fn new(metadata: Value) -> Self {
+        Self { metadata: metadata.into(), is_ready: false, noise: None, managers: Vec::new(), revision: 0 }
+    }
+
+    pub(super) fn uid(&self) -> &str {
+        self.metadata["uid"].as_str().unwrap()
+    }
+
+    pub(super) fn label(&self) -> Option<&str> {
+        self.metadata["labels"][LABEL].as_str()
+    }
+
+    pub(super) fn is_canary(&self) -> bool {
+        !self.metadata["labels"]["roll"].is_null()
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        !self.metadata["annotations"][ANNOTATION].is_null()
+    }
+
+    pub(super) fn metadata(&self) -> &Value {
+        &self.metadata
+    }
+
+    /// What it was before it was moved, where it was.
+    pub(super) fn was(&self) -> Option<Option<String>> {
+        let mark: Value = serde_json::from_str(self.metadata["annotations"][ANNOTATION].as_str()?).unwrap();
+        Some(mark["was"].as_str().map(str::to_owned))
+    }
+
+    /// When a roll wrote it last, by the API server's clock.
+    pub(super) fn moved_at(&self) -> Option<u64> {
+        self.managers.iter().find(|manager| manager.name == ROLL_MANAGER).map(|manager| manager.at)
+    }
+
+    /// Its controller writes what it finds.
+    pub(super) fn looked_at(&mut self, by: &'static str, is_ready: bool, now: u64) {
+        (self.is_ready, self.noise) = (is_ready, None);
+        self.written(by, "Update", now, false);
+    }
+
+    pub(super) fn noise(&mut self, now: u64) {
+        self.noise = Some(now);
+        self.written("somebody", "Update", now, false);
+    }
+
+    /// Somebody writes nothing that a roll looks at, or the label.
+    pub(super) fn written(&mut self, by: &'static str, operation: &'static str, now: u64, owns_label: bool) {
+        self.managers.retain(|manager| manager.name != by);
+        self.managers.push(Manager { name: by, operation, at: now, owns_label });
+    }
+
+    /// Somebody sets the label, which is nobody else's then.
+    pub(super) fn labelled(&mut self, label: &str, by: &'static str, operation: &'static str, now: u64) {
+        std::rc::Rc::make_mut(&mut self.metadata)["labels"][LABEL] = json!(label);
+        self.managers.iter_mut().for_each(|manager| manager.owns_label = false);
+        self.written(by, operation, now, true);
+    }
+
+    /// The same after a JSON Patch of a roll, as an API server takes it; nothing where a test of it does not hold.
+    pub(super) fn patched(&self, patch: &Value, now: u64) -> Option<Self> {
+        let mut value = self.value();
+        patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut value, operation))?;
+        let mut next = self.clone();
+        let mut metadata = value["metadata"].take();
+        let members = metadata.as_object_mut().unwrap();
+        members.remove("managedFields");
+        // Empty maps are not stored.
+        members.retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
+        next.metadata = metadata.into();
+        next.managers.iter_mut().for_each(|manager| manager.owns_label = false);
+        next.written(ROLL_MANAGER, "Update", now, true);
+        Some(next)
+    }
+
+    /// As an API server answers it.
+    pub(super) fn value(&self) -> Value {
+        let entries = self.managers.iter().map(|manager| {
+            let labels = json!({"f:metadata": {"f:labels": {format!("f:{LABEL}"): {}}}});
+            let fields = if manager.owns_label { labels } else { json!({}) };
+            json!({
+                "manager": manager.name, "operation": manager.operation, "time": rfc3339(manager.at), "fieldsV1": fields,
+            })
+        });
+        let mut metadata = Value::clone(&self.metadata);
+        metadata["managedFields"] = entries.collect();
+        let ready = if self.is_ready { "True" } else { "False" };
+        let mut status = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        if let Some(noise) = self.noise {
+            status["noise"] = json!(noise);
+        }
+        let members = [("metadata", metadata), ("spec", json!({})), ("status", status)];
+        Value::Object(members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect())
+    }
+}
+
+/// One operation, as the API server's library does it: what is not there passes a test for null.
+pub(super) fn apply(object: &mut Value, operation: &Value) -> Option<()> {
+    let path = operation["path"].as_str().unwrap();
+    let value = &operation["value"];
+    let (parent, key) = path.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/").replace("~0", "~");
+    let holder = object.pointer_mut(parent)?;
+    match operation["op"].as_str().unwrap() {
+        "test" => (holder.get(&key).unwrap_or(&Value::Null) == value).then_some(()),
+        "remove" => holder.as_object_mut()?.remove(&key).map(drop),
+        "replace" => holder.get_mut(&key).map(|old| *old = value.clone()),
+        "add" => holder.as_object_mut().map(|members| drop(members.insert(key, value.clone()))),
+        other => panic!("{other}"),
+    }
+}

@@ -1,0 +1,129 @@
+//! Large fleets: how long a plan takes, and how many writes a roll comes to.
+
+use std::time::Duration;
+
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan, rfc3339,
+};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+
+use crate::boat::Boat;
+use crate::kinds::roll_of;
+use crate::number;
+use crate::patches::NOW;
+use crate::world::{CONTROLLER, LABEL, NEW, OLD};
+
+/// Healthy boats at the old version.
+fn boats(count: usize) -> Vec<Boat> {
+    let boat = |at: usize| {
+        let name = format!("b-{at:05}");
+        let mut boat = Boat::new(json!({"namespace": "n", "name": name, "uid": name, "labels": {LABEL: OLD}}));
+        boat.looked_at(CONTROLLER, true, NOW.wall - 100);
+        boat
+    };
+    (0..count).map(boat).collect()
+}
+
+fn seen(boats: &[Boat], roll: &FleetRoll) -> Vec<FleetObject> {
+    boats.iter().map(|boat| FleetObject::of(&boat.value(), roll).unwrap()).collect()
+}
+
+/// Who reads what it has written, and lists the fleet where a plan wants that, as `pointsman roll run` does.
+struct Running {
+    roll: FleetRoll,
+    boats: Vec<Boat>,
+    fleet: Vec<FleetObject>,
+    status: RollStatus,
+    remembered: Remembered,
+    now: Moment,
+    consistent: bool,
+    /// Writes of objects, writes of the status, and lists.
+    calls: [usize; 3],
+}
+
+impl Running {
+    fn plans(&mut self) -> RollPlan {
+        let remembered = std::mem::take(&mut self.remembered);
+        let facts = RollFacts { consistent: self.consistent, remembered, ..RollFacts::default() };
+        let plan = plan(&self.roll, &self.status, &self.fleet, facts, self.now);
+        (self.remembered, self.consistent) = (plan.remembered.clone(), plan.wants_list);
+        self.calls[2] += usize::from(plan.wants_list);
+        plan
+    }
+
+    /// Writes what was planned. Whatever is moved is healthy by the time of the next plan.
+    fn writes(&mut self, plan: RollPlan) {
+        for write in plan.writes {
+            match write {
+                RollWrite::Status(status) => {
+                    self.status = *status;
+                    self.calls[1] += 1;
+                }
+                RollWrite::Move(one) => {
+                    let at: usize = one.uid["b-".len()..].parse().unwrap();
+                    let mut moved = self.boats[at].patched(&one.patch, self.now.wall).unwrap();
+                    moved.looked_at(CONTROLLER, true, self.now.wall + 1);
+                    self.fleet[at] = FleetObject::of(&moved.value(), &self.roll).unwrap();
+                    self.boats[at] = moved;
+                    self.calls[0] += 1;
+                }
+                RollWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
+            }
+        }
+        self.now.wall += 2;
+        self.now.steady += Duration::from_secs(2);
+    }
+}
+
+/// How long this thread has worked so far, whatever else the machine does.
+fn worked() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
+}
+
+/// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
+/// the end: whatever is not written or read needs no answer of anybody.
+#[test]
+fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
+    let count = usize::try_from(number("POINTSMAN_OBJECTS", 500)).unwrap();
+    let roll = roll_of(&json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]}));
+    let boats = boats(count);
+    let fleet = seen(&boats, &roll);
+    let (status, remembered) = (RollStatus::default(), Remembered::default());
+    let mut running = Running { roll, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+    while !running.status.is_over() {
+        let plan = running.plans();
+        running.writes(plan);
+        assert!(running.calls[1] <= count, "{:?}", running.status);
+    }
+    assert_eq!(running.status.phase, RollPhase::Complete);
+    assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
+}
+
+/// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
+#[test]
+fn a_plan_takes_as_long_as_its_fleet_is_large() {
+    let took = |count: usize| {
+        let roll = roll_of(&json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]}));
+        let mut boats = boats(count);
+        let under_way = &mut boats[..count / 2];
+        under_way.iter_mut().for_each(|boat| boat.labelled(NEW, "kubectl-label", "Update", NOW.wall));
+        let at = rfc3339(NOW.wall);
+        let reserved: Vec<_> = under_way.iter().map(Boat::uid).collect();
+        let reserved = reserved.iter().map(|uid| json!({"object": format!("n/{uid}"), "uid": uid, "since": at}));
+        let status = json!({"phase": "Rolling", "started": at, "reserved": reserved.collect::<Vec<_>>()});
+        let status = RollStatus::of(&json!({"status": status}));
+        let fleet = seen(&boats, &roll);
+        let planned = |_| {
+            let began = worked();
+            let plan = plan(&roll, &status, &fleet, RollFacts::default(), NOW);
+            assert_eq!((plan.status.counts.moving, plan.status.counts.old), (count / 2, count / 2));
+            worked() - began
+        };
+        (0..7).map(planned).min().unwrap()
+    };
+    let (few, many) = (took(1_000), took(10_000));
+    println!("a plan: 1,000 objects {few:?}, 10,000 objects {many:?}");
+    assert!(many < few * 40, "1,000 objects {few:?}, 10,000 objects {many:?}");
+}
