@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
+use super::journeys::{self, Journey};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
@@ -28,6 +29,7 @@ pub struct Kind {
     pub(crate) admission: Admission,
     pub(crate) health: Option<Health>,
     pub(crate) checks: Checks,
+    pub(crate) journeys: Vec<Journey>,
     pub(crate) crd: Value,
 }
 
@@ -122,6 +124,7 @@ impl Kind {
             None => None,
         };
         let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
+        let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -133,6 +136,7 @@ impl Kind {
             admission,
             health,
             checks,
+            journeys,
             crd: crd.document,
         })
     }

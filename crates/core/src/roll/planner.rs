@@ -7,6 +7,7 @@ use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
 use super::standing::Judge;
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
+use super::step_patch::Traveller;
 use super::telling::InTheWay;
 
 /// A plan that is being made.
@@ -18,6 +19,8 @@ pub(super) struct Planner<'a> {
     pub(super) facts: RollFacts,
     pub(super) wants_list: bool,
     pub(super) in_the_way: InTheWay,
+    /// A word that is told before anything else is done.
+    pub(super) told: Option<String>,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
 }
@@ -31,7 +34,7 @@ impl<'a> Planner<'a> {
         now: Moment,
     ) -> Self {
         let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), waits: None };
-        Self { roll, fleet, now, status, facts, wants_list: false, in_the_way, rests: false }
+        Self { roll, fleet, now, status, facts, wants_list: false, in_the_way, told: None, rests: false }
     }
 
     /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
@@ -57,6 +60,11 @@ impl<'a> Planner<'a> {
 
     pub(super) fn object(&self, uid: &str) -> Option<&'a FleetObject> {
         self.fleet.iter().find(|object| object.uid == uid)
+    }
+
+    /// An object that is under way on a journey.
+    pub(super) fn traveller<'p>(&'p self, reservation: &Reservation) -> Option<Traveller<'p>> {
+        Traveller::of(self.roll, self.object(&reservation.uid)?, reservation)
     }
 
     pub(super) fn now(&self) -> String {
@@ -87,8 +95,10 @@ impl<'a> Planner<'a> {
         }
         let budget = at_once.saturating_sub(self.status.reserved.len());
         for object in next.iter().take(budget) {
+            let wave = object.leg(back).and_then(|leg| self.roll.waves.get(leg.wave));
+            let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
-            self.status.reserved.push(Reservation { object, uid, since, back });
+            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job: None });
         }
     }
 
@@ -97,13 +107,14 @@ impl<'a> Planner<'a> {
         self.status.reason = reason.map(str::to_owned);
         self.status.wave_done = None;
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };
-        let risk = self.roll.accepts_no_way_back && self.roll.no_way_back().is_some();
+        let risk = self.roll.accepts(NO_WAY_BACK) && self.roll.no_way_back().is_some();
+        let steps = self.roll.irreversible().into_iter().map(|(name, _)| name);
         self.status.history.push(RollEnd {
             state: state.to_owned(),
             direction: self.status.direction,
             started: self.status.started.clone(),
             ended: self.now(),
-            accepted: risk.then(|| NO_WAY_BACK.to_owned()).into_iter().collect(),
+            accepted: risk.then_some(NO_WAY_BACK).into_iter().chain(steps).map(str::to_owned).collect(),
         });
         let more = self.status.history.len().saturating_sub(HISTORY);
         self.status.history.drain(..more);

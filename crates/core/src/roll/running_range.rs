@@ -14,7 +14,7 @@ pub(super) fn running_range(
     before: &RollStatus,
     consistent: bool,
 ) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
-    let there = view.all().filter(|(_, standing)| **standing != Standing::Gone);
+    let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && !object.is_run());
     let seen: Option<Vec<OrderedVersion>> =
         there.flat_map(|(object, _)| versions(view, object)).map(|text| OrderedVersion::of(text?)).collect();
     let Some(mut seen) = seen else { return (None, None) };
@@ -27,7 +27,15 @@ pub(super) fn running_range(
 }
 
 /// What an object may be run by: two versions while it is under way.
-fn versions<'o>(view: &FleetView<'_, '_>, object: &'o FleetObject) -> Vec<Option<&'o str>> {
+fn versions<'o>(view: &'o FleetView<'_, '_>, object: &'o FleetObject) -> Vec<Option<&'o str>> {
+    if object.legs.is_some() {
+        let is_under_way = view.status.reservation(&object.uid).is_some();
+        let of_roll = [view.roll.from(), Some(view.roll.to())].into_iter().flatten().filter(|_| is_under_way);
+        let seen = object.runs.iter().map(Option::as_deref);
+        // Of one that says nothing nobody knows.
+        let unknown = object.runs.is_empty().then_some(None);
+        return seen.chain(unknown).chain(of_roll.map(Some)).collect();
+    }
     let mark = object.mark_of(view.roll).filter(|_| view.status.reservation(&object.uid).is_some());
     let both = mark.map(|mark| [mark.was.as_deref(), Some(mark.to.as_str())]);
     [object.version()].into_iter().chain(both.into_iter().flatten()).collect()
