@@ -4,7 +4,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, OnFailure};
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{HELD, RollFailure, TIMED_OUT};
+use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
@@ -60,42 +60,51 @@ struct Failing<'f> {
     can_go: bool,
 }
 
-/// Objects that are not healthy in time, and what the Roll says of that.
-pub(super) fn note_failures(planner: &mut Planner<'_>) {
+/// Objects that are under way and fail, and of which that is not known yet.
+fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
     let judge = planner.judge();
     let mut failed = Vec::new();
     for reservation in &planner.status.reserved {
         let Some(object) = planner.object(&reservation.uid) else { continue };
+        let (known, back) = (planner.status.failure(&object.uid), reservation.back);
         if let Some(traveller) = planner.traveller(reservation) {
-            let known = planner.status.failure(&object.uid);
-            let trouble = judge.trouble(traveller, reservation).filter(|_| !object.is_going);
-            let late = match judge.on_the_way(traveller, reservation) {
-                Standing::Failed(why) if judge.has_landed(object, reservation) => Some((TIMED_OUT, why)),
-                _ => None,
-            };
-            if let Some((reason, why)) = trouble.or(late).filter(|_| known.is_none_or(|known| known.back)) {
-                let place = format!("wave {}, {why}", reservation.wave);
-                failed.push(Failing {
-                    object,
-                    back: reservation.back,
-                    reason,
-                    why: place,
-                    can_go: traveller.can_go_back(reservation),
-                });
-            }
+            let told = judge.failed(traveller, reservation).filter(|_| known.is_none_or(|known| known.back));
+            let can_go = traveller.can_go_back(reservation);
+            failed.extend(told.map(|(reason, why)| {
+                let why = format!("wave {}, {why}", reservation.wave);
+                Failing { object, back, reason, why, can_go }
+            }));
             continue;
         }
         if let Standing::Failed(why) = judge.standing(object)
-            && planner
-                .status
-                .failure(&object.uid)
-                .is_none_or(|known| known.back && judge.has_landed(object, reservation))
+            && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
         {
             let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);
             let can_go = object.mark_of(planner.roll).is_some();
-            failed.push(Failing { object, back: reservation.back, reason: TIMED_OUT, why, can_go });
+            failed.push(Failing { object, back, reason: TIMED_OUT, why, can_go });
         }
     }
+    failed
+}
+
+/// What was mended by somebody while nobody had resumed the roll is not run anew when they do.
+fn note_mended(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let is_mended = |reservation: &&Reservation| {
+        let traveller = planner.traveller(reservation);
+        traveller.is_some_and(|traveller| judge.failed(traveller, reservation).is_none())
+    };
+    let mended = planner.status.reserved.iter().filter(is_mended).map(|one| one.uid.clone());
+    let mended: Vec<String> = mended.collect();
+    for failure in planner.status.failures.iter_mut().filter(|one| !one.back && mended.contains(&one.uid)) {
+        failure.cleared = true;
+    }
+}
+
+/// Objects that are not healthy in time, and what the Roll says of that.
+pub(super) fn note_failures(planner: &mut Planner<'_>) {
+    note_mended(planner);
+    let failed = failing(planner);
     let Some(Failing { object: first, why, reason, .. }) = failed.first() else { return };
     let reason = *reason;
     let more = failed.len() - 1;

@@ -194,8 +194,9 @@ impl FleetRoll {
         read.filter_map(|read| read.map_or(Some(None), |version| version.map(Some))).collect()
     }
 
-    /// Whether somebody has accepted a risk.
-    pub(super) fn accepts(&self, risk: &str) -> bool {
+    /// Whether the Roll accepts a risk, or a step that cannot be undone, by its name.
+    #[must_use]
+    pub fn accepts(&self, risk: &str) -> bool {
         self.accepts.iter().any(|accepted| accepted == risk)
     }
 

@@ -6,11 +6,10 @@ use super::deciding::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
-use super::job_write::JobWrite;
 use super::moment::Moment;
 use super::moving::{moves, tries};
-use super::patch::FleetMove;
 use super::planner::Planner;
+use super::roll_write::RollWrite;
 use super::running_range::running_range;
 use super::standing::Standing;
 use super::status::RollStatus;
@@ -30,20 +29,6 @@ pub struct RollPlan {
     pub remembered: Remembered,
     /// Whether it takes a consistent list of the whole fleet to go on.
     pub wants_list: bool,
-}
-
-/// One call of the API server.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RollWrite {
-    /// The status of the Roll, as a whole, with the resourceVersion that was read: who has lost the Roll to another
-    /// runner must not be heard.
-    Status(Box<RollStatus>),
-    /// The move of an object.
-    Move(FleetMove),
-    /// A Job of a step. One that is there already is the one that was meant.
-    Job(Box<JobWrite>),
-    /// A move, as a dry run: whether it would still be refused. The answer goes to [`Remembered`].
-    Try(FleetMove),
 }
 
 /// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.

@@ -40,6 +40,10 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             }
             continue;
         }
+        if object.legs.is_some() {
+            // The wave that it went with is there no more.
+            continue;
+        }
         let judge = planner.judge();
         let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
         if !judge.has_landed(object, &reservation) {

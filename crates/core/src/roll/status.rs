@@ -283,7 +283,9 @@ impl RollStatus {
         self.halted = None;
         self.back_all = false;
         self.attempt += 1;
-        let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && one.reason == JOB_FAILED);
+        // What is taken back, or was mended since, may have another Job by now.
+        let is_spent = |one: &RollFailure| one.reason == JOB_FAILED && !one.cleared && !one.back;
+        let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
         for reservation in self.reserved.iter_mut().filter(|one| is_spent(&one.uid)) {
             (reservation.attempt, reservation.job) = (self.attempt, None);
         }

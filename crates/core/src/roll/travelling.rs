@@ -4,11 +4,11 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::job_write::SeenJob;
 use super::legs::Legs;
-use super::plan::RollWrite;
 use super::planner::Planner;
 use super::questions::RollQuestion;
+use super::roll_write::RollWrite;
 use super::standing::{Judge, Standing};
-use super::status::{Reservation, RollStatus, SeenStepJob};
+use super::status::{Reservation, RollStatus, SeenStepJob, TIMED_OUT};
 use super::step_patch::Traveller;
 use super::stepping::{StepWrite, Stepping};
 use crate::definition::JobSource;
@@ -175,6 +175,15 @@ impl Judge<'_> {
             return None;
         }
         self.answered(object)
+    }
+
+    /// Why an object that is under way on its journey fails: a word, and a sentence.
+    pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
+        let late = || match self.on_the_way(traveller, reservation) {
+            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
+            _ => None,
+        };
+        self.trouble(traveller, reservation).or_else(late).filter(|_| !traveller.object.is_going)
     }
 
     /// How an object stands that is under way on its journey.

@@ -108,7 +108,7 @@ fn summary(
         Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}
     }
-    let accepted = roll.irreversible().into_iter().filter(|(name, _)| !refusals.iter().any(|why| why.contains(name)));
+    let accepted = roll.irreversible().into_iter().filter(|(name, _)| roll.accepts(name));
     text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
     if let Some(shut) = shut {

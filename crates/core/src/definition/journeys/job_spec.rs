@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::job::{JobSource, JourneyJob, bad_manifest};
-use super::spec::duration;
+use super::time_limit::time_limit;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
@@ -66,7 +66,7 @@ impl JourneyJobSpec {
             bad.push(format!("env: {name:?} is no name of a variable: use letters, digits and underscores"));
         }
         let until = self.gate(schema, bad);
-        let timeout = duration(self.timeout.as_deref(), bad);
+        let timeout = time_limit(self.timeout.as_deref(), bad);
         let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         Some(JourneyJob { source: source?, env, until, timeout })
     }

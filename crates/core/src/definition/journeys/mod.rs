@@ -4,6 +4,7 @@ mod job;
 mod job_spec;
 mod journey;
 mod spec;
+mod time_limit;
 
 pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
 pub(crate) use job_spec::JourneyJobSpec;

@@ -1,7 +1,6 @@
 //! Journeys as they are written.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +9,8 @@ use serde_saphyr::Spanned;
 
 use super::job_spec::JourneyJobSpec;
 use super::journey::{Journey, JourneyAct, JourneyStep};
-use crate::apimachinery::{is_dns_label, is_qualified_name, parse_duration};
+use super::time_limit::time_limit;
+use crate::apimachinery::{is_dns_label, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
@@ -150,7 +150,7 @@ impl JourneyStepSpec {
             (_, _, Some(unset), ..) => JourneyAct::Set(unset.compile(schema, bad)),
             (_, _, _, Some(wait), _) => JourneyAct::Wait {
                 until: gate(&wait.until, "wait.until", schema, bad)?,
-                timeout: duration(wait.timeout.as_deref(), bad),
+                timeout: time_limit(wait.timeout.as_deref(), bad),
             },
             (_, _, _, _, Some(job)) => job_act(job, irreversible.is_some(), schema, bad)?,
             _ => return None,
@@ -271,16 +271,6 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
             None
         }
     }
-}
-
-/// How long something may take.
-pub(super) fn duration(text: Option<&str>, bad: &mut Vec<String>) -> Option<Duration> {
-    let text = text?;
-    let read = parse_duration(text).ok();
-    if read.is_none_or(|read| read.is_zero()) {
-        bad.push(format!("timeout: {text:?} is not a duration: use forms such as 60s, 30m"));
-    }
-    read
 }
 
 /// The journey that every kind has: the label that names the controller version is changed.
