@@ -196,7 +196,7 @@ impl RollRunner<'_> {
         let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
         let asked = self.looked_up.answers(self.cluster, self.kind, &roll, &status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
-        let jobs = job_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| &fleet.objects));
+        let jobs = job_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| fleet.objects.as_slice()));
         let looks = look_up_more(self.cluster, &jobs, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };

@@ -4,7 +4,7 @@ use super::fleet_object::FleetObject;
 use super::moment::{rfc3339, wall};
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::RollPhase;
+use super::status::{Reservation, RollPhase};
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
@@ -67,8 +67,9 @@ pub(super) fn go_back(planner: &mut Planner<'_>) {
     };
     let at = first.wave(true);
     // What the steps of a wave build on goes back after it.
-    let is_later = |wave: &str| planner.roll.waves.iter().position(|one| one.name == wave).is_some_and(|one| one > at);
-    if planner.status.reserved.iter().any(|one| is_later(&one.wave)) {
+    let is_later = |one: &Reservation| planner.object(&one.uid).is_some_and(|object| view.wave_of(object) > at);
+    let has_steps = planner.roll.waves.iter().any(|wave| wave.journey.is_some());
+    if has_steps && planner.status.reserved.iter().any(is_later) {
         return;
     }
     let Some(wave) = planner.roll.waves.get(at) else { return };

@@ -93,7 +93,10 @@ impl Draft {
         match random.below(100) {
             0..52 => Event::Step(runner),
             52..68 => Event::Ends(random.below(4), !trouble || random.percent(75)),
-            68..78 => Event::Tick(1 + random.below(if random.percent(10) { 100 } else { 6 }) as u64),
+            68..78 => {
+                let most = if random.percent(10) { 100 } else { 6 };
+                Event::Tick(1 + random.below(most) as u64)
+            }
             78..82 => Event::Resume,
             _ if !trouble => Event::Step(runner),
             82..87 => Event::Kill(runner),

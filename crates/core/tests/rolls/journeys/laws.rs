@@ -228,7 +228,7 @@ impl<'a> Voyage<'a> {
             .filter(|job| node(&job.body).as_deref() == Some(name) && told(&job.body).starts_with(&title))
             .collect();
         let runs = jobs.iter().any(|job| job.end.is_none());
-        let ended_well = jobs.iter().any(|job| job.end == Some(true));
+        let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
         if runs {
             self.breaks("nobody goes past a Job that runs", format!("{name}: step {step} of {wave}"));
         } else if forward && !self.turned {
@@ -242,7 +242,7 @@ impl<'a> Voyage<'a> {
                 self.breaks("a step is done when what it waits for is so", format!("{name}: {drawn:?} of {wave}"));
             }
         }
-        self.met.extend((drawn == Drawn::Until && forward && jobs.is_empty()).then_some("by hand"));
+        self.met.extend((drawn == Drawn::Until && forward && none).then_some("by hand"));
     }
 
     /// Waves go one after the other, and what is between them is run before.
