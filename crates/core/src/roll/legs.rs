@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::fleet_roll::FleetRoll;
 use super::mark::RollMark;
 use super::seen_field::SeenField;
+use super::status::RollStatus;
 use super::wave::Wave;
 use crate::definition::{JourneyAct, Path, StepWay};
 
@@ -25,9 +26,11 @@ pub(super) struct Leg {
     pub(super) wave: usize,
     /// How many of its steps are done.
     pub(super) done: usize,
+    /// The last of them counts as done only so that it can be undone.
+    pub(super) half: bool,
     /// How many it has.
     pub(super) steps: usize,
-    /// How many of them, once done, stay done.
+    /// How many of those that are done stay done.
     pub(super) floor: usize,
     /// Why the journey is not about the object.
     outside: Option<String>,
@@ -48,8 +51,9 @@ impl Legs {
             all.legs.push(Leg {
                 wave: at,
                 done: done.min(journey.steps.len()),
+                half: mark.is_some_and(|mark| mark.half.contains(&wave.name)),
                 steps: journey.steps.len(),
-                floor: journey.floor(),
+                floor: journey.floor(done),
                 outside: journey.unmet(object),
                 done_unmet: unmet(StepWay::Done),
                 undone_unmet: unmet(StepWay::Undone),
@@ -64,13 +68,15 @@ impl Legs {
     }
 
     /// What a wave runs, as if it were an object.
-    pub(super) fn of_run(at: usize, wave: &Wave, done: usize) -> Option<Self> {
+    pub(super) fn of_run(at: usize, wave: &Wave, status: &RollStatus) -> Option<Self> {
+        let done = usize::from(status.ran.contains(&wave.name));
         let journey = wave.journey.as_ref().filter(|_| wave.is_run)?;
         let leg = Leg {
             wave: at,
             done: done.min(journey.steps.len()),
+            half: status.half.contains(&wave.name),
             steps: journey.steps.len(),
-            floor: journey.floor(),
+            floor: journey.floor(done),
             outside: None,
             done_unmet: vec![None; journey.steps.len()],
             undone_unmet: vec![None; journey.steps.len()],
@@ -80,7 +86,7 @@ impl Legs {
 
     /// The leg that comes next on the way forward.
     pub(super) fn forward(&self) -> Option<&Leg> {
-        self.legs.iter().find(|leg| leg.done < leg.steps && (leg.done > 0 || leg.outside.is_none()))
+        self.legs.iter().find(|leg| !leg.is_done() && (leg.done > 0 || leg.outside.is_none()))
     }
 
     /// The leg that is taken back next. Nobody goes back over what cannot be undone.
@@ -115,6 +121,6 @@ impl Leg {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.done >= self.steps
+        self.done >= self.steps && !self.half
     }
 }

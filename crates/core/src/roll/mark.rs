@@ -23,6 +23,9 @@ pub(super) struct RollMark {
     /// How many steps of its journey are done, by the wave whose journey it is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) step: BTreeMap<String, usize>,
+    /// Waves whose last step counts as done only so that it can be undone: nobody knows how far it came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) half: Vec<String>,
     /// What fields were before a step wrote them, by wave and step, and by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,

@@ -34,6 +34,7 @@ impl FleetMove {
             to: roll.to.clone(),
             at: rfc3339(now.wall),
             step: BTreeMap::new(),
+            half: Vec::new(),
             kept: BTreeMap::new(),
         };
         let label = pointer("labels", &roll.label);

@@ -35,6 +35,9 @@ pub struct RollStatus {
     /// Waves that have run what they run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
+    /// Those of them of which nobody knows how far it came, and which only can be undone, or run anew.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub half: Vec<String>,
     /// How often the roll was resumed, or went another way: what is run of journeys is run anew after that.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempt: u32,

@@ -1,5 +1,7 @@
 //! The one write of an object by which a step of its journey is done, or undone, and written down as such.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
@@ -10,6 +12,14 @@ use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::seen_field::{FieldPatch, SeenField};
 use crate::definition::{JourneyAct, Path};
+
+/// How far a step came that counts as done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Half {
+    Whole,
+    /// Nobody knows: it counts so that it can be undone.
+    Half,
+}
 
 /// An object on a leg of its journey.
 #[derive(Clone, Copy)]
@@ -22,7 +32,7 @@ pub(super) struct Traveller<'a> {
 
 impl Traveller<'_> {
     /// The next step is done by this write; its fields are written where it has any.
-    pub(super) fn forward(self, now: Moment) -> FleetMove {
+    pub(super) fn forward(self, now: Moment, half: Half) -> FleetMove {
         let mut patch = FieldPatch::new(&self.object.uid);
         let mut mark = self.mark(now);
         let (step, place) = (self.leg.done, self.place(self.leg.done));
@@ -33,6 +43,7 @@ impl Traveller<'_> {
             mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
         }
         mark.step.insert(self.wave().to_owned(), step + 1);
+        mark.half.extend((half == Half::Half).then(|| self.wave().to_owned()));
         self.written(patch, Some(mark))
     }
 
@@ -54,6 +65,18 @@ impl Traveller<'_> {
             let left = value.as_ref().map(|value| self.filled(value));
             patch.put_back(field, seen, left.as_ref(), kept);
         }
+        self.stepped(patch, mark, step)
+    }
+
+    /// The last step, which was done half at most, is done anew.
+    pub(super) fn again(self, now: Moment) -> FleetMove {
+        let (patch, mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
+        self.stepped(patch, mark, self.leg.done.saturating_sub(1))
+    }
+
+    /// So many steps are done, and none is half done.
+    fn stepped(self, patch: FieldPatch, mut mark: RollMark, step: usize) -> FleetMove {
+        mark.half.retain(|wave| wave != self.wave());
         match step {
             0 => drop(mark.step.remove(self.wave())),
             step => drop(mark.step.insert(self.wave().to_owned(), step)),
@@ -79,7 +102,9 @@ impl Traveller<'_> {
         let (roll, to, at) = (self.roll.uid.clone(), self.roll.to.clone(), rfc3339(now.wall));
         match self.object.mark_of(self.roll) {
             Some(mark) => RollMark { at, ..mark.clone() },
-            None => RollMark { roll, was: None, to, at, step: Default::default(), kept: Default::default() },
+            None => {
+                RollMark { roll, was: None, to, at, step: BTreeMap::new(), half: Vec::new(), kept: BTreeMap::new() }
+            }
         }
     }
 

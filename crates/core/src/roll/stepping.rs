@@ -10,7 +10,7 @@ use super::moment::wall;
 use super::patch::FleetMove;
 use super::standing::{Judge, shown};
 use super::status::{JOB_FAILED, Reservation, SeenStepJob, TIMED_OUT};
-use super::step_patch::Traveller;
+use super::step_patch::{Half, Traveller};
 use crate::definition::{JourneyAct, JourneyJob, JourneyStep, StepWay};
 
 /// What comes next.
@@ -32,7 +32,10 @@ pub(super) enum StepWrite {
     Move(FleetMove),
     Job(Box<JobWrite>),
     /// So many steps of what a wave runs are done, which the Roll itself remembers.
-    Ran(usize),
+    Ran {
+        done: usize,
+        half: bool,
+    },
 }
 
 /// A Job that has to be looked for before it is known what comes next.
@@ -113,15 +116,23 @@ impl Judge<'_> {
         let leg = traveller.leg;
         if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
             // It was begun with when the roll went the other way, and nobody knows what it does half-way through.
-            return match SeenJob::of(&other.name, &self.facts.answers) {
+            let seen = SeenJob::of(&other.name, &self.facts.answers);
+            let is_whole = seen == SeenJob::Complete && leg.unmet(other.step, StepWay::Done).is_none();
+            return match seen {
                 SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
                 SeenJob::Runs => {
                     Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
                 }
+                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) if other.back => {
+                    self.counts(traveller, StepWay::Undone, Half::Whole)
+                }
                 SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
-                    self.counts(traveller, if other.back { StepWay::Undone } else { StepWay::Done })
+                    self.counts(traveller, StepWay::Done, if is_whole { Half::Whole } else { Half::Half })
                 }
             };
+        }
+        if leg.half && !reservation.back {
+            return self.counts(traveller, StepWay::Undone, Half::Half);
         }
         let landed = leg.has_landed(reservation.back);
         let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
@@ -129,10 +140,10 @@ impl Judge<'_> {
         match (&step.act, traveller.wanted_job(reservation)) {
             (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
                 Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
-                None => self.counts(traveller, way),
+                None => self.counts(traveller, way, Half::Whole),
             },
             (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, &wanted, &step.name, way),
-            _ => self.counts(traveller, way),
+            _ => self.counts(traveller, way, Half::Whole),
         }
     }
 
@@ -148,8 +159,8 @@ impl Judge<'_> {
             (SeenJob::Complete, Some(why)) => {
                 Stepping::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
             }
-            (SeenJob::Complete, None) => self.counts(traveller, way),
-            _ if is_done => self.counts(traveller, way),
+            (SeenJob::Complete, None) => self.counts(traveller, way, Half::Whole),
+            _ if is_done => self.counts(traveller, way, Half::Whole),
             (SeenJob::Failed(why), _) => Stepping::Fails(format!("job {title} failed: {why}")),
             (SeenJob::Absent, _) if wanted.is_known => {
                 Stepping::Fails(format!("job {title} is gone, and nobody knows what it has done"))
@@ -161,13 +172,15 @@ impl Judge<'_> {
         }
     }
 
-    /// The step counts as done, or undone, by this write.
-    fn counts(&self, traveller: Traveller<'_>, way: StepWay) -> Stepping {
+    /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
+    fn counts(&self, traveller: Traveller<'_>, way: StepWay, half: Half) -> Stepping {
         let done = traveller.leg.done;
+        let is_half = half == Half::Half;
         Stepping::Next(match way {
-            StepWay::Done if traveller.legs.is_run => StepWrite::Ran(done + 1),
-            StepWay::Undone if traveller.legs.is_run => StepWrite::Ran(done.saturating_sub(1)),
-            StepWay::Done => StepWrite::Move(traveller.forward(self.now)),
+            StepWay::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
+            StepWay::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
+            StepWay::Done => StepWrite::Move(traveller.forward(self.now, half)),
+            StepWay::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
             StepWay::Undone => StepWrite::Move(traveller.back(self.now)),
         })
     }

@@ -15,10 +15,11 @@ use crate::definition::JobSource;
 
 /// What waves run, each as if it were an object.
 pub(super) fn runs(roll: &FleetRoll, status: &RollStatus) -> Vec<FleetObject> {
-    let runs = roll.waves.iter().enumerate().filter_map(|(at, wave)| {
-        let done = usize::from(status.ran.contains(&wave.name));
-        Some(FleetObject::of_run(&wave.name, at, Legs::of_run(at, wave, done)?))
-    });
+    let runs = roll
+        .waves
+        .iter()
+        .enumerate()
+        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, Legs::of_run(at, wave, status)?)));
     runs.collect()
 }
 
@@ -73,12 +74,14 @@ pub(super) fn note_runs(planner: &mut Planner<'_>) {
     let mut changes = Vec::new();
     for reservation in &planner.status.reserved {
         let Some(traveller) = planner.traveller(reservation) else { continue };
-        if let Stepping::Next(StepWrite::Ran(done)) = judge.stepping(traveller, reservation) {
-            changes.push((reservation.wave.clone(), done));
+        if let Stepping::Next(StepWrite::Ran { done, half }) = judge.stepping(traveller, reservation) {
+            changes.push((reservation.wave.clone(), done, half));
         }
     }
-    for (wave, done) in changes {
+    for (wave, done, half) in changes {
         planner.status.ran.retain(|ran| *ran != wave);
+        planner.status.half.retain(|ran| *ran != wave);
+        planner.status.half.extend(half.then(|| wave.clone()));
         if done > 0 {
             planner.status.ran.push(wave);
         }
@@ -119,6 +122,9 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
         let standing = judge.on_the_way(traveller, reservation);
         return !matches!(standing, Standing::New | Standing::Old);
+    }
+    if planner.status.direction == Direction::Stop && !traveller.has_begun(reservation) {
+        return false;
     }
     let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some();
     reservation.back || traveller.has_begun(reservation) || !is_refused

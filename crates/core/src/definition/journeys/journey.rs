@@ -66,9 +66,10 @@ impl Journey {
         self.when.as_ref()?.unmet(&mut GatedValue(object))
     }
 
-    /// How many steps, from the first one on, are never undone: those up to the last one that cannot be.
-    pub(crate) fn floor(&self) -> usize {
-        self.steps.iter().rposition(|step| step.irreversible.is_some()).map_or(0, |at| at + 1)
+    /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
+    pub(crate) fn floor(&self, done: usize) -> usize {
+        let all = self.steps.iter().enumerate().take(done);
+        all.filter(|(_, step)| step.irreversible.is_some()).last().map_or(0, |(at, _)| at + 1)
     }
 }
 

@@ -129,7 +129,7 @@ impl Draft {
             |draft: &mut Self| draft.canaries = 0,
             |draft: &mut Self| draft.more.clear(),
             |draft: &mut Self| draft.run = None,
-            |draft: &mut Self| drop(draft.steps.pop()),
+            |draft: &mut Self| draft.steps.truncate(draft.steps.len().saturating_sub(1)),
         ] {
             for _ in 0..4 {
                 let mut less = self.clone();

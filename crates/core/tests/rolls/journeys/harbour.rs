@@ -25,6 +25,8 @@ pub(super) struct Harbour {
     pub(super) kind: Kind,
     pub(super) objects: BTreeMap<String, Value>,
     pub(super) jobs: BTreeMap<String, SimJob>,
+    /// Jobs that were deleted, as they were.
+    pub(super) gone: Vec<SimJob>,
     /// Every Job that was ever made, and how often.
     pub(super) made: BTreeMap<String, usize>,
     pub(super) roll: Value,
@@ -64,6 +66,7 @@ impl Harbour {
             kind,
             objects: BTreeMap::new(),
             jobs: BTreeMap::new(),
+            gone: Vec::new(),
             made: BTreeMap::new(),
             roll,
             version: 1,

@@ -92,7 +92,7 @@ impl<'a> Voyage<'a> {
                 // Between its creation and the next look nobody knows that it was there.
                 let seen = seen_jobs(&harbour.status());
                 if let Some(title) = seen.iter().nth(at % seen.len().max(1)) {
-                    harbour.jobs.remove(title);
+                    harbour.gone.extend(harbour.jobs.remove(title));
                 }
             }
             Event::ByHand(at) => {
@@ -225,9 +225,10 @@ impl<'a> Voyage<'a> {
             .harbour
             .jobs
             .values()
+            .chain(&self.harbour.gone)
             .filter(|job| node(&job.body).as_deref() == Some(name) && told(&job.body).starts_with(&title))
             .collect();
-        let runs = jobs.iter().any(|job| job.end.is_none());
+        let runs = self.harbour.running().iter().any(|job| node(&self.harbour.jobs[job].body).as_deref() == Some(name));
         let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
         if runs {
             self.breaks("nobody goes past a Job that runs", format!("{name}: step {step} of {wave}"));
@@ -267,9 +268,9 @@ impl<'a> Voyage<'a> {
         if let Some(open) = open.cloned() {
             self.breaks("waves go in their order", format!("{name} before {open}"));
         }
-        let between = || self.harbour.jobs.values().filter(|job| told(&job.body).starts_with("between: "));
-        let dropped = self.draft.script.iter().any(|event| matches!(event, Event::Drop(_)));
-        if wave != "canary" && self.draft.run.is_some() && !dropped && !between().any(|job| job.end == Some(true)) {
+        let all = self.harbour.jobs.values().chain(&self.harbour.gone);
+        let mut between = all.filter(|job| told(&job.body).starts_with("between: "));
+        if wave != "canary" && self.draft.run.is_some() && !between.any(|job| job.end == Some(true)) {
             self.breaks("what a wave runs has ended before the next one", name.to_owned());
         }
     }
