@@ -61,6 +61,7 @@ mod promotions;
 mod reviews;
 mod roll_controllers;
 mod roll_freezes;
+mod roll_journeys;
 mod roll_outside;
 mod roll_versions;
 mod rolls;
@@ -109,6 +110,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     stages::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
+    roll_journeys::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_versions::SCENARIOS,
     last_errors::SCENARIOS,

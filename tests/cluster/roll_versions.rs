@@ -15,7 +15,7 @@ use crate::support::rolling::Controllers;
 use crate::support::sample::{HOST, Sample};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
-static HOSTS: [&Sample; 1] = [&HOST];
+pub(crate) static HOSTS: [&Sample; 1] = [&HOST];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("versions_are_active_partial_or_available_as_the_objects_say", standing).of(&HOSTS),
@@ -28,13 +28,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .newest(),
 ];
 
-const OLD: &str = "v1.16.4";
-const NEW: &str = "v1.17.1";
-const NAMES: [&str; 4] = ["controller-0", "controller-1", "compute-0", "compute-1"];
+pub(crate) const OLD: &str = "v1.16.4";
+pub(crate) const NEW: &str = "v1.17.1";
+pub(crate) const NAMES: [&str; 4] = ["controller-0", "controller-1", "compute-0", "compute-1"];
 
 /// A cluster with two controllers and two workers at the old version, whose definition looks at what is of this
 /// scenario.
-fn begins(scene: &Scene<'_>) {
+pub(crate) fn begins(scene: &Scene<'_>) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     let own = |what: &str| what.replace("kube-system", &scene.ns).replace("=application", &format!("={}", scene.ns));
@@ -48,11 +48,10 @@ fn begins(scene: &Scene<'_>) {
 }
 
 /// A host reports what runs there: a controller its control plane as well.
-fn runs(scene: &Scene<'_>, name: &str, control_plane: &str, kubelet: &str) {
+pub(crate) fn runs(scene: &Scene<'_>, name: &str, control_plane: &str, kubelet: &str) {
     let mut status = json!({"kubelet": kubelet, "conditions": [{"type": "Ready", "status": "True"}]});
     if name.starts_with("controller") {
-        status["controlPlane"] =
-            json!({"image": format!("registry.local:9001/kube-apiserver:{control_plane}@sha256:00")});
+        status["controlPlane"] = json!({"image": format!("registry.local:9001/kube-apiserver:{control_plane}@sha256:00"), "version": control_plane});
     }
     let path = format!("{}/status?fieldManager=host-agent", scene.one("v1", name));
     scene.call(Method::PATCH, &path, Some((MERGE, json!({"status": status}).to_string()))).ok();
@@ -126,7 +125,7 @@ fn set_phase(scene: &Scene<'_>, phase: &str) {
 }
 
 /// A patch of the version, as something of the cluster keeps it.
-fn patch(scene: &Scene<'_>, name: &str, state: &str) {
+pub(crate) fn patch(scene: &Scene<'_>, name: &str, state: &str) {
     let all = format!("/api/v1/namespaces/{}/configmaps", scene.ns);
     let map = json!({"metadata": {"name": name}, "data": {"state": state}});
     if scene.post(&all, &map).code == 409 {
@@ -135,7 +134,7 @@ fn patch(scene: &Scene<'_>, name: &str, state: &str) {
 }
 
 /// An application, and whether it is available.
-fn application(scene: &Scene<'_>, available: bool) {
+pub(crate) fn application(scene: &Scene<'_>, available: bool) {
     let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
     let labels = json!({"tier": scene.ns});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
@@ -148,7 +147,7 @@ fn application(scene: &Scene<'_>, available: bool) {
     scene.call(Method::PATCH, &format!("{all}/portal/status"), Some((MERGE, status.to_string()))).ok();
 }
 
-fn node(scene: &Scene<'_>, ready: bool) {
+pub(crate) fn node(scene: &Scene<'_>, ready: bool) {
     let name = scene.ns.clone();
     let node = json!({"metadata": {"name": name, "labels": {"inventory": name}}});
     let made = scene.post("/api/v1/nodes", &node);

@@ -248,6 +248,24 @@ fn the_admission_and_checks_blocks_of_the_manual_are_such() {
 }
 
 #[test]
+fn the_journeys_and_the_roll_of_the_manual_are_such() {
+    let blocks = blocks(&manual());
+    let (_, journeys) = blocks.iter().find(|(info, _)| info == "yaml journeys").unwrap();
+    let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
+    let crd = page("tests/data/hosts/hosts.crd.yaml");
+    Kind::from_crd(&format!("{head}{journeys}"), &crd).unwrap();
+    // The roll that is shown is the one that is tested, and the definition of hosts takes it.
+    let shown = page("docs/rolls.md");
+    let roll = page("tests/data/hosts/roll.yaml");
+    let (_, spec) = roll.split_once("apiVersion").unwrap();
+    assert!(shown.contains(spec), "docs/rolls.md shows another roll than tests/data/hosts/roll.yaml");
+    let hosts = Kind::from_crd(&page("tests/data/hosts/hosts.yaml"), &crd).unwrap();
+    let roll = pointsman_core::roll::read_roll("roll.yaml", &roll, &hosts).unwrap();
+    let named: Vec<&str> = roll.irreversible().iter().map(|(step, _)| *step).collect();
+    assert_eq!(named, ["control-plane", "networking"]);
+}
+
+#[test]
 fn the_manual_names_every_key_of_admission() {
     let (schema, manual) = (definition::json_schema(), manual());
     let admission = manual.split("\n## Admission").nth(1).unwrap();

@@ -68,12 +68,26 @@ async fn look_up(
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
+    look_up_more(cluster, questions, &mut answers).await?;
+    Ok(answers)
+}
+
+/// Looks up Jobs and the like, which tell what comes next of what is under way. What cannot be read is told, and holds
+/// it up.
+///
+/// # Errors
+/// The API server cannot be asked now, and may be in a moment.
+pub(super) async fn look_up_more(
+    cluster: &Cluster,
+    questions: &[RollQuestion],
+    answers: &mut RollAnswers,
+) -> Result<(), CallError> {
     for question in questions {
-        if let Err(why) = read(look(cluster, question, &mut answers).await)? {
+        if let Err(why) = read(look(cluster, question, answers).await)? {
             answers.cannot_read(question, why);
         }
     }
-    Ok(answers)
+    Ok(())
 }
 
 /// What cannot be read, in words. What may be read in a moment is asked again, and is no answer.

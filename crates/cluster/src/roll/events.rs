@@ -1,7 +1,7 @@
 //! Events: what `kubectl describe` says of a roll, and of the objects that failed.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{RollPhase, RollStatus, rfc3339};
+use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, rfc3339};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
@@ -55,7 +55,8 @@ fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RollStatus) -> Vec<R
         all.push(RollNews { name, regarding, reason, note: status.message.clone(), warns });
     }
     let is_known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
-    for failure in status.failures.iter().filter(|failure| !is_known(&failure.uid, &failure.at)) {
+    let is_object = |uid: &str| !uid.starts_with(OF_WAVE);
+    for failure in status.failures.iter().filter(|one| is_object(&one.uid) && !is_known(&one.uid, &one.at)) {
         let (namespace, object) = match failure.object.split_once('/') {
             Some((namespace, object)) => (Some(namespace), object),
             None => (None, failure.object.as_str()),

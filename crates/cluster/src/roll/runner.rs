@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::roll::{
-    FleetMove, FleetRoll, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, answered_roll,
-    plan,
+    FleetMove, FleetRoll, JobWrite, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing,
+    answered_roll, job_questions, plan,
 };
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::answering::LookedUp;
+use super::answering::{LookedUp, look_up_more};
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
@@ -21,7 +21,7 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
-use super::writes::{Landed, Really, write};
+use super::writes::{Landed, Really, run_job, write};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
@@ -48,6 +48,8 @@ pub enum RollEvent {
     Status(Box<RollStatus>),
     /// An object was moved.
     Moved(String),
+    /// A Job of a step was made, or was there already: its namespace and name, and what it is about.
+    Ran(String, String),
     /// An object is another one by now, or was moved by somebody else.
     Replaced(String),
     /// An object cannot be moved: who says so, and why.
@@ -193,7 +195,10 @@ impl RollRunner<'_> {
         let consistent = self.look(&document, &roll, &status).await?;
         let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
         let asked = self.looked_up.answers(self.cluster, self.kind, &roll, &status);
-        let answers = self.lease.beside(self.cluster, asked).await?;
+        let mut answers = self.lease.beside(self.cluster, asked).await?;
+        let jobs = job_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| fleet.objects.as_slice()));
+        let looks = look_up_more(self.cluster, &jobs, &mut answers);
+        self.lease.beside(self.cluster, looks).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
             remembered: self.remembered.clone(),
@@ -273,6 +278,13 @@ impl RollRunner<'_> {
                         break;
                     }
                 }
+                RollWrite::Job(one) => {
+                    let landed = run_job(self.cluster, &one).await?;
+                    wrote |= self.ran(&one, landed);
+                    if self.trouble.is_some() {
+                        break;
+                    }
+                }
                 RollWrite::Try(one) => match write(self.cluster, fleet, &one, Really::Try).await? {
                     Landed::Written | Landed::Stale => {
                         self.remembered.allowed(&one.uid);
@@ -286,10 +298,33 @@ impl RollRunner<'_> {
         Ok((planned.status, wrote))
     }
 
+    /// What came of it that a Job was to be made. Returns whether there may be more to do at once.
+    fn ran(&mut self, one: &JobWrite, landed: Landed) -> bool {
+        match landed {
+            Landed::Written | Landed::Stale => {
+                self.remembered.allowed(&one.uid);
+                (self.say)(RollEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
+            }
+            Landed::Refused(why) => {
+                self.remembered.refused(&one.uid, &why, self.clock.now());
+                (self.say)(RollEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
+            }
+            Landed::Later(error) => {
+                self.trouble = Some(error.message());
+                (self.say)(RollEvent::Trying(error));
+                return false;
+            }
+        }
+        true
+    }
+
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
         match write(self.cluster, fleet, one, Really::Write).await? {
-            Landed::Written => (self.say)(RollEvent::Moved(one.title())),
+            Landed::Written => {
+                self.remembered.allowed(&one.uid);
+                (self.say)(RollEvent::Moved(one.title()));
+            }
             Landed::Stale => {
                 (self.say)(RollEvent::Replaced(one.title()));
                 self.listed = None;

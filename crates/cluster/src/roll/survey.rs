@@ -1,10 +1,10 @@
 //! A look at a roll and its fleet that writes nothing.
 
 use pointsman_core::definition::{HttpAddress, Kind};
-use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast};
+use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast, job_questions};
 use serde_json::Value;
 
-use super::answering::LookedUp;
+use super::answering::{LookedUp, look_up_more};
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
@@ -68,7 +68,8 @@ pub async fn survey_roll(
         None => others(cluster, kind, document, &listed.objects).await?,
         Some(_) => Vec::new(),
     };
-    let answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;
+    let mut answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;
+    look_up_more(cluster, &job_questions(roll, status, &listed.objects), &mut answers).await?;
     let local = local_times(roll, clock.now());
     let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);

@@ -1,6 +1,6 @@
 //! What came of the write of one object.
 
-use pointsman_core::roll::{FleetMove, ROLL_MANAGER};
+use pointsman_core::roll::{FleetMove, JobWrite, ROLL_MANAGER};
 
 use super::fleet::Fleet;
 use crate::call_error::CallError;
@@ -44,6 +44,26 @@ pub(super) async fn write(
     let Err(error) = cluster.patch(&path, PatchForm::Json, &write.patch, Extent::Metadata).await else {
         return Ok(Landed::Written);
     };
+    refused(error)
+}
+
+/// Makes a Job of a step. One that is called so is the one that was meant: nobody else's is.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed, CallError> {
+    let path = format!("/apis/batch/v1/namespaces/{}/jobs?fieldManager={ROLL_MANAGER}", job.namespace);
+    match cluster.post(&path, &job.body).await {
+        Ok(_) => Ok(Landed::Written),
+        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Written),
+        // A namespace that is not there.
+        Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
+        Err(error) => refused(error),
+    }
+}
+
+/// What it means that a write failed.
+fn refused(error: CallError) -> Result<Landed, CallError> {
     match error.code() {
         // The words of RBAC: an admission webhook says 403 as well.
         Some(401) => Err(error),

@@ -1,6 +1,8 @@
 //! The definition file as it is written. What each key means for a user is said in the types: the JSON Schema is made
 //! from them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -8,6 +10,7 @@ use serde_saphyr::Spanned;
 use super::becomes::BecomesSpec;
 use super::checks::ChecksSpec;
 use super::healthy::HealthySpec;
+use super::journeys::JourneyStepSpec;
 use super::problems::{Problems, line};
 use super::rollout::{HashSpec, RolloutStatusSpec};
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
@@ -51,6 +54,11 @@ pub(super) struct DefinitionSpec {
     /// How objects of another kind become objects of this one.
     #[schemars(with = "Option<BecomesSpec>")]
     pub(super) becomes: Option<Spanned<BecomesSpec>>,
+    /// What may happen to an object in a roll, beside that its version label is changed: steps by the name of the
+    /// journey.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<JourneyStepSpec>>")]
+    pub(super) journeys: BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
 }
 
 /// What calls for a rollout.

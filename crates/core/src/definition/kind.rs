@@ -9,6 +9,7 @@ use super::becomes::{BecomesSpec, Becoming};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
+use super::journeys::{self, Journey};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
@@ -29,6 +30,7 @@ pub struct Kind {
     pub(crate) admission: Admission,
     pub(crate) health: Option<Health>,
     pub(crate) checks: Checks,
+    pub(crate) journeys: Vec<Journey>,
     pub(crate) crd: Value,
     /// How objects of another kind become objects of this one.
     pub(super) becoming: Option<Box<Becoming>>,
@@ -129,6 +131,7 @@ impl Kind {
             Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?)),
             None => None,
         };
+        let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -140,6 +143,7 @@ impl Kind {
             admission,
             health,
             checks,
+            journeys,
             crd: crd.document,
             becoming,
         })

@@ -19,6 +19,7 @@ mod embedded;
 pub(crate) mod frontier;
 mod gates;
 mod healthy;
+mod journeys;
 mod kind;
 mod operation;
 mod path;
@@ -49,6 +50,9 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::Gated;
 pub(crate) use healthy::Health;
+pub(crate) use journeys::{
+    JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, StepWay, bad_manifest,
+};
 pub(crate) use operation::{Condition, Fragment, Level, Operation, is_set};
 pub(crate) use path::Path;
 pub(crate) use place::Place;

@@ -60,7 +60,7 @@ impl Path {
     }
 
     /// How many names two paths have in common, from the outermost on.
-    pub(super) fn common(&self, other: &Self) -> usize {
+    pub(crate) fn common(&self, other: &Self) -> usize {
         self.0.iter().zip(&other.0).take_while(|(one, two)| one == two).count()
     }
 

@@ -4,7 +4,7 @@ use super::fleet_object::FleetObject;
 use super::moment::{rfc3339, wall};
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::RollPhase;
+use super::status::{Reservation, RollPhase};
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
@@ -34,6 +34,10 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
             planner.ask_for_list();
             return;
         }
+        if planner.roll.tells_states && planner.status.state.as_ref() != Some(&wave.states.done) {
+            planner.told = Some(wave.states.done.clone());
+            return;
+        }
         planner.status.wave_done = None;
         at += 1;
     }
@@ -44,12 +48,15 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
 /// In reverse, without waiting for approvals and soaks: whoever goes back has a reason.
 pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
     let view = planner.view(standings);
-    let moved =
-        view.all().filter(|(object, _)| object.mark_of(planner.roll).is_some() && object.is_at(&planner.roll.to));
+    let is_moved = |object: &FleetObject| match &object.legs {
+        Some(legs) => legs.back().is_some(),
+        None => object.mark_of(planner.roll).is_some() && object.is_at(&planner.roll.to),
+    };
+    let moved = view.all().filter(|(object, _)| is_moved(object));
     let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == Standing::New);
     let is_stuck = stuck.iter().any(|(_, standing)| **standing != Standing::Gone);
     let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
-    next.sort_by(|one, two| (two.wave, two.place()).cmp(&(one.wave, one.place())));
+    next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
     let Some(first) = next.first() else {
         if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
             planner.end(RollPhase::Aborted, Some("TakenBack"));
@@ -58,10 +65,20 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
         }
         return;
     };
-    let at = first.wave;
+    let at = first.wave(true);
+    // What the steps of a wave build on goes back after it.
+    let is_later = |one: &Reservation| planner.object(&one.uid).is_some_and(|object| view.wave_of(object) > at);
+    let has_steps = planner.roll.waves.iter().any(|wave| wave.journey.is_some());
+    if has_steps && planner.status.reserved.iter().any(is_later) {
+        return;
+    }
     let Some(wave) = planner.roll.waves.get(at) else { return };
-    let objects = planner.fleet.iter().filter(|object| object.wave == at).count();
-    next.retain(|object| object.wave == at);
+    let is_of = |object: &FleetObject| match &object.legs {
+        Some(legs) => legs.of_wave(at).is_some(),
+        None => object.wave == at,
+    };
+    let objects = planner.fleet.iter().filter(|object| is_of(object)).count();
+    next.retain(|object| object.wave(true) == at);
     planner.reserve(&next, wave.at_once.of(objects), true);
 }
 

@@ -31,6 +31,8 @@ pub(super) struct FoundObjects {
     pub(super) shown: Vec<String>,
     /// What the one that a version needs says of its state.
     pub(super) state: Option<String>,
+    /// The one that was asked for as a whole.
+    pub(super) whole: Option<Value>,
 }
 
 impl RollAnswers {
@@ -83,6 +85,7 @@ impl FoundObjects {
         self.objects += 1;
         match looked_for {
             LookedFor::State(place) => self.state = place.state_of(object),
+            LookedFor::Whole => self.whole = Some(object.clone()),
             LookedFor::Faults(list) => {
                 let Some(why) = list.unmet(object) else { return };
                 self.unmet += 1;

@@ -42,7 +42,7 @@ pub fn asks_for_crd(roll: &FleetRoll, status: &RollStatus) -> bool {
 /// Everything for which a roll must not begin, each in a sentence of its own.
 #[must_use]
 pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts) -> Vec<String> {
-    let mut refusals: Vec<String> = roll.way_back().err().into_iter().collect();
+    let mut refusals: Vec<String> = roll.way_back().err().into_iter().chain(roll.unaccepted()).collect();
     refusals.extend(facts.others.iter().map(|(name, objects)| {
         format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
     }));
@@ -62,7 +62,7 @@ pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts
 fn off_the_path(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<String> {
     let goes = |object: &&FleetObject| {
         let is_of_it = roll.from.is_none() || object.version == roll.from;
-        is_of_it && !object.is_going && !object.is_at(&roll.to)
+        is_of_it && object.legs.is_none() && !object.is_going && !object.is_at(&roll.to)
     };
     let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);
     let mut versions: Vec<&str> = on.iter().filter_map(|object| object.version()).collect();

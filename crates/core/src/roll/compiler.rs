@@ -7,19 +7,20 @@ use serde_saphyr::Spanned;
 use super::bad_roll::BadRoll;
 use super::checks::RollChecks;
 use super::chosen::Chosen;
-use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
+use super::fleet_roll::{Direction, FleetRoll, OnFailure};
 use super::freeze::Freeze;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, WaveSpec, WindowSpec};
-use super::wave::{AtOnce, Wave};
+use super::wave::{AtOnce, Wave, WaveStates};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
-use crate::definition::{Kind, Path, Problem, line};
+use crate::definition::admission::VersionSource;
+use crate::definition::{Health, Journey, Kind, Path, Problem, line};
 use crate::upgrade;
 
 /// Checks a Roll and collects what is wrong with it.
 pub(super) struct RollCompiler<'a> {
     file: &'a str,
-    kind: &'a Kind,
+    pub(super) kind: &'a Kind,
     line: u64,
     problems: Vec<Problem>,
 }
@@ -50,44 +51,36 @@ impl<'a> RollCompiler<'a> {
         }
     }
 
-    fn bad(&mut self, message: impl Into<String>) {
+    pub(super) fn bad(&mut self, message: impl Into<String>) {
         self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message: message.into() });
     }
 
     fn spec(&mut self, document: &RollDocument) -> Option<FleetRoll> {
         let spec = &document.spec.value;
         self.versions(spec);
-        self.words(spec);
         self.next(&spec.next);
         let label = self.kind.version_label().to_owned();
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
         let order = spec.order.as_ref().map(|order| self.order(order));
-        let waves = self.waves(&spec.waves, &label);
+        let waves = self.waves(spec, &label);
         let windows = self.windows(&spec.windows);
         let freezes = self.freezes(&spec.freeze);
         self.line = line(&document.spec);
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
         let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
-        let health = self.kind.health.clone();
-        let Some(health) = health else {
-            self.bad(format!(
-                "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
-                 next one may go: give it a `healthy` block",
-                self.kind.name()
-            ));
-            return None;
-        };
-        if timeout <= health.settle {
-            let (timeout, settle) = (timeout.as_secs(), health.settle.as_secs());
-            self.bad(format!(
-                "timeout: {timeout}s is no longer than an object has to be healthy, which is {settle}s: every object would \
-                 fail"
-            ));
-        }
+        let health = self.health(timeout)?;
         let order = order.flatten();
-        let looked_at: Vec<&Path> = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field)).collect();
+        let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
+        let observe = if has_journeys { self.kind.admission.observe.clone() } else { Vec::new() };
+        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
+        let of_order = order.as_ref().map(|(field, _)| field);
+        let looked_at = health.fields().into_iter().chain(of_order).chain(journeys);
+        let looked_at: Vec<&Path> = looked_at.chain(observe.iter().map(VersionSource::path)).collect();
         let versions = self.kind.versions_alike(&looked_at);
+        self.accepted(&spec.accept, &waves);
+        let says_states = spec.waves.iter().any(|wave| wave.value.states.is_said());
+        let tells_states = has_journeys || spec.states.is_said() || says_states;
         Some(FleetRoll {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
@@ -103,7 +96,9 @@ impl<'a> RollCompiler<'a> {
             unhealthy_max: usize::try_from(spec.unhealthy_max.unwrap_or(1)).unwrap_or(usize::MAX),
             timeout,
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
-            accepts_no_way_back: spec.accept.iter().any(|risk| risk == NO_WAY_BACK),
+            accepts: spec.accept.clone(),
+            started: spec.states.started.clone().unwrap_or_else(|| "started".to_owned()),
+            tells_states,
             take_over: spec.take_over.unwrap_or_default(),
             run: spec.run.unwrap_or(true),
             paused: spec.paused.unwrap_or_default(),
@@ -113,8 +108,29 @@ impl<'a> RollCompiler<'a> {
             lease: self.kind.admission.lease.clone(),
             managers: self.kind.admission.managers.clone(),
             checks: RollChecks::of(self.kind, &spec.to),
+            observe,
             versions,
         })
+    }
+
+    /// What a healthy object looks like, which it has to be for less than the time that it has for that.
+    fn health(&mut self, timeout: Duration) -> Option<Health> {
+        let Some(health) = self.kind.health.clone() else {
+            self.bad(format!(
+                "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
+                 next one may go: give it a `healthy` block",
+                self.kind.name()
+            ));
+            return None;
+        };
+        if timeout <= health.settle {
+            let (timeout, settle) = (timeout.as_secs(), health.settle.as_secs());
+            self.bad(format!(
+                "timeout: {timeout}s is no longer than an object has to be healthy, which is {settle}s: every object would \
+                 fail"
+            ));
+        }
+        Some(health)
     }
 
     fn versions(&mut self, spec: &RollSpec) {
@@ -140,19 +156,6 @@ impl<'a> RollCompiler<'a> {
                 lease.of(from).1
             );
             self.bad(message);
-        }
-    }
-
-    /// Words of which only some are known.
-    fn words(&mut self, spec: &RollSpec) {
-        if let Some(journey) = &spec.journey
-            && journey != JOURNEY
-        {
-            self.bad(format!("journey: {journey:?} is not known{}. Known here: {JOURNEY}", near(journey, &[JOURNEY])));
-        }
-        for risk in spec.accept.iter().filter(|risk| *risk != NO_WAY_BACK) {
-            let hint = near(risk, &[NO_WAY_BACK]);
-            self.bad(format!("accept: {risk:?} is no risk that a plan names{hint}. Known here: {NO_WAY_BACK}"));
         }
     }
 
@@ -185,28 +188,33 @@ impl<'a> RollCompiler<'a> {
         Some((path, spec.values.clone()))
     }
 
-    fn waves(&mut self, specs: &[Spanned<WaveSpec>], label: &str) -> Vec<Wave> {
+    fn waves(&mut self, spec: &RollSpec, label: &str) -> Vec<Wave> {
+        let specs = spec.waves.as_slice();
         let Some((last, before)) = specs.split_last() else {
             self.bad("waves: there is none: give it at least one, such as {name: all, atOnce: 1}");
             return Vec::new();
         };
         let mut waves = Vec::new();
-        for (at, spec) in specs.iter().enumerate() {
-            self.line = line(spec);
-            let name = &spec.value.name;
+        for (at, one) in specs.iter().enumerate() {
+            self.line = line(one);
+            let name = &one.value.name;
             if !is_dns_label(name) {
                 self.bad(format!("waves: {name:?} is no name: use lower case letters, digits and hyphens"));
             }
             if specs.iter().take(at).any(|other| other.value.name == *name) {
                 self.bad(format!("waves: there are two that are called {name:?}"));
             }
-            waves.extend(self.wave(&spec.value, label));
+            waves.extend(self.wave(&one.value, spec, label));
         }
         if waves.len() < specs.len() {
             // What is wrong with one of them was said.
             return waves;
         }
-        for wave in waves.iter().take(before.len()).filter(|wave| wave.chosen.is_everything()) {
+        self.mixed(&waves);
+        let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
+        let journey = |wave: &Wave| wave.journey.as_ref().map(|journey| journey.name.clone());
+        let of_last = waves.last().and_then(journey);
+        for wave in waves.iter().take(before.len()).filter(is_all).filter(|wave| journey(wave) == of_last) {
             let (name, last) = (&wave.name, &last.value.name);
             let message =
                 format!("waves: {name} selects everything, so that nothing is left for {last}: give it a select");
@@ -218,6 +226,9 @@ impl<'a> RollCompiler<'a> {
                 "waves: the last one, {name}, must take everything that is left, also what is created meanwhile: leave out \
                  its select, or add a wave {{name: rest, atOnce: 1}}"
             ));
+        }
+        if waves.last().is_some_and(|wave| wave.is_run) {
+            self.bad(format!("waves: the last one, {}, has to have objects: `run` comes before", last.value.name));
         }
         if waves.last().is_some_and(|wave| wave.approval) {
             self.bad(format!("waves: nothing comes after {}: `then: approval` would never be asked", last.value.name));
@@ -244,8 +255,15 @@ impl<'a> RollCompiler<'a> {
         freezes
     }
 
-    fn wave(&mut self, spec: &WaveSpec, label: &str) -> Option<Wave> {
-        let WaveSpec { name, select, at_once, soak, then } = spec;
+    fn wave(&mut self, spec: &WaveSpec, roll: &RollSpec, label: &str) -> Option<Wave> {
+        let WaveSpec { name, select, at_once, soak, then, journey, run, states } = spec;
+        if run.is_some() && (select.is_some() || at_once.is_some() || journey.is_some()) {
+            self.bad(format!("waves: {name}: with `run` it has no objects: leave out select, atOnce and journey"));
+        }
+        let what = match run {
+            Some(run) => self.run(name, run),
+            None => self.journey(journey.as_deref(), roll),
+        };
         let in_wave = |error: String| format!("waves: {name}: {error}");
         let chosen = select.as_ref().map(|select| Chosen::compile(select, label).map_err(in_wave)).transpose();
         let chosen = self.fine(chosen).map(Option::unwrap_or_default);
@@ -261,7 +279,28 @@ impl<'a> RollCompiler<'a> {
                 near(other, &[APPROVAL])
             )));
         }
-        Some(Wave { name: name.clone(), chosen: chosen?, at_once: at_once?, soak: soak?, approval: then.is_some() })
+        if states.started.is_some() {
+            self.bad(in_wave("states: started is a word of the whole Roll: spec.states".to_owned()));
+        }
+        let word = |own: &Option<String>, all: &Option<String>, default: String| {
+            own.clone().or_else(|| all.clone()).unwrap_or(default)
+        };
+        let all = &roll.states;
+        let states = WaveStates {
+            running: word(&states.running, &all.running, format!("moving-{name}")),
+            done: word(&states.done, &all.done, format!("moved-{name}")),
+            failed: word(&states.failed, &all.failed, "failed".to_owned()),
+        };
+        Some(Wave {
+            name: name.clone(),
+            chosen: chosen?,
+            at_once: at_once?,
+            soak: soak?,
+            approval: then.is_some(),
+            journey: what,
+            is_run: run.is_some(),
+            states,
+        })
     }
 
     fn one_of<T: Copy>(&mut self, what: &str, text: Option<&str>, known: &[(&str, T)]) -> Option<T> {
@@ -281,14 +320,14 @@ impl<'a> RollCompiler<'a> {
 }
 
 /// `, did you mean "x"?` where a word is near to one that is known.
-fn near(word: &str, known: &[&str]) -> String {
+pub(super) fn near(word: &str, known: &[&str]) -> String {
     let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, word), known));
     let near = distances.min().filter(|(distance, _)| *distance <= word.len().max(3) / 2);
     near.map(|(_, near)| format!(", did you mean {near:?}?")).unwrap_or_default()
 }
 
-/// The one journey there is: the label that names the controller version is changed.
-const JOURNEY: &str = "controller-version";
+/// The journey that every kind has: the label that names the controller version is changed.
+pub(super) const JOURNEY: &str = "controller-version";
 const APPROVAL: &str = "approval";
 const ON_FAILURE: [(&str, OnFailure); 3] =
     [("Pause", OnFailure::Pause), ("Back", OnFailure::Back), ("BackAll", OnFailure::BackAll)];

@@ -7,6 +7,7 @@ use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::releasing::{release, remember};
 use super::status::RollPhase;
+use super::travelling::{note_jobs, note_runs};
 use super::turning::{turn, turns};
 
 /// Everything but words and counts.
@@ -14,6 +15,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     if !begins(planner) {
         return;
     }
+    note_jobs(planner);
     planner.look_at_checks();
     if turns(planner) && !planner.facts.consistent {
         // What a cache does not know yet would be taken for what was never moved.
@@ -25,6 +27,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         planner.rests = true;
         return;
     }
+    note_runs(planner);
     remember(planner);
     release(planner);
     note_turned_back(planner);
@@ -61,7 +64,9 @@ fn begins(planner: &mut Planner<'_>) -> bool {
         (true, true, Direction::Forward) => {
             planner.status.started = Some(planner.now());
             planner.status.phase = RollPhase::Rolling;
-            return true;
+            // What tells how far it is says that it has begun before anything else is done.
+            planner.told = planner.roll.tells_states.then(|| planner.roll.started.clone());
+            return planner.told.is_none();
         }
     };
     (planner.status.phase, planner.status.message, planner.status.reason) = (phase, message, None);

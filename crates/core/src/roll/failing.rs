@@ -4,7 +4,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, OnFailure};
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{HELD, RollFailure};
+use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
@@ -18,7 +18,7 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
         .fleet
         .iter()
         .filter(|object| {
-            let is_ours = object.mark_of(planner.roll).is_some() && !object.is_going;
+            let is_ours = object.mark_of(planner.roll).is_some() && !object.is_going && object.legs.is_none();
             is_ours
                 && !object.is_at(&planner.roll.to)
                 && planner.status.reservation(&object.uid).is_none_or(|one| !one.back)
@@ -50,43 +50,82 @@ pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
     }
 }
 
-/// Objects that are not healthy in time, and what the Roll says of that.
-pub(super) fn note_failures(planner: &mut Planner<'_>) {
+/// An object that fails.
+struct Failing<'f> {
+    object: &'f FleetObject,
+    back: bool,
+    reason: &'static str,
+    why: String,
+    /// Whether it can be taken back.
+    can_go: bool,
+}
+
+/// Objects that are under way and fail, and of which that is not known yet.
+fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
     let judge = planner.judge();
     let mut failed = Vec::new();
     for reservation in &planner.status.reserved {
         let Some(object) = planner.object(&reservation.uid) else { continue };
+        let (known, back) = (planner.status.failure(&object.uid), reservation.back);
+        if let Some(traveller) = planner.traveller(reservation) {
+            let told = judge.failed(traveller, reservation).filter(|_| known.is_none_or(|known| known.back));
+            let can_go = traveller.can_go_back(reservation);
+            failed.extend(told.map(|(reason, why)| {
+                let why = format!("wave {}, {why}", reservation.wave);
+                Failing { object, back, reason, why, can_go }
+            }));
+            continue;
+        }
         if let Standing::Failed(why) = judge.standing(object)
-            && planner
-                .status
-                .failure(&object.uid)
-                .is_none_or(|known| known.back && judge.has_landed(object, reservation))
+            && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
         {
-            failed.push((object, reservation.back, why));
+            let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);
+            let can_go = object.mark_of(planner.roll).is_some();
+            failed.push(Failing { object, back, reason: TIMED_OUT, why, can_go });
         }
     }
-    let Some((first, _, why)) = failed.first() else { return };
-    let to = |back: bool| if back { "taken back" } else { planner.roll.to.as_str() };
+    failed
+}
+
+/// What was mended by somebody while nobody had resumed the roll is not run anew when they do.
+fn note_mended(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let is_mended = |reservation: &&Reservation| {
+        let traveller = planner.traveller(reservation);
+        traveller.is_some_and(|traveller| judge.failed(traveller, reservation).is_none())
+    };
+    let mended = planner.status.reserved.iter().filter(is_mended).map(|one| one.uid.clone());
+    let mended: Vec<String> = mended.collect();
+    for failure in planner.status.failures.iter_mut().filter(|one| !one.back && mended.contains(&one.uid)) {
+        failure.cleared = true;
+    }
+}
+
+/// Objects that are not healthy in time, and what the Roll says of that.
+pub(super) fn note_failures(planner: &mut Planner<'_>) {
+    note_mended(planner);
+    let failed = failing(planner);
+    let Some(Failing { object: first, why, reason, .. }) = failed.first() else { return };
+    let reason = *reason;
     let more = failed.len() - 1;
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let message = format!("{}: label {} to {}: {why}{more}", first.title(), planner.roll.label, to(false));
-    let back = planner.status.direction == Direction::Back || failed.iter().any(|(_, back, _)| *back);
-    for (object, _, why) in &failed {
-        let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);
-        let failure = failure(planner, object, "TimedOut", why);
+    let message = format!("{}: {why}{more}", first.title());
+    let back = planner.status.direction == Direction::Back || failed.iter().any(|one| one.back);
+    for Failing { object, why, reason, .. } in &failed {
+        let failure = failure(planner, object, reason, why.clone());
         planner.status.failures.retain(|known| known.uid != object.uid);
         planner.status.failures.push(failure);
     }
-    let can_go_back = failed.iter().all(|(object, _, _)| object.mark_of(planner.roll).is_some());
+    let can_go_back = failed.iter().all(|one| one.can_go);
     let many = planner.status.failures.len() >= FAILURES;
     match planner.roll.on_failure {
         _ if back || many || planner.status.direction == Direction::Stop || !can_go_back => {
-            planner.halt("TimedOut", message);
+            planner.halt(reason, message);
         }
-        OnFailure::Pause => planner.halt("TimedOut", message),
+        OnFailure::Pause => planner.halt(reason, message),
         OnFailure::BackAll => planner.status.back_all = true,
         OnFailure::Back => {
-            let uids: Vec<String> = failed.iter().map(|(object, _, _)| object.uid.clone()).collect();
+            let uids: Vec<String> = failed.iter().map(|one| one.object.uid.clone()).collect();
             let now = planner.now();
             for failure in planner.status.failures.iter_mut().filter(|failure| uids.contains(&failure.uid)) {
                 failure.back = true;

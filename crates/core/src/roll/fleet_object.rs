@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
+use super::legs::{Leg, Legs};
 use super::managed::{label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use crate::definition::Path;
@@ -38,6 +39,10 @@ pub struct FleetObject {
     pub(super) contested: Option<(String, u64)>,
     /// An annotation turns the upgrade path off for it.
     pub(super) opts_out: bool,
+    /// How far it is on its journeys; nothing where its version label is what is changed.
+    pub(super) legs: Option<Box<Legs>>,
+    /// What runs of it, where its version label does not say so. Nothing: nobody knows.
+    pub(super) runs: Vec<Option<String>>,
 }
 
 impl FleetObject {
@@ -60,8 +65,11 @@ impl FleetObject {
         let of_path = |path: &crate::definition::admission::UpgradePath| {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
-        let wave = roll.waves.iter().position(|wave| wave.chosen.holds(namespace.as_deref(), &labels));
-        let was = mark.as_ref().filter(|_| is_marked).and_then(|(mark, _)| mark.was.as_deref());
+        let own = mark.as_ref().map(|(mark, _)| mark).filter(|_| is_marked);
+        let waves = roll.waves_of(namespace.as_deref(), &labels);
+        let legs = roll.has_journeys().then(|| Box::new(Legs::of(object, roll, &waves, own)));
+        let has_legs = legs.is_some();
+        let was = own.and_then(|mark| mark.was.as_deref());
         let contested = was.and_then(|was| {
             let manager = roll.old_manager(was)?;
             Some((manager.to_owned(), wrote_since(object, manager, &roll.label, UNDER_WAY)?))
@@ -74,9 +82,10 @@ impl FleetObject {
             uid: text("uid")?,
             version: labels.get(&roll.label).cloned(),
             has_annotations: annotations.is_some(),
-            mark,
+            legs,
+            runs: if has_legs { roll.running(object) } else { Vec::new() },
             rank: roll.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
-            wave: wave.unwrap_or_else(|| roll.waves.len().saturating_sub(1)),
+            wave: waves.first().copied().unwrap_or_else(|| roll.waves.len().saturating_sub(1)),
             is_going: metadata.get("deletionTimestamp").is_some(),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
@@ -84,12 +93,54 @@ impl FleetObject {
                 .health
                 .seen
                 .as_ref()
-                .is_none_or(|manager| wrote_since(object, manager, &roll.label, 0).is_some()),
-            contested,
+                .is_none_or(|manager| has_legs || wrote_since(object, manager, &roll.label, 0).is_some()),
+            contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
+            mark,
             namespace,
             labels,
         })
+    }
+
+    /// What a wave runs, as if it were an object.
+    pub(super) fn of_run(name: &str, wave: usize, legs: Legs) -> Self {
+        Self {
+            namespace: None,
+            name: format!("wave {name}"),
+            uid: format!("{OF_WAVE}{name}"),
+            version: None,
+            labels: BTreeMap::new(),
+            has_annotations: false,
+            mark: None,
+            turn: 0,
+            rank: 0,
+            wave,
+            is_going: false,
+            owner: None,
+            unhealthy: None,
+            is_seen: true,
+            contested: None,
+            opts_out: false,
+            legs: Some(Box::new(legs)),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Whether it stands for what a wave runs.
+    pub(super) fn is_run(&self) -> bool {
+        self.legs.as_ref().is_some_and(|legs| legs.is_run)
+    }
+
+    /// The leg of its journeys that comes next, on the way forward or back.
+    pub(super) fn leg(&self, back: bool) -> Option<&Leg> {
+        let legs = self.legs.as_ref()?;
+        if back { legs.back() } else { legs.forward() }
+    }
+
+    /// The wave that it goes with, on the way forward or back.
+    pub(super) fn wave(&self, back: bool) -> usize {
+        let legs = self.legs.iter().flat_map(|legs| legs.legs.iter().rev().find(|leg| leg.done > 0));
+        self.leg(back).or(legs.last()).map_or(self.wave, |leg| leg.wave)
     }
 
     /// `namespace/name`.
@@ -161,6 +212,9 @@ fn title(namespace: Option<&str>, name: &str) -> String {
 
 /// Seconds that the old controller may take to end what it had begun when the label changed: one look at an object.
 const UNDER_WAY: u64 = 10;
+
+/// What the uid of what a wave runs begins with, as no other uid does. See [`super::Reservation`].
+pub const OF_WAVE: &str = "wave:";
 
 /// Where a value stands among those that were named. Others come behind all of them.
 fn rank(object: &Value, field: &Path, values: &[String]) -> usize {

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::freeze::{Freeze, Frozen};
 use super::readable::readable;
 use super::wave::Wave;
 use super::window::RollWindow;
-use crate::definition::admission::{ControllerLease, UpgradePath};
+use crate::definition::admission::{ControllerLease, UpgradePath, VersionSource};
 use crate::definition::{Health, Path};
 use crate::upgrade;
 
@@ -33,7 +35,12 @@ pub struct FleetRoll {
     pub(super) unhealthy_max: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,
-    pub(super) accepts_no_way_back: bool,
+    /// Risks and points of no return, by name.
+    pub(super) accepts: Vec<String>,
+    /// The word for that it has begun, and nothing else.
+    pub(super) started: String,
+    /// Each word for how far it is is told before the next one.
+    pub(super) tells_states: bool,
     pub(super) take_over: bool,
     pub(super) run: bool,
     pub(super) paused: bool,
@@ -46,6 +53,8 @@ pub struct FleetRoll {
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
     pub(super) checks: RollChecks,
+    /// Where objects say which versions run of them.
+    pub(super) observe: Vec<VersionSource>,
 }
 
 /// What happens after an object failed.
@@ -149,7 +158,7 @@ impl FleetRoll {
     /// What the path says, and what to do.
     pub fn way_back(&self) -> Result<(), String> {
         match self.no_way_back() {
-            Some(why) if !self.accepts_no_way_back => {
+            Some(why) if !self.accepts(NO_WAY_BACK) => {
                 Err(format!("no way back: {why}. To roll all the same, say so in the Roll: accept: [{NO_WAY_BACK}]"))
             }
             _ => Ok(()),
@@ -162,6 +171,76 @@ impl FleetRoll {
         self.hop_refused(&self.to, self.from.as_deref()?)
     }
 
+    /// The waves that take an object along, in their order: the first one that selects it, and for each other journey
+    /// the first one that has it.
+    pub(super) fn waves_of(&self, namespace: Option<&str>, labels: &BTreeMap<String, String>) -> Vec<usize> {
+        let mut chosen: Vec<(usize, Option<&str>)> = Vec::new();
+        for (at, wave) in self.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
+            let journey = wave.journey.as_ref().map(|journey| journey.name.as_str());
+            let is_new = !chosen.iter().any(|(_, known)| *known == journey);
+            if is_new && wave.chosen.holds(namespace, labels) {
+                chosen.push((at, journey));
+                if journey.is_none() {
+                    break;
+                }
+            }
+        }
+        chosen.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// The versions that run of an object, by what the definition looks at. Nothing: nobody knows.
+    pub(super) fn running(&self, object: &Value) -> Vec<Option<String>> {
+        let read = self.observe.iter().map(|source| source.read(object));
+        read.filter_map(|read| read.map_or(Some(None), |version| version.map(Some))).collect()
+    }
+
+    /// Whether the Roll accepts a risk, or a step that cannot be undone, by its name.
+    #[must_use]
+    pub fn accepts(&self, risk: &str) -> bool {
+        self.accepts.iter().any(|accepted| accepted == risk)
+    }
+
+    /// Steps that cannot be undone, each with the reason, in the order in which they come first.
+    #[must_use]
+    pub fn irreversible(&self) -> Vec<(&str, &str)> {
+        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        let mut all: Vec<(&str, &str)> = Vec::new();
+        for step in steps {
+            let why = step.irreversible.as_deref();
+            all.extend(
+                why.filter(|_| !all.iter().any(|(name, _)| *name == step.name)).map(|why| (step.name.as_str(), why)),
+            );
+        }
+        all
+    }
+
+    /// Those of them that nobody has accepted, each in a sentence that says what to do.
+    pub(super) fn unaccepted(&self) -> Vec<String> {
+        let unaccepted = self.irreversible().into_iter().filter(|(name, _)| !self.accepts(name));
+        let told = unaccepted.map(|(name, why)| {
+            format!("step {name} cannot be undone: {why}. To roll all the same, say so in the Roll: accept: [{name}]")
+        });
+        told.collect()
+    }
+
+    /// Whether its objects go on journeys, and their version label is not what tells how far they are.
+    #[must_use]
+    pub fn has_journeys(&self) -> bool {
+        self.waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run)
+    }
+
+    /// The most writes that an object on its journeys takes.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        let journeys = self.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref());
+        journeys.map(|journey| journey.steps.len()).sum()
+    }
+
+    /// A text with the versions of the roll in the place of `{from}` and `{to}`.
+    pub(super) fn filled(&self, text: &str) -> String {
+        filled(text, self.from.as_deref(), &self.to)
+    }
+
     /// Why no object may go from one version to another; nothing where the path lets it, or there is none.
     pub(super) fn hop_refused(&self, from: &str, to: &str) -> Option<String> {
         let path = self.path.as_ref()?;
@@ -170,6 +249,11 @@ impl FleetRoll {
         let v = if from.starts_with('v') { "v" } else { "" };
         path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
     }
+}
+
+/// A text with versions in the place of `{from}` and `{to}`.
+pub(super) fn filled(text: &str, from: Option<&str>, to: &str) -> String {
+    text.replace("{from}", from.unwrap_or_default()).replace("{to}", to)
 }
 
 /// What a Roll accepts that cannot be undone.

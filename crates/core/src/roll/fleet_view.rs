@@ -30,9 +30,20 @@ impl<'f, 'a> FleetView<'f, 'a> {
         let last = self.roll.waves.len().saturating_sub(1);
         self.all().filter(move |(object, standing)| {
             let is_open = matches!(standing, Standing::Old | Standing::Waiting(_) | Standing::Refused(_));
-            let of = if is_open && object.wave < at { last } else { object.wave };
+            let own = self.wave_of(object);
+            let of = if is_open && own < at { last } else { own };
             of == wave && !matches!(standing, Standing::Gone | Standing::Outside)
         })
+    }
+
+    /// The wave that an object goes with now.
+    pub(super) fn wave_of(&self, object: &FleetObject) -> usize {
+        if object.legs.is_none() {
+            return object.wave;
+        }
+        let reserved = self.status.reservation(&object.uid);
+        let named = reserved.and_then(|one| self.roll.waves.iter().position(|wave| wave.name == one.wave));
+        named.unwrap_or_else(|| object.wave(self.status.direction == Direction::Back))
     }
 
     /// Objects that are not healthy and not under way, each with the reason.
@@ -57,7 +68,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
 
     pub(super) fn counts(&self) -> RollCounts {
         let mut counts = RollCounts { unhealthy: self.unhealthy().len(), ..RollCounts::default() };
-        for standing in self.standings {
+        for (_, standing) in self.all().filter(|(object, _)| !object.is_run()) {
             match standing {
                 Standing::Old => counts.old += 1,
                 Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.moving += 1,
@@ -87,6 +98,12 @@ impl<'f, 'a> FleetView<'f, 'a> {
     pub(super) fn waves(&self) -> Vec<WaveCounts> {
         let at = self.wave_at();
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
+            if wave.journey.is_some() {
+                let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
+                let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
+                let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
+                return WaveCounts { name: wave.name.clone(), done: done.len(), total: done.len() + rest.len() };
+            }
             let count = |(done, total), (_, standing): (_, &Standing)| {
                 (done + usize::from(*standing == Standing::New), total + 1)
             };

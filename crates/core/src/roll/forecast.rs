@@ -8,6 +8,7 @@ use super::patch::FleetMove;
 use super::plan::plan;
 use super::standing::Standing;
 use super::status::RollStatus;
+use super::step_patch::{Half, Traveller};
 
 /// An object, when it goes, and how it stands.
 #[derive(Clone, Debug)]
@@ -36,12 +37,21 @@ pub fn forecast<'a>(
     let planned = |standing| if standing == Standing::Reserved { Standing::Old } else { standing };
     let standings = standings.map(|standing| if status.started.is_none() { planned(standing) } else { standing });
     let mut all: Vec<(&FleetObject, Standing)> = fleet.iter().zip(standings).collect();
-    all.sort_by(|(one, _), (two, _)| (one.wave, one.place_forward()).cmp(&(two.wave, two.place_forward())));
+    all.sort_by(|(one, _), (two, _)| {
+        (one.wave(false), one.place_forward()).cmp(&(two.wave(false), two.place_forward()))
+    });
     let told = all.into_iter().map(|(object, standing)| Forecast {
         object,
-        wave: roll.waves.get(object.wave).map_or("", |wave| wave.name.as_str()),
-        write: (standing == Standing::Old).then(|| FleetMove::forward(roll, object, now)),
+        wave: roll.waves.get(object.wave(false)).map_or("", |wave| wave.name.as_str()),
+        write: (standing == Standing::Old).then(|| first_write(roll, object, now)).flatten(),
         standing,
     });
     told.collect()
+}
+
+/// The first write of an object; none where its journey begins with something else.
+fn first_write(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Option<FleetMove> {
+    let Some(legs) = &object.legs else { return Some(FleetMove::forward(roll, object, now)) };
+    let traveller = Traveller { roll, object, legs, leg: legs.forward()? };
+    traveller.writes_next().then(|| traveller.forward(now, Half::Whole))
 }

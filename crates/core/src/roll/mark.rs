@@ -1,8 +1,11 @@
 //! What a roll leaves on an object, in the same write that moves it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::moment;
+use super::seen_field::KeptField;
 
 /// The annotation of an object that a roll has moved.
 pub(crate) const ANNOTATION: &str = "pointsman.dev/roll";
@@ -17,6 +20,15 @@ pub(super) struct RollMark {
     pub(super) to: String,
     /// By the clock of whoever moved it.
     pub(super) at: String,
+    /// How many steps of its journey are done, by the wave whose journey it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) step: BTreeMap<String, usize>,
+    /// Waves whose last step counts as done only so that it can be undone: nobody knows how far it came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) half: Vec<String>,
+    /// What fields were before a step wrote them, by wave and step, and by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,
 }
 
 impl RollMark {

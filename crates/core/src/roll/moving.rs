@@ -19,7 +19,7 @@ pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
     }
     let judge = planner.judge();
     let write = |reservation: &Reservation| {
-        let object = planner.object(&reservation.uid)?;
+        let object = planner.object(&reservation.uid).filter(|object| object.legs.is_none())?;
         // Whoever is taken back goes to the old controller, and the new one may be dead.
         let waits = planner.facts.shut.is_some() && !reservation.back;
         if waits || judge.has_landed(object, reservation) {
@@ -41,7 +41,7 @@ pub(super) fn tries(planner: &Planner<'_>, view: &FleetView<'_, '_>) -> Vec<Flee
     let back = planner.status.direction == Direction::Back;
     let asks = |(object, standing): &(&FleetObject, &Standing)| {
         let was_refused = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
-        was_refused && planner.facts.remembered.is_due(&object.uid, planner.now)
+        was_refused && object.legs.is_none() && planner.facts.remembered.is_due(&object.uid, planner.now)
     };
     let write = |(object, _): (&FleetObject, &Standing)| match back {
         true => FleetMove::back(planner.roll, object),

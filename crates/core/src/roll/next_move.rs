@@ -69,7 +69,9 @@ fn when(roll: &FleetRoll, status: &RollStatus, one: &Forecast<'_>, before: usize
     };
     let at = roll.waves().position(|wave| Some(wave) == status.wave.as_deref());
     let waits = match (&status.wave, at) {
-        (Some(now), Some(at)) if one.object.wave > at => format!("; that wave comes after {now}: {}", status.message),
+        (Some(now), Some(at)) if one.object.wave(false) > at => {
+            format!("; that wave comes after {now}: {}", status.message)
+        }
         (Some(_), _) => String::new(),
         (None, _) => "; the roll has not begun".to_owned(),
     };

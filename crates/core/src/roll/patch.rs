@@ -3,6 +3,8 @@
 //! A JSON Patch whose tests name the object and what it was: the API server refuses it (422) where that is not so any
 //! more, and takes it although somebody wrote the status in between, which a resourceVersion would not.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
@@ -31,6 +33,9 @@ impl FleetMove {
             was: object.version.clone(),
             to: roll.to.clone(),
             at: rfc3339(now.wall),
+            step: BTreeMap::new(),
+            half: Vec::new(),
+            kept: BTreeMap::new(),
         };
         let label = pointer("labels", &roll.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];

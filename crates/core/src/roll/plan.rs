@@ -1,17 +1,20 @@
 //! What is to be written next.
 
+use std::borrow::Cow;
+
 use super::deciding::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
 use super::moving::{moves, tries};
-use super::patch::FleetMove;
 use super::planner::Planner;
+use super::roll_write::RollWrite;
 use super::running_range::running_range;
 use super::standing::Standing;
 use super::status::RollStatus;
 use super::telling::described;
+use super::travelling::{runs, step_writes};
 
 /// What is to be written next, and how the fleet stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,34 +31,27 @@ pub struct RollPlan {
     pub wants_list: bool,
 }
 
-/// One call of the API server.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RollWrite {
-    /// The status of the Roll, as a whole, with the resourceVersion that was read: who has lost the Roll to another
-    /// runner must not be heard.
-    Status(Box<RollStatus>),
-    /// The move of an object.
-    Move(FleetMove),
-    /// The same, as a dry run: whether it would still be refused. The answer goes to [`Remembered`].
-    Try(FleetMove),
-}
-
 /// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
 #[must_use]
 pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts: RollFacts, now: Moment) -> RollPlan {
-    let mut planner = Planner::new(roll, status.clone(), fleet, facts, now);
+    let (seen, runs) = (fleet.len(), runs(roll, status));
+    let with_runs: Cow<'_, [FleetObject]> =
+        if runs.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(runs).collect()) };
+    let mut planner = Planner::new(roll, status.clone(), &with_runs, facts, now);
     decide(&mut planner);
-    let standings = planner.standings();
+    let mut standings = planner.standings();
     let view = planner.view(&standings);
-    let (moves, tries) = (moves(&planner), tries(&planner, &view));
+    let (moves, steps, tries) = (moves(&planner), step_writes(&planner), tries(&planner, &view));
     let next = if planner.rests {
         status.clone()
     } else {
         let (lowest, highest) = running_range(&view, status, planner.facts.consistent);
-        RollStatus { lowest, highest, ..described(&view, &planner.in_the_way) }
+        let told = described(&view, &planner.in_the_way, planner.told.as_deref());
+        RollStatus { lowest, highest, ..told }
     };
+    standings.truncate(seen);
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
-    let moves = moves.into_iter().map(RollWrite::Move).chain(tries.into_iter().map(RollWrite::Try));
+    let moves = moves.into_iter().map(RollWrite::Move).chain(steps).chain(tries.into_iter().map(RollWrite::Try));
     let writes = reserved.into_iter().chain(moves).collect();
     RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
 }

@@ -9,6 +9,7 @@ use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
 use super::standing::{Judge, Standing};
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
+use super::step_patch::Traveller;
 use super::telling::InTheWay;
 
 /// A plan that is being made.
@@ -24,6 +25,8 @@ pub(super) struct Planner<'a> {
     pub(super) facts: RollFacts,
     pub(super) wants_list: bool,
     pub(super) in_the_way: InTheWay,
+    /// A word that is told before anything else is done.
+    pub(super) told: Option<String>,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
 }
@@ -41,7 +44,8 @@ impl<'a> Planner<'a> {
         let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(roll, fleet);
-        Self { roll, fleet, under_way, hops, now, status, facts, wants_list: false, in_the_way, rests: false }
+        let (told, wants_list, rests) = (None, false, false);
+        Self { roll, fleet, under_way, hops, now, status, facts, wants_list, in_the_way, told, rests }
     }
 
     /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
@@ -73,6 +77,11 @@ impl<'a> Planner<'a> {
         self.under_way.get(uid).copied()
     }
 
+    /// An object that is under way on a journey.
+    pub(super) fn traveller<'p>(&'p self, reservation: &Reservation) -> Option<Traveller<'p>> {
+        Traveller::of(self.roll, self.object(&reservation.uid)?, reservation)
+    }
+
     pub(super) fn now(&self) -> String {
         rfc3339(self.now.wall)
     }
@@ -102,8 +111,10 @@ impl<'a> Planner<'a> {
         let budget = at_once.saturating_sub(self.status.reserved.len());
         for object in next.iter().take(budget) {
             self.under_way.insert(&object.uid, object);
+            let wave = object.leg(back).and_then(|leg| self.roll.waves.get(leg.wave));
+            let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
-            self.status.reserved.push(Reservation { object, uid, since, back });
+            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job: None });
         }
     }
 
@@ -112,13 +123,14 @@ impl<'a> Planner<'a> {
         self.status.reason = reason.map(str::to_owned);
         self.status.wave_done = None;
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };
-        let risk = self.roll.accepts_no_way_back && self.roll.no_way_back().is_some();
+        let risk = self.roll.accepts(NO_WAY_BACK) && self.roll.no_way_back().is_some();
+        let steps = self.roll.irreversible().into_iter().map(|(name, _)| name);
         self.status.history.push(RollEnd {
             state: state.to_owned(),
             direction: self.status.direction,
             started: self.status.started.clone(),
             ended: self.now(),
-            accepted: risk.then(|| NO_WAY_BACK.to_owned()).into_iter().collect(),
+            accepted: risk.then_some(NO_WAY_BACK).into_iter().chain(steps).map(str::to_owned).collect(),
         });
         let more = self.status.history.len().saturating_sub(HISTORY);
         self.status.history.drain(..more);

@@ -36,10 +36,14 @@ pub enum WantedObjects {
 pub(super) enum About {
     /// A check while objects are moved, by its name.
     During(String),
+    /// The Job of a step, by namespace and name.
+    Job(String),
     /// What a version needs, by its id.
     Need(String),
     /// A check before it begins, by its name.
     Start(String),
+    /// The ConfigMap that holds the manifest of a Job, by namespace and name.
+    Template(String),
 }
 
 /// What is looked for in objects that are found.
@@ -49,6 +53,8 @@ pub(super) enum LookedFor {
     Faults(ListCheck),
     /// What they say of their state.
     State(Prerequisites),
+    /// All that they say.
+    Whole,
 }
 
 impl RollQuestion {
@@ -61,6 +67,38 @@ impl RollQuestion {
             namespace: list.namespace.clone(),
             wanted: WantedObjects::Labelled(list.labels.to_string()),
             looked_for: LookedFor::Faults(list.clone()),
+        }
+    }
+
+    /// About a Job, by namespace and name.
+    pub(super) fn of_job(title: &str) -> Self {
+        let (namespace, name) = title.split_once('/').unwrap_or(("", title));
+        Self::of_one(Self::about_job(title), ("jobs", "batch"), namespace, name)
+    }
+
+    /// What the answer is for that says how a Job stands.
+    pub(super) fn about_job(title: &str) -> About {
+        About::Job(title.to_owned())
+    }
+
+    /// About the ConfigMap that holds the manifest of a Job.
+    pub(super) fn of_template(namespace: &str, name: &str) -> Self {
+        Self::of_one(Self::about_template(&format!("{namespace}/{name}")), ("configmaps", ""), namespace, name)
+    }
+
+    /// What the answer is for that holds such a manifest.
+    pub(super) fn about_template(title: &str) -> About {
+        About::Template(title.to_owned())
+    }
+
+    fn of_one(about: About, (plural, group): (&str, &str), namespace: &str, name: &str) -> Self {
+        Self {
+            about,
+            looked_for: LookedFor::Whole,
+            plural: plural.to_owned(),
+            group: group.to_owned(),
+            namespace: Some(namespace.to_owned()),
+            wanted: WantedObjects::Named(name.to_owned()),
         }
     }
 

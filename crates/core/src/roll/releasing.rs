@@ -4,6 +4,7 @@ use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::Reservation;
+use super::travelling::stays;
 
 /// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
 pub(super) fn remember(planner: &mut Planner<'_>) {
@@ -35,6 +36,16 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             }
             continue;
         };
+        if let Some(traveller) = planner.traveller(&reservation) {
+            if stays(planner, traveller, &reservation) {
+                reserved.push(reservation);
+            }
+            continue;
+        }
+        if object.legs.is_some() {
+            // The wave that it went with is there no more.
+            continue;
+        }
         let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
         if !judge.has_landed(object, &reservation) {
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.

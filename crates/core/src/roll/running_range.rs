@@ -17,11 +17,13 @@ pub(super) fn running_range(
     before: &RollStatus,
     consistent: bool,
 ) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
-    let there = view.all().filter(|(_, standing)| **standing != Standing::Gone);
+    let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && !object.is_run());
     // A fleet of many objects has few versions.
     let reserved = view.status.reservations();
-    let all: BTreeSet<Option<&str>> =
-        there.flat_map(|(object, _)| versions(view.roll, &reserved, object)).flatten().collect();
+    let mut all: BTreeSet<Option<&str>> = BTreeSet::new();
+    for (object, _) in there {
+        versions(view.roll, &reserved, object, &mut all);
+    }
     let seen: Option<Vec<OrderedVersion>> = all.into_iter().map(|text| OrderedVersion::of(text?)).collect();
     let Some(mut seen) = seen else { return (None, None) };
     if !consistent {
@@ -34,10 +36,25 @@ pub(super) fn running_range(
 
 /// What an object may be run by: two versions while it is under way.
 fn versions<'o>(
-    roll: &FleetRoll,
+    roll: &'o FleetRoll,
     reserved: &BTreeMap<&str, &Reservation>,
     object: &'o FleetObject,
-) -> [Option<Option<&'o str>>; 3] {
-    let mark = object.mark_of(roll).filter(|_| reserved.contains_key(object.uid()));
-    [Some(object.version()), mark.map(|mark| mark.was.as_deref()), mark.map(|mark| Some(mark.to.as_str()))]
+    all: &mut BTreeSet<Option<&'o str>>,
+) {
+    let is_under_way = reserved.contains_key(object.uid());
+    if object.legs.is_none() {
+        all.insert(object.version());
+        if let Some(mark) = object.mark_of(roll).filter(|_| is_under_way) {
+            all.extend([mark.was.as_deref(), Some(mark.to.as_str())]);
+        }
+        return;
+    }
+    if is_under_way {
+        all.extend([roll.from(), Some(roll.to())].into_iter().flatten().map(Some));
+    }
+    all.extend(object.runs.iter().map(Option::as_deref));
+    if object.runs.is_empty() {
+        // Of one that says nothing nobody knows.
+        all.insert(None);
+    }
 }

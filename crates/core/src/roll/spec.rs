@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::bad_roll::BadRoll;
-use crate::definition::{self, Problem, explain, line};
+use crate::definition::{self, JourneyJobSpec, Problem, explain, line};
 
 /// The `kind` of a Roll.
 pub const ROLL: &str = "Roll";
@@ -64,6 +64,8 @@ pub(super) struct RollSpec {
     pub(super) take_over: Option<bool>,
     #[serde(default, deserialize_with = "switch")]
     pub(super) run: Option<bool>,
+    #[serde(default)]
+    pub(super) states: StatesSpec,
     #[serde(default, deserialize_with = "switch")]
     pub(super) paused: Option<bool>,
     pub(super) direction: Option<String>,
@@ -96,6 +98,28 @@ pub(super) struct WaveSpec {
     pub(super) at_once: Option<Value>,
     pub(super) soak: Option<String>,
     pub(super) then: Option<String>,
+    pub(super) journey: Option<String>,
+    pub(super) run: Option<RunSpec>,
+    #[serde(default)]
+    pub(super) states: StatesSpec,
+}
+
+/// What a wave runs that has no objects.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RunSpec {
+    pub(super) job: Option<JourneyJobSpec>,
+    pub(super) irreversible: Option<String>,
+}
+
+/// Words of the user for how far it is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct StatesSpec {
+    pub(super) started: Option<String>,
+    pub(super) running: Option<String>,
+    pub(super) done: Option<String>,
+    pub(super) failed: Option<String>,
 }
 
 /// When objects may be moved.
@@ -119,6 +143,13 @@ pub(super) struct FreezeSpec {
     pub(super) labels: Option<String>,
     pub(super) at_least: Option<String>,
     pub(super) at_most: Option<String>,
+}
+
+impl StatesSpec {
+    /// Whether it says anything.
+    pub(super) fn is_said(&self) -> bool {
+        [&self.started, &self.running, &self.done, &self.failed].into_iter().any(Option::is_some)
+    }
 }
 
 impl RollDocument {

@@ -8,6 +8,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::moment::{Moment, rfc3339, wall};
 use super::status::{Reservation, RollStatus};
+use super::step_patch::Traveller;
 
 /// How an object stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -96,6 +97,13 @@ impl Judge<'_> {
         if let Some(why) = self.contested(object) {
             return Standing::Failed(why);
         }
+        if let Some(legs) = &object.legs {
+            let traveller = reservation.and_then(|one| Some((Traveller::of(self.roll, object, one)?, one)));
+            return match traveller {
+                Some((traveller, reservation)) => self.on_the_way(traveller, reservation),
+                None => self.at_rest(object, legs),
+            };
+        }
         if let Some(reservation) = reservation
             && !self.was_turned_back(object, reservation)
         {
@@ -137,7 +145,7 @@ impl Judge<'_> {
         self.answered(object).unwrap_or(Standing::Old)
     }
 
-    fn answered(&self, object: &FleetObject) -> Option<Standing> {
+    pub(super) fn answered(&self, object: &FleetObject) -> Option<Standing> {
         let answer = self.facts.remembered.answer(&object.uid)?;
         let why = answer.message.clone();
         Some(if answer.passes { Standing::Waiting(why) } else { Standing::Refused(why) })
@@ -145,11 +153,17 @@ impl Judge<'_> {
 
     /// Whether somebody else has undone the write that an object is under way by.
     pub(super) fn was_turned_back(&self, object: &FleetObject, reservation: &Reservation) -> bool {
-        !reservation.back && object.mark_of(self.roll).is_some() && !object.is_at(&self.roll.to)
+        object.legs.is_none()
+            && !reservation.back
+            && object.mark_of(self.roll).is_some()
+            && !object.is_at(&self.roll.to)
     }
 
     /// Whether the write that an object is under way by can be seen on it.
     pub(super) fn has_landed(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        if let Some(traveller) = Traveller::of(self.roll, object, reservation) {
+            return traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none();
+        }
         let is_moved = object.is_at(&self.roll.to);
         if reservation.back { !(is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
     }
@@ -162,16 +176,21 @@ impl Judge<'_> {
                 None => Standing::Reserved,
             };
         }
+        let moved = object.mark_of(self.roll).and_then(|mark| mark.moved()).or_else(|| wall(&reservation.since));
+        self.after_landing(object, reservation, moved.unwrap_or(self.now.wall).max(self.status.resumed_at()))
+    }
+
+    /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
+    pub(super) fn after_landing(&self, object: &FleetObject, reservation: &Reservation, since: u64) -> Standing {
         let Some(gate) = self.shut(object) else {
             let healthy = self.facts.remembered.healthy.get(&object.uid);
             let lasted = healthy.map_or(Duration::ZERO, |since| self.now.steady.saturating_sub(*since));
             if lasted < self.roll.health.settle {
                 return Standing::Settling;
             }
-            return if object.is_at(&self.roll.to) { Standing::New } else { Standing::Old };
+            let is_new = if object.legs.is_some() { !reservation.back } else { object.is_at(&self.roll.to) };
+            return if is_new { Standing::New } else { Standing::Old };
         };
-        let moved = object.mark_of(self.roll).and_then(|mark| mark.moved()).or_else(|| wall(&reservation.since));
-        let since = moved.unwrap_or(self.now.wall).max(self.status.resumed_at());
         let lasted = self.now.wall.saturating_sub(since);
         if lasted > self.roll.timeout.as_secs() {
             return Standing::Failed(format!("not healthy within {}: {gate}", shown(self.roll.timeout)));
@@ -205,7 +224,7 @@ impl Judge<'_> {
 }
 
 /// A duration as people write it.
-fn shown(duration: Duration) -> String {
+pub(super) fn shown(duration: Duration) -> String {
     match duration.as_secs() {
         seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),
         seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),

@@ -22,6 +22,9 @@ pub struct RollStatus {
     pub message: String,
     /// Where the fleet goes.
     pub direction: Direction,
+    /// How far it is, in the words of the Roll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// The wave that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave: Option<String>,
@@ -31,6 +34,15 @@ pub struct RollStatus {
     /// Waves after which somebody has let the roll go on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved: Vec<String>,
+    /// Waves that have run what they run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<String>,
+    /// Those of them of which nobody knows how far it came, and which only can be undone, or run anew.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub half: Vec<String>,
+    /// How often the roll was resumed, or went another way: what is run of journeys is run anew after that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempt: u32,
     /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -107,6 +119,28 @@ pub struct Reservation {
     /// Since when.
     pub since: String,
     /// To what it was before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub back: bool,
+    /// The wave whose journey it goes; none where its version label is changed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub wave: String,
+    /// Which attempt at its next steps this is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempt: u32,
+    /// The Job of the step that it is at, once that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<SeenStepJob>,
+}
+
+/// A Job of a step that was seen.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenStepJob {
+    /// `namespace/name`.
+    pub name: String,
+    /// The index of the step.
+    pub step: usize,
+    /// It undoes the step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
 }
@@ -253,6 +287,13 @@ impl RollStatus {
     pub fn resume(&mut self, now: Moment) {
         self.halted = None;
         self.back_all = false;
+        self.attempt += 1;
+        // What is taken back, or was mended since, may have another Job by now.
+        let is_spent = |one: &RollFailure| one.reason == JOB_FAILED && !one.cleared && !one.back;
+        let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
+        for reservation in self.reserved.iter_mut().filter(|one| is_spent(&one.uid)) {
+            (reservation.attempt, reservation.job) = (self.attempt, None);
+        }
         self.failures.retain(|failure| failure.reason == HELD);
         self.failures.iter_mut().for_each(|failure| failure.cleared = true);
         self.resumed = Some(rfc3339(now.wall));
@@ -315,6 +356,17 @@ impl RollStatus {
 
 /// The reason of a failure where somebody turned a moved label back.
 pub(super) const HELD: &str = "Held";
+
+/// The reason of a failure where a Job has ended and did not do what it is for: the next attempt is another Job.
+pub(super) const JOB_FAILED: &str = "JobFailed";
+
+/// The reason of a failure where something took too long.
+pub(super) const TIMED_OUT: &str = "TimedOut";
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_false(value: &bool) -> bool {

@@ -2,6 +2,7 @@
 
 use super::fleet_roll::{Direction, FleetRoll};
 use super::fleet_view::FleetView;
+use super::states::state;
 use super::status::{RollPhase, RollStatus, WaveCounts};
 
 /// What is in the way, beside what the status says.
@@ -16,7 +17,7 @@ pub(super) struct InTheWay {
 }
 
 /// The status with its counts, and in words.
-pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay) -> RollStatus {
+pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay, told: Option<&str>) -> RollStatus {
     let (at, waves) = (view.wave_at(), view.waves());
     let status = RollStatus { counts: view.counts(), unmoved: view.unmoved(), ..view.status.clone() };
     if status.started.is_none() {
@@ -26,7 +27,8 @@ pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay) -> Roll
         Some(message) => (status.phase, status.reason.clone(), message),
         None => words(view.roll, &status, waves.get(at), in_the_way),
     };
-    RollStatus { phase, reason, message, waves, ..status }
+    let status = RollStatus { phase, reason, message, waves, ..status };
+    RollStatus { state: state(view.roll, &status, at, told), ..status }
 }
 
 /// Of one that is over.
@@ -35,6 +37,10 @@ fn over(roll: &FleetRoll, status: &RollStatus) -> Option<String> {
     match (status.phase, status.reason.as_deref()) {
         (RollPhase::Complete, _) => Some(at),
         (RollPhase::Failed, _) => Some(format!("{at}; taken back because they failed: {}", status.counts.failed)),
+        (RollPhase::Aborted, Some("TakenBack")) if roll.has_journeys() && status.counts.new > 0 => {
+            let stay = counted(status.counts.new);
+            Some(format!("taken back as far as it goes: a step of {stay} cannot be undone"))
+        }
         (RollPhase::Aborted, Some("TakenBack")) => Some("every object that was moved is what it was before".to_owned()),
         (RollPhase::Aborted, _) => Some(format!("stopped: {at}, and {} at what they were before", status.counts.old)),
         _ => None,

@@ -3,6 +3,7 @@
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::status::RollPhase;
+use super::travelling::turned;
 
 pub(super) fn turns(planner: &Planner<'_>) -> bool {
     wanted(planner) != planner.status.direction
@@ -21,8 +22,15 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
         .iter()
         .map(|reservation| planner.object(&reservation.uid).is_some_and(|object| judge.has_landed(object, reservation)))
         .collect();
+    planner.status.attempt += u32::from(planner.roll.waves.iter().any(|wave| wave.journey.is_some()));
     let mut reserved = Vec::new();
     for (mut reservation, landed) in std::mem::take(&mut planner.status.reserved).into_iter().zip(landed) {
+        if let Some(traveller) = planner.traveller(&reservation) {
+            let uid = reservation.uid.clone();
+            reserved.extend(turned(planner, traveller, reservation, wanted));
+            planner.facts.remembered.healthy.remove(&uid);
+            continue;
+        }
         let turns = match wanted {
             Direction::Back => !reservation.back && landed,
             Direction::Forward | Direction::Stop => reservation.back && !landed,

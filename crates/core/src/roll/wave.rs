@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::chosen::Chosen;
+use crate::definition::Journey;
 
 /// A part of the fleet.
 #[derive(Clone, Debug)]
@@ -16,6 +17,19 @@ pub(super) struct Wave {
     pub(super) soak: Option<Duration>,
     /// Whether somebody has to approve it before the next wave begins.
     pub(super) approval: bool,
+    /// What happens to its objects; nothing where their version label is changed.
+    pub(super) journey: Option<Journey>,
+    /// It has no objects: its journey is what it runs.
+    pub(super) is_run: bool,
+    pub(super) states: WaveStates,
+}
+
+/// Words for how far a wave is.
+#[derive(Clone, Debug)]
+pub(super) struct WaveStates {
+    pub(super) running: String,
+    pub(super) done: String,
+    pub(super) failed: String,
 }
 
 /// How many objects are under way at a time, at most.

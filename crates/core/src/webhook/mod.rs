@@ -6,8 +6,8 @@
 mod admission;
 mod alignment;
 mod answer;
-mod changes;
 mod becoming;
+mod changes;
 mod convert;
 mod door;
 mod facts;

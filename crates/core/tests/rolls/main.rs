@@ -13,6 +13,7 @@ mod documents;
 mod freezes;
 mod health;
 mod history;
+mod journeys;
 mod kinds;
 mod lists;
 mod next;

@@ -95,6 +95,7 @@ impl Runner {
             Some(RollWrite::Status(status)) => self.put(*status, world),
             Some(RollWrite::Move(write)) => self.patch(write, world),
             Some(RollWrite::Try(write)) => self.ask(&write, world),
+            Some(RollWrite::Job(job)) => panic!("labels need no Job: {job:?}"),
         }
     }
 

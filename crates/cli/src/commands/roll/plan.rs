@@ -64,9 +64,11 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
         }
         Some(format) => {
             let way_back = roll.no_way_back();
+            let irreversible: Vec<_> =
+                roll.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "dryRuns": survey.asked, "noWayBack": way_back, "refusals": refusals, "shut": shut,
+                "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
@@ -106,6 +108,8 @@ fn summary(
         Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}
     }
+    let accepted = roll.irreversible().into_iter().filter(|(name, _)| roll.accepts(name));
+    text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
     if let Some(shut) = shut {
         text.push_str(&format!("nothing would be moved: {shut}\n"));
@@ -113,13 +117,14 @@ fn summary(
     if let Some(closed) = survey.facts.closed(roll) {
         text.push_str(&format!("nothing would be moved now: {closed}\n"));
     }
-    if let Some(why) = roll.cannot_tell_controllers() {
+    if let Some(why) = roll.cannot_tell_controllers().filter(|_| !roll.has_journeys()) {
         text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
     }
     text.push_str(&freezing(roll, survey));
+    let patches = if roll.has_journeys() { format!("at most {}", moves * roll.steps()) } else { moves.to_string() };
     text.push_str(&match survey.asked {
-        0 => format!("calls to come: {moves} patches; --server asks every webhook by a dry run\n"),
-        asked => format!("calls to come: {moves} patches; {asked} were sent as dry runs, and nothing was stored\n"),
+        0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
+        asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
     });
     text
 }

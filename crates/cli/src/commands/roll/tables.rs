@@ -67,6 +67,7 @@ pub(super) fn screen(document: &Value) -> String {
         ),
         format!("  message   {}", status.message),
     ];
+    lines.extend(status.state.iter().map(|state| format!("  state     {state}")));
     if status.direction != Direction::Forward {
         lines.push(format!("  goes      {:?}", status.direction));
     }

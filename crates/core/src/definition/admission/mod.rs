@@ -13,6 +13,7 @@ mod upgrade_path;
 pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
 pub(crate) use controller_lease::ControllerLease;
+pub(crate) use observe::VersionSource;
 pub(crate) use prerequisites::{Needs, Prerequisites};
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;

@@ -115,6 +115,7 @@ impl BecomesSpec {
         let (source_api_version, source_kind) = (versions.older.api_version.clone(), versions.older.kind.clone());
         let admission = Admission::none(&target.group);
         let bridge = Kind {
+            journeys: Vec::new(),
             name: format!("{} becomes {}", source.kind, target.kind).into(),
             group: target.group.clone(),
             kind: target.kind.clone(),

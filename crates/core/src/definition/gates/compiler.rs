@@ -14,17 +14,24 @@ pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
     /// Objects of another kind are looked at, whose schema nobody knows.
     is_foreign: bool,
+    /// Values may be written as `{from}` and `{to}`, which a roll fills.
+    is_templated: bool,
     bad: Vec<String>,
 }
 
 impl<'a> GateCompiler<'a> {
     pub(in crate::definition) fn new(schema: &'a Schema) -> Self {
-        Self { schema, is_foreign: false, bad: Vec::new() }
+        Self { schema, is_foreign: false, is_templated: false, bad: Vec::new() }
     }
 
     /// Of objects of any kind, by a schema that says nothing: what they do not have does not hold.
     pub(in crate::definition) fn foreign(anything: &'a Schema) -> Self {
         Self { is_foreign: true, ..Self::new(anything) }
+    }
+
+    /// Of objects that a roll is about: its versions may stand in a value.
+    pub(in crate::definition) fn templated(schema: &'a Schema) -> Self {
+        Self { is_templated: true, ..Self::new(schema) }
     }
 
     /// What is wrong with those that were compiled so far.
@@ -107,7 +114,8 @@ impl<'a> GateCompiler<'a> {
                 (all(values), Gate::NotAmong { field: field.clone(), values: all(values) })
             }
             GateSpec { at_least: Some(least), .. } => {
-                if !least.is_number() && least.as_str().and_then(upgrade::version).is_none() {
+                let is_filled = self.is_templated && least.as_str().is_some_and(is_template);
+                if !is_filled && !least.is_number() && least.as_str().and_then(upgrade::version).is_none() {
                     self.bad.push(format!("{field}: atLeast is a number or a version, not {least}"));
                 }
                 (vec![one(least)], Gate::AtLeast { field: field.clone(), least: one(least) })
@@ -120,7 +128,8 @@ impl<'a> GateCompiler<'a> {
         if values.is_empty() {
             self.bad.push(format!("{field}: there are no values to compare it with"));
         }
-        for value in values.iter().filter(|value| !schema.admits(value)) {
+        let is_filled = |value: &&Json<'_>| self.is_templated && value.as_str().is_some_and(|text| is_template(&text));
+        for value in values.iter().filter(|value| !is_filled(value) && !schema.admits(value)) {
             self.bad.push(format!("{field} can never be {}", value.to_text()));
         }
         Some(gate)
@@ -148,6 +157,11 @@ impl<'a> GateCompiler<'a> {
         self.bad.push(problem);
         None
     }
+}
+
+/// Whether a roll fills in one of its versions.
+fn is_template(text: &str) -> bool {
+    ["{from}", "{to}"].iter().any(|name| text.contains(name))
 }
 
 /// What a gate may look like.

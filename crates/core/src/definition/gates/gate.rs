@@ -119,6 +119,25 @@ impl Gate {
         }
     }
 
+    /// The same with what stands in the place of names in its values.
+    pub(in crate::definition) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+        let all = |gates: &[Self]| gates.iter().map(|gate| gate.filled(fill)).collect();
+        let value = |value: &Json<'static>| match value.as_str() {
+            Some(text) => Json::owned(serde_json::Value::String(fill(&text)).to_string()),
+            None => value.clone(),
+        };
+        let values = |values: &[Json<'static>]| values.iter().map(value).collect();
+        match self {
+            Self::All(gates) => Self::All(all(gates)),
+            Self::Any(gates) => Self::Any(all(gates)),
+            Self::None(gates) => Self::None(all(gates)),
+            Self::Among { field, values: these } => Self::Among { field: field.clone(), values: values(these) },
+            Self::NotAmong { field, values: these } => Self::NotAmong { field: field.clone(), values: values(these) },
+            Self::AtLeast { field, least } => Self::AtLeast { field: field.clone(), least: value(least) },
+            Self::Present { .. } | Self::Observed { .. } | Self::Condition { .. } => self.clone(),
+        }
+    }
+
     /// What holds where this does.
     fn held(&self) -> String {
         let all = |gates: &[Self], by: &str| gates.iter().map(Self::held).collect::<Vec<_>>().join(by);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// One of `condition`, `generation`, `field`, `all`, `any` and `none`. Fields are named as the newest version spells
 /// them.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Gate")]
 pub(in crate::definition) struct GateSpec {
     /// A condition of the status, by its type, such as `Ready`. One that is not there does not hold.

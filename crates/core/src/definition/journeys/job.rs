@@ -1,0 +1,62 @@
+//! A Job that a step runs.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::apimachinery::excerpt;
+use crate::definition::gates::Gate;
+
+/// A Job, and how it is seen that it has done what it is for.
+#[derive(Clone, Debug)]
+pub(crate) struct JourneyJob {
+    pub(crate) source: JobSource,
+    /// Variables that its containers get, with `{name}` and the like in their values.
+    pub(crate) env: Vec<(String, String)>,
+    /// What holds of the object once it has done its work, whoever did it.
+    pub(crate) until: Option<Gate>,
+    /// How long it may take.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Where its manifest is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum JobSource {
+    /// A ConfigMap, which holds it under the key `job`.
+    Template { namespace: String, name: String },
+    /// In the definition, or the Roll, itself.
+    Inline { namespace: String, manifest: Value },
+}
+
+impl JourneyJob {
+    pub(super) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+        Self { until: self.until.as_ref().map(|until| until.filled(fill)), ..self.clone() }
+    }
+
+    /// Where the Job is.
+    pub(crate) fn namespace(&self) -> &str {
+        match &self.source {
+            JobSource::Template { namespace, .. } | JobSource::Inline { namespace, .. } => namespace,
+        }
+    }
+}
+
+/// Why a manifest is no Job that a step can run.
+pub(crate) fn bad_manifest(manifest: &Value) -> Option<String> {
+    let text = |path: &str| manifest.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    if (text("/apiVersion"), text("/kind")) != ("batch/v1", "Job") {
+        return Some(format!(
+            "it is {} {}, and must be batch/v1 Job",
+            excerpt(text("/apiVersion")),
+            excerpt(text("/kind"))
+        ));
+    }
+    let containers = manifest.pointer("/spec/template/spec/containers").and_then(Value::as_array);
+    if containers.is_none_or(Vec::is_empty) {
+        return Some("spec.template.spec.containers is empty".to_owned());
+    }
+    if manifest.pointer("/spec/manualSelector").is_some_and(|manual| *manual != json!(false)) {
+        return Some("spec.manualSelector: every Job selects its own Pods".to_owned());
+    }
+    None
+}

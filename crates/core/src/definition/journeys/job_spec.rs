@@ -1,0 +1,114 @@
+//! A Job that a step runs, as it is written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::job::{JobSource, JourneyJob, bad_manifest};
+use super::time_limit::time_limit;
+use crate::apimachinery::{is_dns_label, is_dns_subdomain};
+use crate::definition::gates::{Gate, GateCompiler, GateSpec};
+use crate::definition::schema::Schema;
+
+/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the roll after
+/// it failed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyJob")]
+pub(crate) struct JourneyJobSpec {
+    /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`, whose key `job` holds the manifest of a
+    /// Job, as YAML or JSON. The Job is made in the same namespace.
+    template: Option<String>,
+    /// The manifest itself, with its namespace.
+    manifest: Option<Value>,
+    /// Variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object and the versions
+    /// of the roll.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// What holds of the object once the work is done. Where it holds before, no Job is run. Without it the end of the
+    /// Job counts.
+    until: Option<GateSpec>,
+    /// How long it may take, such as `30m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+    /// The Job that undoes it. Where there is none, the step has to say `irreversible`.
+    undo: Option<Box<Self>>,
+}
+
+impl JourneyJobSpec {
+    /// The Job, and the one that undoes it. `schema` is that of the newest version; without one there is no object.
+    pub(crate) fn compile(&self, schema: Option<&Schema>) -> Result<(JourneyJob, Option<JourneyJob>), Vec<String>> {
+        let mut bad = Vec::new();
+        let job = self.one(schema, &mut bad);
+        let undo = self.undo.as_ref().and_then(|undo| {
+            if undo.undo.is_some() {
+                bad.push("undo: has an undo of its own, and must not".to_owned());
+            }
+            let mut of_undo = Vec::new();
+            let compiled = undo.one(schema, &mut of_undo);
+            bad.extend(of_undo.into_iter().map(|why| format!("undo: {why}")));
+            compiled
+        });
+        match job {
+            Some(job) if bad.is_empty() => Ok((job, undo)),
+            _ => Err(bad),
+        }
+    }
+
+    /// Whether it says how it is undone.
+    pub(crate) fn has_undo(&self) -> bool {
+        self.undo.is_some()
+    }
+
+    fn one(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<JourneyJob> {
+        let source = self.source().map_err(|why| bad.push(why)).ok();
+        for name in self.env.keys().filter(|name| !is_variable(name)) {
+            bad.push(format!("env: {name:?} is no name of a variable: use letters, digits and underscores"));
+        }
+        let until = self.gate(schema, bad);
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        Some(JourneyJob { source: source?, env, until, timeout })
+    }
+
+    fn gate(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<Gate> {
+        let until = self.until.as_ref()?;
+        let Some(schema) = schema else {
+            bad.push("until: there is no object of which it could hold".to_owned());
+            return None;
+        };
+        let mut compiler = GateCompiler::templated(schema);
+        let gate = compiler.gate(until);
+        bad.extend(compiler.into_bad().into_iter().map(|why| format!("until: {why}")));
+        gate
+    }
+
+    fn source(&self) -> Result<JobSource, String> {
+        match (&self.template, &self.manifest) {
+            (Some(template), None) => {
+                let place = template.split_once('/');
+                let place = place.filter(|(namespace, name)| is_dns_label(namespace) && is_dns_subdomain(name));
+                let (namespace, name) = place
+                    .ok_or_else(|| format!("template: {template:?} is no ConfigMap: write it as NAMESPACE/NAME"))?;
+                Ok(JobSource::Template { namespace: namespace.to_owned(), name: name.to_owned() })
+            }
+            (None, Some(manifest)) => {
+                let namespace = manifest.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+                if !is_dns_label(namespace) {
+                    return Err("manifest: metadata.namespace has to say where the Job is to be".to_owned());
+                }
+                match bad_manifest(manifest) {
+                    Some(why) => Err(format!("manifest: {why}")),
+                    None => Ok(JobSource::Inline { namespace: namespace.to_owned(), manifest: manifest.clone() }),
+                }
+            }
+            _ => Err("a job has one of `template` and `manifest`".to_owned()),
+        }
+    }
+}
+
+/// As a shell takes it.
+fn is_variable(name: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    !name.is_empty() && name.chars().all(is_sign) && !name.starts_with(|first: char| first.is_ascii_digit())
+}

@@ -1,0 +1,115 @@
+//! A journey, checked.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::job::JourneyJob;
+use crate::definition::gates::{Gate, GatedValue};
+use crate::definition::path::Path;
+
+/// What happens to one object, step by step.
+#[derive(Clone, Debug)]
+pub(crate) struct Journey {
+    pub(crate) name: String,
+    /// What holds of the objects that it is about. Others are left alone.
+    pub(crate) when: Option<Gate>,
+    pub(crate) steps: Vec<JourneyStep>,
+}
+
+/// A step: what is done, by one write, and how it is undone, by one write.
+#[derive(Clone, Debug)]
+pub(crate) struct JourneyStep {
+    /// What messages call it, and what a Roll accepts where it cannot be undone.
+    pub(crate) name: String,
+    pub(crate) act: JourneyAct,
+    /// Why it cannot be undone.
+    pub(crate) irreversible: Option<String>,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub(crate) enum JourneyAct {
+    /// Fields of the object get these values; without a value a field goes.
+    Set(Vec<(Path, Option<Value>)>),
+    /// Nothing, until this holds of the object.
+    Wait { until: Gate, timeout: Option<Duration> },
+    /// A Job runs, and another one where it is undone.
+    Job { job: JourneyJob, undo: Option<JourneyJob> },
+}
+
+impl Journey {
+    /// The same for a roll, whose versions stand in the place of `{from}` and `{to}`.
+    pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+        let steps = self.steps.iter().map(|step| JourneyStep { act: step.act.filled(fill), ..step.clone() });
+        Self { name: self.name.clone(), when: self.when.as_ref().map(|when| when.filled(fill)), steps: steps.collect() }
+    }
+
+    /// The fields that are looked at or written.
+    pub(crate) fn fields(&self) -> Vec<&Path> {
+        let mut fields: Vec<&Path> = self.when.iter().flat_map(Gate::fields).collect();
+        for step in &self.steps {
+            match &step.act {
+                JourneyAct::Set(set) => fields.extend(set.iter().map(|(field, _)| field)),
+                JourneyAct::Wait { until, .. } => fields.extend(until.fields()),
+                JourneyAct::Job { job, undo } => {
+                    let gates = [Some(job), undo.as_ref()].into_iter().flatten().filter_map(|job| job.until.as_ref());
+                    fields.extend(gates.flat_map(Gate::fields));
+                }
+            }
+        }
+        fields
+    }
+
+    /// Why it is not about an object, in words.
+    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+        self.when.as_ref()?.unmet(&mut GatedValue(object))
+    }
+
+    /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
+    pub(crate) fn floor(&self, done: usize) -> usize {
+        let all = self.steps.iter().enumerate().take(done);
+        all.filter(|(_, step)| step.irreversible.is_some()).last().map_or(0, |(at, _)| at + 1)
+    }
+}
+
+impl JourneyStep {
+    /// What does not hold of an object that has to before the step is done, or undone, in words.
+    pub(crate) fn unmet(&self, object: &Value, way: StepWay) -> Option<String> {
+        let gate = match (&self.act, way) {
+            (JourneyAct::Wait { until, .. }, StepWay::Done) => Some(until),
+            (JourneyAct::Job { job, .. }, StepWay::Done) => job.until.as_ref(),
+            (JourneyAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
+            _ => None,
+        };
+        gate?.unmet(&mut GatedValue(object))
+    }
+
+    /// How long it may take, where it says so.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        match &self.act {
+            JourneyAct::Set(_) => None,
+            JourneyAct::Wait { timeout, .. } => *timeout,
+            JourneyAct::Job { job, .. } => job.timeout,
+        }
+    }
+}
+
+/// Which way a step is gone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum StepWay {
+    Done,
+    Undone,
+}
+
+impl JourneyAct {
+    fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+        match self {
+            Self::Set(fields) => Self::Set(fields.clone()),
+            Self::Wait { until, timeout } => Self::Wait { until: until.filled(fill), timeout: *timeout },
+            Self::Job { job, undo } => {
+                Self::Job { job: job.filled(fill), undo: undo.as_ref().map(|undo| undo.filled(fill)) }
+            }
+        }
+    }
+}

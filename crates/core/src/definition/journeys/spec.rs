@@ -1,0 +1,277 @@
+//! Journeys as they are written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::job_spec::JourneyJobSpec;
+use super::journey::{Journey, JourneyAct, JourneyStep};
+use super::time_limit::time_limit;
+use crate::apimachinery::{is_dns_label, is_qualified_name};
+use crate::definition::gates::{Gate, GateCompiler, GateSpec};
+use crate::definition::path::Path;
+use crate::definition::problems::{Problems, line};
+use crate::definition::schema::Schema;
+use crate::json::Json;
+
+/// A step: one of `when`, `set`, `unset`, `wait` and `job`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyStep")]
+pub(crate) struct JourneyStepSpec {
+    /// What messages call it. Defaults to its word and its place, such as `set-1`.
+    name: Option<String>,
+    /// What holds of the objects that the journey is about; the first step, if at all. Others are left alone.
+    when: Option<GateSpec>,
+    /// Fields of the object get these values. It is undone by what they were before.
+    set: Option<SetSpec>,
+    /// Fields of the object go. It is undone by what they were before.
+    unset: Option<UnsetSpec>,
+    /// Nothing is done until this holds of the object.
+    wait: Option<WaitSpec>,
+    /// A Job runs.
+    job: Option<JourneyJobSpec>,
+    /// Why the step cannot be undone. A roll has to accept it by the name of the step.
+    irreversible: Option<String>,
+}
+
+/// Fields and what they get.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneySet")]
+pub(super) struct SetSpec {
+    /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand for
+    /// the object and the versions of the roll.
+    fields: BTreeMap<String, Value>,
+}
+
+/// Fields that go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyUnset")]
+pub(super) struct UnsetSpec {
+    /// Fields, as the newest version names them.
+    fields: Vec<String>,
+}
+
+/// What is waited for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
+pub(super) struct WaitSpec {
+    /// What has to hold of the object, in the words of `healthy`. Values may be `{from}` and `{to}`.
+    until: GateSpec,
+    /// How long that may take, such as `30m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+/// Checks the journeys of a definition against the schema of the newest version.
+pub(in crate::definition) fn compile(
+    specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
+    schema: &Schema,
+    problems: &mut Problems,
+) -> Vec<Journey> {
+    let compiled = specs.iter().map(|(name, steps)| {
+        let at_line = steps.first().map(line).unwrap_or_default();
+        if !is_dns_label(name) {
+            problems.add(at_line, format!("journeys: {name:?} is no name: use lower case letters, digits and hyphens"));
+        }
+        if name == BUILT_IN {
+            problems.add(at_line, format!("journeys: {name} is there already: call yours otherwise"));
+        }
+        journey(name, steps, schema, problems)
+    });
+    compiled.collect()
+}
+
+fn journey(name: &str, specs: &[Spanned<JourneyStepSpec>], schema: &Schema, problems: &mut Problems) -> Journey {
+    let mut journey = Journey { name: name.to_owned(), when: None, steps: Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    let mut irreversible: Option<String> = None;
+    for (at, spec) in specs.iter().enumerate() {
+        let mut bad = Vec::new();
+        let compiled = spec.value.compile(at, schema, &mut bad);
+        match compiled {
+            Some(CompiledStep::When(_)) if at > 0 => bad.push("`when` is the first step, or none".to_owned()),
+            Some(CompiledStep::When(gate)) => journey.when = Some(gate),
+            Some(CompiledStep::Step(step)) => {
+                if names.contains(&step.name) {
+                    bad.push(format!("there are two steps that are called {:?}", step.name));
+                }
+                names.push(step.name.clone());
+                if let Some(before) = irreversible.as_ref().filter(|_| is_undoable(&step)) {
+                    bad.push(format!(
+                        "{} can be undone, and comes after {before}, which cannot: nobody could go back over it. Put it \
+                         before, or say `irreversible` of it as well",
+                        step.name
+                    ));
+                }
+                irreversible = step.irreversible.as_ref().map(|_| step.name.clone()).or(irreversible);
+                journey.steps.push(step);
+            }
+            None => {}
+        }
+        bad.into_iter().for_each(|why| problems.add(line(spec), format!("journeys.{name}: {why}")));
+    }
+    if journey.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
+        let at_line = specs.first().map(line).unwrap_or_default();
+        problems.add(at_line, format!("journeys.{name}: has no step, so that nothing would happen"));
+    }
+    journey
+}
+
+/// What a step is checked to.
+enum CompiledStep {
+    When(Gate),
+    Step(JourneyStep),
+}
+
+fn is_undoable(step: &JourneyStep) -> bool {
+    step.irreversible.is_none() && !matches!(step.act, JourneyAct::Wait { .. })
+}
+
+impl JourneyStepSpec {
+    fn compile(&self, at: usize, schema: &Schema, bad: &mut Vec<String>) -> Option<CompiledStep> {
+        let Self { name, when, set, unset, wait, job, irreversible } = self;
+        let words = [
+            ("when", when.is_some()),
+            ("set", set.is_some()),
+            ("unset", unset.is_some()),
+            ("wait", wait.is_some()),
+            ("job", job.is_some()),
+        ];
+        let said: Vec<&str> = words.iter().filter(|(_, said)| *said).map(|(word, _)| *word).collect();
+        let [word] = said.as_slice() else {
+            bad.push("a step has one of `when`, `set`, `unset`, `wait` and `job`".to_owned());
+            return None;
+        };
+        let act = match (when, set, unset, wait, job) {
+            (Some(when), ..) => return gate(when, "when", schema, bad).map(CompiledStep::When),
+            (_, Some(set), ..) => JourneyAct::Set(set.compile(schema, bad)),
+            (_, _, Some(unset), ..) => JourneyAct::Set(unset.compile(schema, bad)),
+            (_, _, _, Some(wait), _) => JourneyAct::Wait {
+                until: gate(&wait.until, "wait.until", schema, bad)?,
+                timeout: time_limit(wait.timeout.as_deref(), bad),
+            },
+            (_, _, _, _, Some(job)) => job_act(job, irreversible.is_some(), schema, bad)?,
+            _ => return None,
+        };
+        let name = name.clone().unwrap_or_else(|| format!("{word}-{}", at + 1));
+        if !is_dns_label(&name) {
+            bad.push(format!("{name:?} is no name of a step: use lower case letters, digits and hyphens"));
+        }
+        if irreversible.as_ref().is_some_and(|why| why.trim().is_empty()) {
+            bad.push(format!("{name}: irreversible: say why"));
+        }
+        if wait.is_some() && irreversible.is_some() {
+            bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
+        }
+        Some(CompiledStep::Step(JourneyStep { name, act, irreversible: irreversible.clone() }))
+    }
+}
+
+fn gate(spec: &GateSpec, what: &str, schema: &Schema, bad: &mut Vec<String>) -> Option<Gate> {
+    let mut compiler = GateCompiler::templated(schema);
+    let gate = compiler.gate(spec);
+    bad.extend(compiler.into_bad().into_iter().map(|why| format!("{what}: {why}")));
+    gate
+}
+
+fn job_act(spec: &JourneyJobSpec, is_irreversible: bool, schema: &Schema, bad: &mut Vec<String>) -> Option<JourneyAct> {
+    match (spec.has_undo(), is_irreversible) {
+        (false, false) => bad.push("job: needs an `undo`, or the step says why it is `irreversible`".to_owned()),
+        (true, true) => bad.push("job: has an `undo`, so that it is not `irreversible`".to_owned()),
+        _ => {}
+    }
+    match spec.compile(Some(schema)) {
+        Ok((job, undo)) => Some(JourneyAct::Job { job, undo }),
+        Err(more) => {
+            bad.extend(more.into_iter().map(|why| format!("job: {why}")));
+            None
+        }
+    }
+}
+
+impl SetSpec {
+    fn compile(&self, schema: &Schema, bad: &mut Vec<String>) -> Vec<(Path, Option<Value>)> {
+        if self.fields.is_empty() {
+            bad.push("set: names no field".to_owned());
+        }
+        let mut fields = Vec::new();
+        for (text, value) in &self.fields {
+            let Some((path, of)) = field("set", text, schema, bad) else { continue };
+            let json = Json::owned(value.to_string());
+            let is_template = value.to_string().contains('{') && value.is_string();
+            let is_metadata = of.is_none();
+            if value.is_null() {
+                bad.push(format!("set: {path} cannot be null: `unset` takes a field away"));
+            } else if is_metadata && !value.is_string() {
+                bad.push(format!("set: {path} is a text, not {value}"));
+            } else if of.is_some_and(|of| !is_template && !of.admits(&json)) {
+                bad.push(format!("set: {path} can never be {value}"));
+            }
+            fields.push((path, Some(value.clone())));
+        }
+        apart(&fields, "set", bad);
+        fields
+    }
+}
+
+impl UnsetSpec {
+    fn compile(&self, schema: &Schema, bad: &mut Vec<String>) -> Vec<(Path, Option<Value>)> {
+        if self.fields.is_empty() {
+            bad.push("unset: names no field".to_owned());
+        }
+        let found = self.fields.iter().filter_map(|text| field("unset", text, schema, bad));
+        let fields: Vec<(Path, Option<Value>)> = found.map(|(path, _)| (path, None)).collect();
+        for (path, _) in fields.iter().filter(|(path, _)| schema.requires(path)) {
+            bad.push(format!("unset: {path} is required"));
+        }
+        apart(&fields, "unset", bad);
+        fields
+    }
+}
+
+/// What is written at once must not be inside each other.
+fn apart(fields: &[(Path, Option<Value>)], what: &str, bad: &mut Vec<String>) {
+    for (at, (one, _)) in fields.iter().enumerate() {
+        let others = fields.iter().enumerate().filter(|(other, _)| *other != at);
+        if let Some((_, (other, _))) = others.into_iter().find(|(_, (other, _))| one.starts_with(other)) {
+            bad.push(format!("{what}: {one} and {other} are one inside the other: write the outer one"));
+        }
+    }
+}
+
+/// A field that a step may write, with its schema; without one, a label or an annotation.
+fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) -> Option<(Path, Option<&'s Schema>)> {
+    let path = Path::parse(text).map_err(|why| bad.push(format!("{what}: {why}"))).ok()?;
+    let names: Vec<&str> = path.names().iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        ["metadata", "labels" | "annotations", key] => {
+            if key.contains("pointsman.dev/") || !is_qualified_name(key) {
+                bad.push(format!("{what}: {path} is no label or annotation of yours"));
+            }
+            Some((path.clone(), None))
+        }
+        ["spec", _, ..] => match schema.find(&path) {
+            Ok(found) => Some((path.clone(), Some(found))),
+            Err(missing) => {
+                bad.push(format!(
+                    "{what}: {path}: the newest version has no {:?} there{}",
+                    missing.name,
+                    missing.did_you_mean()
+                ));
+                None
+            }
+        },
+        _ => {
+            bad.push(format!(
+                "{what}: {path} cannot be written by a step: fields below spec can, and metadata.labels[\"KEY\"] and \
+                 metadata.annotations[\"KEY\"]; a status is the controller's"
+            ));
+            None
+        }
+    }
+}
+
+/// The journey that every kind has: the label that names the controller version is changed.
+const BUILT_IN: &str = "controller-version";

@@ -1,0 +1,77 @@
+//! Checks what a Roll says of journeys: which ones its waves go, what they run, and what it accepts.
+
+use super::compiler::{JOURNEY, RollCompiler, near};
+use super::fleet_roll::{NO_WAY_BACK, filled};
+use super::spec::{RollSpec, RunSpec};
+use super::wave::Wave;
+use crate::definition::{Journey, JourneyAct, JourneyStep};
+
+impl RollCompiler<'_> {
+    /// Risks are accepted by the names that a plan prints.
+    pub(super) fn accepted(&mut self, accept: &[String], waves: &[Wave]) {
+        let steps = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
+        let mut known = vec![NO_WAY_BACK];
+        known.extend(risky);
+        known.dedup();
+        for risk in accept.iter().filter(|risk| !known.contains(&risk.as_str())) {
+            let (hint, known) = (near(risk, &known), known.join(", "));
+            self.bad(format!("accept: {risk:?} is no risk that a plan names{hint}. Known here: {known}"));
+        }
+    }
+
+    /// What happens to the objects of a wave; nothing where their version label is changed.
+    pub(super) fn journey(&mut self, name: Option<&str>, spec: &RollSpec) -> Option<Journey> {
+        let name = name.or(spec.journey.as_deref()).filter(|name| *name != JOURNEY)?;
+        let Some(journey) = self.kind.journeys.iter().find(|journey| journey.name == name) else {
+            let known: Vec<&str> =
+                [JOURNEY].into_iter().chain(self.kind.journeys.iter().map(|journey| journey.name.as_str())).collect();
+            let (hint, known) = (near(name, &known), known.join(", "));
+            self.bad(format!("journey: {name:?} is not known{hint}. Known here: {known}"));
+            return None;
+        };
+        Some(journey.filled(&|text| filled(text, spec.from.as_deref(), &spec.to)))
+    }
+
+    /// What a wave runs that has no objects.
+    pub(super) fn run(&mut self, name: &str, run: &RunSpec) -> Option<Journey> {
+        let mut steps = Vec::new();
+        if let Some(job) = &run.job {
+            match (job.has_undo(), run.irreversible.as_deref()) {
+                (false, None | Some("")) => {
+                    self.bad(format!(
+                        "waves: {name}: run: the job needs an `undo`, or `irreversible` says why it has none"
+                    ));
+                }
+                (true, Some(_)) => {
+                    self.bad(format!("waves: {name}: run: the job has an `undo`, so that it is not `irreversible`"));
+                }
+                _ => {}
+            }
+            match job.compile(None) {
+                Ok((job, undo)) => {
+                    let act = JourneyAct::Job { job, undo };
+                    steps.push(JourneyStep { name: name.to_owned(), act, irreversible: run.irreversible.clone() });
+                }
+                Err(bad) => {
+                    bad.into_iter().for_each(|why| self.bad(format!("waves: {name}: run: job: {why}")));
+                    return None;
+                }
+            }
+        }
+        Some(Journey { name: format!("run {name}"), when: None, steps })
+    }
+
+    /// An object whose version label is changed is on no other journey: by that label it is told how far it is.
+    pub(super) fn mixed(&mut self, waves: &[Wave]) {
+        let with_objects = || waves.iter().filter(|wave| !wave.is_run);
+        let label = with_objects().find(|wave| wave.journey.is_none());
+        let other = with_objects().find(|wave| wave.journey.is_some());
+        if let (Some(label), Some(other)) = (label, other) {
+            self.bad(format!(
+                "waves: {} has the journey {JOURNEY}, and {} another one: a roll either changes version labels or does not",
+                label.name, other.name
+            ));
+        }
+    }
+}

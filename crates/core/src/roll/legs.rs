@@ -1,0 +1,126 @@
+//! How far an object is on its journeys: one leg for each wave that takes it along.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::fleet_roll::FleetRoll;
+use super::mark::RollMark;
+use super::seen_field::SeenField;
+use super::status::RollStatus;
+use super::wave::Wave;
+use crate::definition::{JourneyAct, Path, StepWay};
+
+/// The legs of an object, in the order of their waves, and what is seen of the fields that their steps write.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Legs {
+    pub(super) legs: Vec<Leg>,
+    pub(super) fields: BTreeMap<Path, SeenField>,
+    /// It is no object: what a wave runs stands for it.
+    pub(super) is_run: bool,
+}
+
+/// The journey of one wave, as far as an object has gone it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Leg {
+    pub(super) wave: usize,
+    /// How many of its steps are done.
+    pub(super) done: usize,
+    /// The last of them counts as done only so that it can be undone.
+    pub(super) half: bool,
+    /// How many it has.
+    pub(super) steps: usize,
+    /// How many of those that are done stay done.
+    pub(super) floor: usize,
+    /// Why the journey is not about the object.
+    outside: Option<String>,
+    /// What does not hold, for each step, before it is done.
+    done_unmet: Vec<Option<String>>,
+    /// The same before it is undone.
+    undone_unmet: Vec<Option<String>>,
+}
+
+impl Legs {
+    /// The legs of an object that these waves take along, by their indices.
+    pub(super) fn of(object: &Value, roll: &FleetRoll, waves: &[usize], mark: Option<&RollMark>) -> Self {
+        let mut all = Self::default();
+        for (wave, at) in waves.iter().filter_map(|at| Some((roll.waves.get(*at)?, *at))) {
+            let Some(journey) = &wave.journey else { continue };
+            let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();
+            let unmet = |way| journey.steps.iter().map(|step| step.unmet(object, way)).collect();
+            all.legs.push(Leg {
+                wave: at,
+                done: done.min(journey.steps.len()),
+                half: mark.is_some_and(|mark| mark.half.contains(&wave.name)),
+                steps: journey.steps.len(),
+                floor: journey.floor(done),
+                outside: journey.unmet(object),
+                done_unmet: unmet(StepWay::Done),
+                undone_unmet: unmet(StepWay::Undone),
+            });
+            for step in &journey.steps {
+                let JourneyAct::Set(fields) = &step.act else { continue };
+                let seen = fields.iter().map(|(field, _)| (field.clone(), SeenField::of(object, field)));
+                all.fields.extend(seen);
+            }
+        }
+        all
+    }
+
+    /// What a wave runs, as if it were an object.
+    pub(super) fn of_run(at: usize, wave: &Wave, status: &RollStatus) -> Option<Self> {
+        let done = usize::from(status.ran.contains(&wave.name));
+        let journey = wave.journey.as_ref().filter(|_| wave.is_run)?;
+        let leg = Leg {
+            wave: at,
+            done: done.min(journey.steps.len()),
+            half: status.half.contains(&wave.name),
+            steps: journey.steps.len(),
+            floor: journey.floor(done),
+            outside: None,
+            done_unmet: vec![None; journey.steps.len()],
+            undone_unmet: vec![None; journey.steps.len()],
+        };
+        (leg.steps > 0).then(|| Self { legs: vec![leg], is_run: true, ..Self::default() })
+    }
+
+    /// The leg that comes next on the way forward.
+    pub(super) fn forward(&self) -> Option<&Leg> {
+        self.legs.iter().find(|leg| !leg.is_done() && (leg.done > 0 || leg.outside.is_none()))
+    }
+
+    /// The leg that is taken back next. Nobody goes back over what cannot be undone.
+    pub(super) fn back(&self) -> Option<&Leg> {
+        self.legs.iter().rev().find(|leg| leg.done > 0).filter(|leg| leg.done > leg.floor)
+    }
+
+    /// The leg of a wave.
+    pub(super) fn of_wave(&self, wave: usize) -> Option<&Leg> {
+        self.legs.iter().find(|leg| leg.wave == wave)
+    }
+
+    /// Whether any step of it was done.
+    pub(super) fn has_begun(&self) -> bool {
+        self.legs.iter().any(|leg| leg.done > 0)
+    }
+}
+
+impl Leg {
+    /// What does not hold that has to before a step is done, or undone.
+    pub(super) fn unmet(&self, step: usize, way: StepWay) -> Option<&str> {
+        let unmet = match way {
+            StepWay::Done => &self.done_unmet,
+            StepWay::Undone => &self.undone_unmet,
+        };
+        unmet.get(step)?.as_deref()
+    }
+
+    /// Whether it counts among the objects of its wave.
+    pub(super) fn counts(&self) -> bool {
+        self.done > 0 || self.outside.is_none()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.done >= self.steps && !self.half
+    }
+}

@@ -1,0 +1,19 @@
+//! A call of the API server that a plan asks for.
+
+use super::job_write::JobWrite;
+use super::patch::FleetMove;
+use super::status::RollStatus;
+
+/// One call of the API server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RollWrite {
+    /// The status of the Roll, as a whole, with the resourceVersion that was read: who has lost the Roll to another
+    /// runner must not be heard.
+    Status(Box<RollStatus>),
+    /// The move of an object.
+    Move(FleetMove),
+    /// A Job of a step. One that is there already is the one that was meant.
+    Job(Box<JobWrite>),
+    /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
+    Try(FleetMove),
+}

@@ -1,0 +1,144 @@
+//! A field of an object that a step writes, as it was seen, and patches of such fields that say what they have seen.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::definition::Path;
+
+/// A field as it was seen.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct SeenField {
+    value: Option<Value>,
+    /// How many names of its path lead somewhere.
+    there: usize,
+    /// How many members each object has on the way to it, outermost first.
+    members: Vec<usize>,
+}
+
+/// What a field was before a step wrote it. Empty where it was there and null.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct KeptField {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    was: Option<Value>,
+    /// How many names of its path led somewhere, where it was not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    there: Option<usize>,
+}
+
+impl SeenField {
+    pub(super) fn of(object: &Value, field: &Path) -> Self {
+        let (mut at, mut there, mut members) = (object, 0, Vec::new());
+        for name in field.names() {
+            let Some(inner) = at.as_object() else { break };
+            members.push(inner.len());
+            let Some(next) = inner.get(name.as_ref()).filter(|next| !next.is_null()) else { break };
+            (at, there) = (next, there + 1);
+        }
+        let value = (there == field.len()).then(|| at.clone());
+        Self { value, there, members }
+    }
+
+    /// One of which nothing but its own value matters: below objects that are there up to a name.
+    pub(super) fn plain(value: Option<Value>, there: usize) -> Self {
+        Self { value, there, members: Vec::new() }
+    }
+
+    /// What undoing a write of it has to know.
+    pub(super) fn kept(&self) -> KeptField {
+        let there = self.value.is_none().then_some(self.there);
+        KeptField { was: self.value.clone(), there }
+    }
+}
+
+/// A JSON Patch that is being made, whose tests say what was seen.
+#[derive(Default)]
+pub(super) struct FieldPatch {
+    operations: Vec<Value>,
+    /// What it makes itself.
+    made: Vec<Path>,
+    /// What it takes away itself.
+    gone: Vec<Path>,
+}
+
+impl FieldPatch {
+    pub(super) fn new(uid: &str) -> Self {
+        Self { operations: vec![test("/metadata/uid", json!(uid))], ..Self::default() }
+    }
+
+    pub(super) fn into_patch(self) -> Value {
+        Value::Array(self.operations)
+    }
+
+    /// A field gets a value, or goes.
+    pub(super) fn write(&mut self, field: &Path, seen: &SeenField, value: Option<&Value>) {
+        match (&seen.value, value) {
+            (Some(was), Some(value)) => {
+                let path = pointer(field);
+                self.operations
+                    .extend([test(&path, was.clone()), json!({"op": "replace", "path": path, "value": value})]);
+            }
+            (Some(was), None) => {
+                let path = pointer(field);
+                self.operations.extend([test(&path, was.clone()), json!({"op": "remove", "path": path})]);
+            }
+            (None, Some(value)) => self.make(field, seen.there, value),
+            (None, None) => {}
+        }
+    }
+
+    /// A field is put back to what it was, unless somebody else has written it since: `left` is what the step left
+    /// there.
+    pub(super) fn put_back(&mut self, field: &Path, seen: &SeenField, left: Option<&Value>, kept: &KeptField) {
+        if seen.value.as_ref() != left {
+            return;
+        }
+        match (&kept.was, kept.there) {
+            (Some(was), _) => self.write(field, seen, Some(was)),
+            (None, Some(there)) if left.is_some() => self.take_away(field, seen, there),
+            _ => {}
+        }
+    }
+
+    /// A field with all that is missing above it.
+    fn make(&mut self, field: &Path, there: usize, value: &Value) {
+        let shared = self.made.iter().map(|made| made.common(field)).max().unwrap_or_default();
+        let (outer, inner) = field.split_at(there.max(shared) + 1);
+        let value = inner
+            .names()
+            .iter()
+            .rev()
+            .fold(value.clone(), |value, name| Value::Object(Map::from_iter([(name.to_string(), value)])));
+        let path = pointer(&outer);
+        self.operations.extend([test(&path, Value::Null), json!({"op": "add", "path": path, "value": value})]);
+        self.made.push(field.clone());
+    }
+
+    /// A field that was not there, with what was made for it and holds nothing else.
+    fn take_away(&mut self, field: &Path, seen: &SeenField, there: usize) {
+        let mut keeps = field.len();
+        while keeps > there + 1 {
+            let (holder, _) = field.split_at(keeps - 1);
+            let gone = self.gone.iter().filter(|gone| gone.parent().as_ref() == Some(&holder)).count();
+            if seen.members.get(keeps - 1).is_none_or(|members| members.saturating_sub(gone) > 1) {
+                break;
+            }
+            keeps -= 1;
+        }
+        let (outer, inner) = field.split_at(keeps);
+        let value = inner.names().iter().rev().fold(seen.value.clone().unwrap_or_default(), |value, name| {
+            Value::Object(Map::from_iter([(name.to_string(), value)]))
+        });
+        let path = pointer(&outer);
+        self.operations.extend([test(&path, value), json!({"op": "remove", "path": path})]);
+        self.gone.push(outer);
+    }
+}
+
+fn test(path: &str, value: Value) -> Value {
+    json!({"op": "test", "path": path, "value": value})
+}
+
+/// RFC 6901.
+fn pointer(path: &Path) -> String {
+    path.names().iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
+}

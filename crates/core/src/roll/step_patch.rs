@@ -1,0 +1,149 @@
+//! The one write of an object by which a step of its journey is done, or undone, and written down as such.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::fleet_object::FleetObject;
+use super::fleet_roll::FleetRoll;
+use super::legs::{Leg, Legs};
+use super::mark::{ANNOTATION, RollMark};
+use super::moment::{Moment, rfc3339};
+use super::patch::FleetMove;
+use super::seen_field::{FieldPatch, SeenField};
+use crate::definition::{JourneyAct, Path};
+
+/// How far a step came that counts as done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Half {
+    Whole,
+    /// Nobody knows: it counts so that it can be undone.
+    Half,
+}
+
+/// An object on a leg of its journey.
+#[derive(Clone, Copy)]
+pub(super) struct Traveller<'a> {
+    pub(super) roll: &'a FleetRoll,
+    pub(super) object: &'a FleetObject,
+    pub(super) legs: &'a Legs,
+    pub(super) leg: &'a Leg,
+}
+
+impl Traveller<'_> {
+    /// The next step is done by this write; its fields are written where it has any.
+    pub(super) fn forward(self, now: Moment, half: Half) -> FleetMove {
+        let mut patch = FieldPatch::new(&self.object.uid);
+        let mut mark = self.mark(now);
+        let (step, place) = (self.leg.done, self.place(self.leg.done));
+        for (field, value) in self.fields(step) {
+            let Some(seen) = self.legs.fields.get(field) else { continue };
+            let value = value.as_ref().map(|value| self.filled(value));
+            patch.write(field, seen, value.as_ref());
+            mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
+        }
+        mark.step.insert(self.wave().to_owned(), step + 1);
+        mark.half.extend((half == Half::Half).then(|| self.wave().to_owned()));
+        self.written(patch, Some(mark))
+    }
+
+    /// Whether the next step writes fields of the object.
+    pub(super) fn writes_next(&self) -> bool {
+        !self.fields(self.leg.done).is_empty()
+    }
+
+    /// The last step that was done is undone by this write; fields are what they were before.
+    pub(super) fn back(self, now: Moment) -> FleetMove {
+        let mut patch = FieldPatch::new(&self.object.uid);
+        let mut mark = self.mark(now);
+        let step = self.leg.done.saturating_sub(1);
+        let kept = mark.kept.remove(&self.place(step)).unwrap_or_default();
+        for (field, value) in self.fields(step).iter().rev() {
+            let (Some(seen), Some(kept)) = (self.legs.fields.get(field), kept.get(&field.to_string())) else {
+                continue;
+            };
+            let left = value.as_ref().map(|value| self.filled(value));
+            patch.put_back(field, seen, left.as_ref(), kept);
+        }
+        self.stepped(patch, mark, step)
+    }
+
+    /// The last step, which was done half at most, is done anew.
+    pub(super) fn again(self, now: Moment) -> FleetMove {
+        let (patch, mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
+        self.stepped(patch, mark, self.leg.done.saturating_sub(1))
+    }
+
+    /// So many steps are done, and none is half done.
+    fn stepped(self, patch: FieldPatch, mut mark: RollMark, step: usize) -> FleetMove {
+        mark.half.retain(|wave| wave != self.wave());
+        match step {
+            0 => drop(mark.step.remove(self.wave())),
+            step => drop(mark.step.insert(self.wave().to_owned(), step)),
+        }
+        let is_home = mark.step.is_empty();
+        self.written(patch, (!is_home).then_some(mark))
+    }
+
+    /// What the object says of the roll once this is written; nothing where it is what it was before.
+    fn written(self, mut patch: FieldPatch, mark: Option<RollMark>) -> FleetMove {
+        let text = |mark: &RollMark| json!(serde_json::to_string(mark).unwrap_or_default());
+        let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
+        let there = if self.object.has_annotations { 2 } else { 1 };
+        let before = self.object.mark.as_ref().map(|(_, text)| json!(text));
+        let seen = SeenField::plain(before.clone(), if before.is_some() { 3 } else { there });
+        patch.write(&place, &seen, mark.as_ref().map(text).as_ref());
+        let FleetObject { namespace, name, uid, .. } = self.object;
+        FleetMove { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), patch: patch.into_patch() }
+    }
+
+    /// What the object says of this roll now, as of now.
+    fn mark(self, now: Moment) -> RollMark {
+        let (roll, to, at) = (self.roll.uid.clone(), self.roll.to.clone(), rfc3339(now.wall));
+        match self.object.mark_of(self.roll) {
+            Some(mark) => RollMark { at, ..mark.clone() },
+            None => {
+                RollMark { roll, was: None, to, at, step: BTreeMap::new(), half: Vec::new(), kept: BTreeMap::new() }
+            }
+        }
+    }
+
+    /// The name of its wave.
+    pub(super) fn wave(&self) -> &str {
+        self.roll.waves.get(self.leg.wave).map_or("", |wave| wave.name.as_str())
+    }
+
+    fn place(self, step: usize) -> String {
+        format!("{}/{step}", self.wave())
+    }
+
+    /// What a step writes.
+    fn fields(&self, step: usize) -> &[(Path, Option<Value>)] {
+        let journey = self.roll.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
+        match journey.and_then(|journey| journey.steps.get(step)).map(|step| &step.act) {
+            Some(JourneyAct::Set(fields)) => fields,
+            _ => &[],
+        }
+    }
+
+    /// A text with `{name}` and the like filled in.
+    pub(super) fn filled_text(self, text: &str) -> String {
+        let names = [
+            ("{name}", self.object.name.as_str()),
+            ("{namespace}", self.object.namespace.as_deref().unwrap_or_default()),
+        ];
+        names.iter().fold(self.roll.filled(text), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// `{name}` and the like filled in, in every text.
+    pub(super) fn filled(self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.filled_text(text)),
+            Value::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
+            Value::Object(members) => {
+                Value::Object(members.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
+
+use super::fleet_object::FleetObject;
+use super::fleet_roll::{Direction, FleetRoll};
+use super::job_write::SeenJob;
+use super::legs::Legs;
+use super::planner::Planner;
+use super::questions::RollQuestion;
+use super::roll_write::RollWrite;
+use super::standing::{Judge, Standing};
+use super::status::{Reservation, RollStatus, SeenStepJob, TIMED_OUT};
+use super::step_patch::Traveller;
+use super::stepping::{StepWrite, Stepping};
+use crate::definition::JobSource;
+
+/// What waves run, each as if it were an object.
+pub(super) fn runs(roll: &FleetRoll, status: &RollStatus) -> Vec<FleetObject> {
+    let runs = roll
+        .waves
+        .iter()
+        .enumerate()
+        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, Legs::of_run(at, wave, status)?)));
+    runs.collect()
+}
+
+/// Jobs that have to be looked for, and templates of those that are to be made. What is found has to be told to
+/// [`super::RollAnswers`] before the next plan.
+#[must_use]
+pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> Vec<RollQuestion> {
+    let runs = runs(roll, status);
+    let all = || fleet.iter().chain(&runs);
+    let mut questions = Vec::new();
+    for reservation in &status.reserved {
+        let object = all().find(|object| object.uid == reservation.uid);
+        let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else { continue };
+        if let Some(seen) = traveller.seen_job(reservation) {
+            questions.push(RollQuestion::of_job(&seen.name));
+            continue;
+        }
+        let Some(wanted) = traveller.wanted_job(reservation) else { continue };
+        questions.push(RollQuestion::of_job(&wanted.title));
+        if let JobSource::Template { namespace, name } = &wanted.job.source {
+            questions.push(RollQuestion::of_template(namespace, name));
+        }
+    }
+    questions
+}
+
+/// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
+pub(super) fn note_jobs(planner: &mut Planner<'_>) {
+    let mut reserved = planner.status.reserved.clone();
+    for reservation in &mut reserved {
+        let Some(traveller) = planner.traveller(reservation) else { continue };
+        reservation.job = match (traveller.seen_job(reservation), traveller.wanted_job(reservation)) {
+            (Some(seen), _) => Some(seen.clone()),
+            (None, Some(wanted)) => {
+                let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
+                let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
+                (!matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent)).then(|| SeenStepJob {
+                    name: wanted.title,
+                    step,
+                    back: reservation.back,
+                })
+            }
+            (None, None) => None,
+        };
+    }
+    planner.status.reserved = reserved;
+}
+
+/// Writes down what waves have run.
+pub(super) fn note_runs(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let mut changes = Vec::new();
+    for reservation in &planner.status.reserved {
+        let Some(traveller) = planner.traveller(reservation) else { continue };
+        if let Stepping::Next(StepWrite::Ran { done, half }) = judge.stepping(traveller, reservation) {
+            changes.push((reservation.wave.clone(), done, half));
+        }
+    }
+    for (wave, done, half) in changes {
+        planner.status.ran.retain(|ran| *ran != wave);
+        planner.status.half.retain(|ran| *ran != wave);
+        planner.status.half.extend(half.then(|| wave.clone()));
+        if done > 0 {
+            planner.status.ran.push(wave);
+        }
+    }
+}
+
+/// What becomes of a reservation of an object on a journey when the roll goes another way. Nothing: it is let go.
+pub(super) fn turned(
+    planner: &Planner<'_>,
+    traveller: Traveller<'_>,
+    mut reservation: Reservation,
+    wanted: Direction,
+) -> Option<Reservation> {
+    let has_begun = traveller.has_begun(&reservation);
+    let back = match wanted {
+        Direction::Back if !reservation.back && !has_begun => return None,
+        Direction::Back => true,
+        // What is half done ends, whichever way it goes.
+        Direction::Stop if !has_begun => return None,
+        Direction::Stop => reservation.back,
+        Direction::Forward => false,
+    };
+    if back != reservation.back {
+        reservation.back = back;
+        reservation.since = planner.now();
+    }
+    // What is run from now on is another attempt.
+    reservation.attempt = planner.status.attempt;
+    Some(reservation)
+}
+
+/// Whether an object on a journey stays under way, by what is seen of it.
+pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
+    if traveller.object.is_going {
+        return false;
+    }
+    let judge = planner.judge();
+    if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
+        let standing = judge.on_the_way(traveller, reservation);
+        return !matches!(standing, Standing::New | Standing::Old);
+    }
+    if planner.status.direction == Direction::Stop && !traveller.has_begun(reservation) {
+        return false;
+    }
+    let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some();
+    reservation.back || traveller.has_begun(reservation) || !is_refused
+}
+
+/// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
+pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
+    if planner.rests || planner.status.started.is_none() {
+        return Vec::new();
+    }
+    let judge = planner.judge();
+    let only_begun = planner.is_stopped() || planner.status.direction == Direction::Stop;
+    let write = |reservation: &Reservation| {
+        let traveller = planner.traveller(reservation)?;
+        let waits = planner.facts.shut.is_some() && !reservation.back;
+        let asked = &planner.facts.remembered;
+        let was_refused = asked.answer(&reservation.uid).is_some() && !asked.is_due(&reservation.uid, planner.now);
+        let is_idle = only_begun && !traveller.has_begun(reservation);
+        if waits || was_refused || is_idle || judge.trouble(traveller, reservation).is_some() {
+            return None;
+        }
+        match judge.stepping(traveller, reservation) {
+            Stepping::Next(StepWrite::Move(write)) => Some(RollWrite::Move(write)),
+            Stepping::Next(StepWrite::Job(write)) => Some(RollWrite::Job(write)),
+            _ => None,
+        }
+    };
+    planner.status.reserved.iter().filter_map(write).collect()
+}
+
+impl Judge<'_> {
+    /// How an object on a journey stands that is not under way.
+    pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
+        if let Some(failure) = self.status.failure(&object.uid) {
+            return Standing::Failed(failure.message.clone());
+        }
+        if self.back {
+            return match (legs.back(), legs.has_begun()) {
+                (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
+                (None, true) => Standing::New,
+                (None, false) => Standing::Old,
+            };
+        }
+        match legs.forward() {
+            Some(_) => self.answered_step(object).unwrap_or(Standing::Old),
+            None if legs.has_begun() => Standing::New,
+            None => Standing::Outside,
+        }
+    }
+
+    /// Who has said no to it, and is not to be asked again yet.
+    fn answered_step(&self, object: &FleetObject) -> Option<Standing> {
+        if self.facts.remembered.is_due(&object.uid, self.now) {
+            return None;
+        }
+        self.answered(object)
+    }
+
+    /// Why an object that is under way on its journey fails: a word, and a sentence.
+    pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
+        let late = || match self.on_the_way(traveller, reservation) {
+            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
+            _ => None,
+        };
+        self.trouble(traveller, reservation).or_else(late).filter(|_| !traveller.object.is_going)
+    }
+
+    /// How an object stands that is under way on its journey.
+    pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Standing {
+        let object = traveller.object;
+        if let Some((_, why)) = self.trouble(traveller, reservation) {
+            return Standing::Failed(why);
+        }
+        if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
+            if !traveller.legs.is_run {
+                return self.after_landing(object, reservation, self.since(object, reservation));
+            }
+            return if reservation.back { Standing::Old } else { Standing::New };
+        }
+        match self.status.failure(&object.uid).filter(|_| reservation.back) {
+            Some(failure) => Standing::Failed(failure.message.clone()),
+            None if traveller.has_begun(reservation) => Standing::Moving(self.waits(traveller, reservation)),
+            None => Standing::Reserved,
+        }
+    }
+}

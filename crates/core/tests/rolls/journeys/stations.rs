@@ -1,0 +1,124 @@
+//! The definition and the Roll of a drawn history.
+
+use pointsman_core::definition::Kind;
+use serde_json::{Value, json};
+
+use super::draw::{Draft, Drawn};
+
+/// Ships, whose journeys are those that were drawn.
+pub(super) fn kind(draft: &Draft) -> Kind {
+    let mut journeys = json!({"first": steps(&draft.steps, "first")});
+    if !draft.more.is_empty() {
+        journeys["second"] = steps(&draft.more, "second");
+    }
+    let definition = format!(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: Ready}}], \
+         settle: 0s, seen: {{manager: bosun}}}}\njourneys: {journeys}\n"
+    );
+    Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{journeys:#}"))
+}
+
+fn steps(drawn: &[Drawn], journey: &str) -> Value {
+    drawn.iter().map(|step| written(*step, journey)).collect()
+}
+
+fn job(level: &str, more: &Value) -> Value {
+    let mut job = json!({"manifest": manifest(), "env": {"NODE": "{name}", "LEVEL": level}});
+    job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    job
+}
+
+fn manifest() -> Value {
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"},
+        "spec": {"ttlSecondsAfterFinished": 0, "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}},
+    })
+}
+
+fn written(step: Drawn, journey: &str) -> Value {
+    let undo = job("{from}", &json!({}));
+    match step {
+        Drawn::Lock => json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}}),
+        Drawn::Deep => {
+            let fields = json!({"spec.note.a.b": "{name}", "spec.note.a.c": "x", "metadata.labels[\"dock\"]": journey});
+            json!({"name": "deep", "set": {"fields": fields}})
+        }
+        Drawn::Unset => json!({"name": "unset", "unset": {"fields": ["spec.flag"]}}),
+        Drawn::Wait => {
+            json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}, "timeout": "60s"}})
+        }
+        Drawn::Job => json!({"name": "job", "job": job("{to}", &json!({"undo": undo}))}),
+        Drawn::Until => {
+            let until = json!({"field": "status.level", "is": "{to}"});
+            json!({"name": "until", "job": job("{to}", &json!({"undo": undo, "until": until}))})
+        }
+        Drawn::Irreversible => {
+            json!({"name": format!("never-{journey}"), "job": job("{to}", &json!({})), "irreversible": "it is for good"})
+        }
+    }
+}
+
+/// The Roll.
+pub(super) fn roll(draft: &Draft) -> Value {
+    let mut waves = Vec::new();
+    if draft.canaries > 0 {
+        waves.push(json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1}));
+    }
+    if let Some(undoable) = draft.run {
+        let mut run = json!({"job": {"manifest": manifest(), "env": {"TO": "{to}"}}});
+        if undoable {
+            run["job"]["undo"] = json!({"manifest": manifest()});
+        } else {
+            run["irreversible"] = json!("it is for good");
+        }
+        waves.push(json!({"name": "between", "run": run}));
+    }
+    waves.push(json!({"name": "rest", "atOnce": draft.at_once}));
+    if !draft.more.is_empty() {
+        waves.push(json!({"name": "again", "journey": "second", "atOnce": draft.at_once}));
+    }
+    let mut accept = Vec::new();
+    accept.extend(draft.steps.contains(&Drawn::Irreversible).then_some("never-first"));
+    accept.extend(draft.more.contains(&Drawn::Irreversible).then_some("never-second"));
+    accept.extend((draft.run == Some(false)).then_some("between"));
+    let spec = json!({
+        "kind": "ship", "journey": "first", "from": "v1", "to": "v2", "waves": waves, "timeout": "60s", "accept": accept,
+        "onFailure": draft.on_failure,
+    });
+    json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec})
+}
+
+pub(super) const CRD: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ships.example.com}
+spec:
+  group: example.com
+  names: {kind: Ship, plural: ships}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              lock: {type: string}
+              flag: {type: boolean}
+              note:
+                type: object
+                properties:
+                  other: {type: string}
+                  a: {type: object, properties: {b: {type: string}, c: {type: string}}}
+          status:
+            type: object
+            properties:
+              level: {type: string}
+              conditions:
+                type: array
+                items: {type: object, properties: {type: {type: string}, status: {type: string}}}
+"#;
