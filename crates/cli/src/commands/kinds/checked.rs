@@ -1,7 +1,9 @@
 //! A definition that was checked, in the forms in which that is told.
 
+use std::collections::BTreeSet;
+
 use pointsman_core::definition::{self, Becoming, Kind};
-use pointsman_core::laws::{Broken, LAWS, LawResult};
+use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
@@ -170,7 +172,8 @@ impl Checked {
                 (false, true) => ", and would have gone on",
                 (false, false) => ", until the time was up",
             };
-            text.push_str(&format!("  {} laws held in {} trials{end}\n", LAWS.len(), trial.cases()));
+            let laws: BTreeSet<&str> = trial.survey.results.iter().map(|result| result.law.name).collect();
+            text.push_str(&format!("  {} laws held in {} trials{end}\n", laws.len(), trial.cases()));
         }
         text
     }
