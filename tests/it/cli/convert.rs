@@ -151,38 +151,42 @@ fn versions_may_be_written_with_their_group() {
     assert!(refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"), "{refused}");
 }
 
+/// What is said to have objects of one kind become another one.
+fn becoming<'a>(to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["convert", "--kinds", "crates/core/kinds/mattermost", "--to", to][..], more].concat()
+}
+
 /// A kind that another one replaces: there, and back.
 #[test]
 fn a_kind_becomes_another_kind_and_comes_back() {
-    let kinds = "crates/core/kinds/mattermost";
     let file = "manifests/examples/mattermost/clusterinstallation.yaml";
-    let convert = |to: &str, more: &[&str]| [&["convert", "--kinds", kinds, "--to", to][..], more].concat();
     let fact = ["--fact", "externalDatabase=true"];
     for name in ["mattermosts", "mm", "Mattermost", "mattermosts.v1beta1.installation.mattermost.com"] {
-        let new = pointsman(&convert(name, &[&fact[..], &["-f", file]].concat())).data();
+        let new = pointsman(&becoming(name, &[&fact[..], &["-f", file]].concat())).data();
         let object = yaml(&new);
         assert_eq!(object["apiVersion"], "installation.mattermost.com/v1beta1", "{name}");
         assert_eq!((&object["kind"], &object["metadata"]["name"]), (&"Mattermost".into(), &"chat".into()));
         assert_eq!(object["spec"]["database"], serde_json::json!({"external": {"secret": "chat-database"}}));
         assert_eq!(object["spec"]["fileStore"], serde_json::json!({"operatorManaged": {"storageSize": "50Gi"}}));
-        let home = with_stdin(&convert("clusterinstallations", &fact), new.as_bytes()).data();
+        let home = with_stdin(&becoming("clusterinstallations", &fact), new.as_bytes()).data();
         assert_eq!(yaml(&home), yaml(&read(file)));
         // What is one already stays as it is.
-        assert_eq!(with_stdin(&convert(name, &[]), new.as_bytes()).data(), new);
+        assert_eq!(with_stdin(&becoming(name, &[]), new.as_bytes()).data(), new);
     }
-    let explained = pointsman(&convert("mattermosts", &[&fact[..], &["--explain", "-o", "json", "-f", file]].concat()));
+    let explained =
+        pointsman(&becoming("mattermosts", &[&fact[..], &["--explain", "-o", "json", "-f", file]].concat()));
     let explained = json(&explained.data());
     let changes = explained["items"][0]["changes"].as_array().unwrap();
     assert!(changes.iter().any(|change| change["before"][0]["field"] == "spec.database.secret"), "{changes:?}");
 
-    let refusal = pointsman(&convert("mattermosts", &["-f", file])).refusal(1);
+    let refusal = pointsman(&becoming("mattermosts", &["-f", file])).refusal(1);
     assert!(refusal.contains("hangs on the fact externalDatabase"), "{refusal}");
     assert!(refusal.contains("1 of 1 objects refused; nothing was written"), "{refusal}");
     let green = read(file).replace("spec:\n", "spec:\n  blueGreen: {enable: true}\n");
-    let refusal = with_stdin(&convert("mattermosts", &fact), green.as_bytes()).refusal(1);
+    let refusal = with_stdin(&becoming("mattermosts", &fact), green.as_bytes()).refusal(1);
     assert!(refusal.contains("blue/green deployments have no place in a Mattermost"), "{refusal}");
-    let refusal = pointsman(&convert("mattermosts", &["--fact", "externalDatabas=true", "-f", file])).refusal(2);
+    let refusal = pointsman(&becoming("mattermosts", &["--fact", "externalDatabas=true", "-f", file])).refusal(2);
     assert!(refusal.contains("did you mean \"externalDatabase\"?"), "{refusal}");
-    let refusal = pointsman(&convert("mattermosts", &["--fact", "externalDatabase", "-f", file])).refusal(2);
+    let refusal = pointsman(&becoming("mattermosts", &["--fact", "externalDatabase", "-f", file])).refusal(2);
     assert!(refusal.contains("is not of the form NAME=VALUE"), "{refusal}");
 }

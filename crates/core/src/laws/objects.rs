@@ -159,7 +159,7 @@ impl<'k> ObjectSource<'k> {
     /// What its objects say of themselves: `apiVersion` and `kind`.
     pub(super) fn identity(&self) -> (&'k str, &'k str) {
         let version = self.kind.version(self.version).map(|index| self.kind.version_at(index));
-        version.map_or((self.version, self.kind.kind()), |version| (&version.api_version, &version.kind))
+        version.map_or_else(|| (self.version, self.kind.kind()), |version| (&version.api_version, &version.kind))
     }
 
     fn thin_out(&self, random: &mut Random, object: &mut Value) {

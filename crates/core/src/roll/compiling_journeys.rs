@@ -50,7 +50,7 @@ impl RollCompiler<'_> {
             }
             match job.compile(None) {
                 Ok((job, undo)) => {
-                    let act = JourneyAct::Job { job, undo };
+                    let act = JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) };
                     steps.push(JourneyStep { name: name.to_owned(), act, irreversible: run.irreversible.clone() });
                 }
                 Err(bad) => {

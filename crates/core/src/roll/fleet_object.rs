@@ -140,7 +140,7 @@ impl FleetObject {
     /// The wave that it goes with, on the way forward or back.
     pub(super) fn wave(&self, back: bool) -> usize {
         let legs = self.legs.iter().flat_map(|legs| legs.legs.iter().rev().find(|leg| leg.done > 0));
-        self.leg(back).or(legs.last()).map_or(self.wave, |leg| leg.wave)
+        self.leg(back).or_else(|| legs.last()).map_or(self.wave, |leg| leg.wave)
     }
 
     /// `namespace/name`.

@@ -56,11 +56,8 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
             (None, Some(wanted)) => {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
-                (!matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent)).then(|| SeenStepJob {
-                    name: wanted.title,
-                    step,
-                    back: reservation.back,
-                })
+                let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
+                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back })
             }
             (None, None) => None,
         };

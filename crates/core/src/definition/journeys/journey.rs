@@ -35,7 +35,7 @@ pub(crate) enum JourneyAct {
     /// Nothing, until this holds of the object.
     Wait { until: Gate, timeout: Option<Duration> },
     /// A Job runs, and another one where it is undone.
-    Job { job: JourneyJob, undo: Option<JourneyJob> },
+    Job { job: Box<JourneyJob>, undo: Option<Box<JourneyJob>> },
 }
 
 impl Journey {
@@ -69,7 +69,7 @@ impl Journey {
     /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
     pub(crate) fn floor(&self, done: usize) -> usize {
         let all = self.steps.iter().enumerate().take(done);
-        all.filter(|(_, step)| step.irreversible.is_some()).last().map_or(0, |(at, _)| at + 1)
+        all.filter(|(_, step)| step.irreversible.is_some()).map(|(at, _)| at + 1).max().unwrap_or_default()
     }
 }
 
@@ -107,9 +107,10 @@ impl JourneyAct {
         match self {
             Self::Set(fields) => Self::Set(fields.clone()),
             Self::Wait { until, timeout } => Self::Wait { until: until.filled(fill), timeout: *timeout },
-            Self::Job { job, undo } => {
-                Self::Job { job: job.filled(fill), undo: undo.as_ref().map(|undo| undo.filled(fill)) }
-            }
+            Self::Job { job, undo } => Self::Job {
+                job: Box::new(job.filled(fill)),
+                undo: undo.as_ref().map(|undo| Box::new(undo.filled(fill))),
+            },
         }
     }
 }

@@ -106,7 +106,7 @@ fn journey(name: &str, specs: &[Spanned<JourneyStepSpec>], schema: &Schema, prob
                     ));
                 }
                 irreversible = step.irreversible.as_ref().map(|_| step.name.clone()).or(irreversible);
-                journey.steps.push(step);
+                journey.steps.push(*step);
             }
             None => {}
         }
@@ -122,7 +122,7 @@ fn journey(name: &str, specs: &[Spanned<JourneyStepSpec>], schema: &Schema, prob
 /// What a step is checked to.
 enum CompiledStep {
     When(Gate),
-    Step(JourneyStep),
+    Step(Box<JourneyStep>),
 }
 
 fn is_undoable(step: &JourneyStep) -> bool {
@@ -165,7 +165,7 @@ impl JourneyStepSpec {
         if wait.is_some() && irreversible.is_some() {
             bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
         }
-        Some(CompiledStep::Step(JourneyStep { name, act, irreversible: irreversible.clone() }))
+        Some(CompiledStep::Step(Box::new(JourneyStep { name, act, irreversible: irreversible.clone() })))
     }
 }
 
@@ -183,7 +183,7 @@ fn job_act(spec: &JourneyJobSpec, is_irreversible: bool, schema: &Schema, bad: &
         _ => {}
     }
     match spec.compile(Some(schema)) {
-        Ok((job, undo)) => Some(JourneyAct::Job { job, undo }),
+        Ok((job, undo)) => Some(JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) }),
         Err(more) => {
             bad.extend(more.into_iter().map(|why| format!("job: {why}")));
             None

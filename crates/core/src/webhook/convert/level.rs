@@ -35,7 +35,7 @@ use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Required, Side, Sides};
+use crate::definition::{Completeness, Level, Path, Required, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -50,11 +50,7 @@ pub(super) fn convert<'a>(
 ) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
     let frontier = &level.frontier;
-    let mut idle = match level.is_conditional {
-        true if to == Side::Newer => conditions::idle(level, root, context)?,
-        true => conditions::conditional(level),
-        false => BitSet::new(),
-    };
+    let mut idle = idle_at_first(level, root, context)?;
     let taken = take(frontier, root, prefix)?;
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // Whatever the operations are: of nothing there comes nothing, there and back.
@@ -70,14 +66,9 @@ pub(super) fn convert<'a>(
     let at_home = Staying::new(level, to, to.other(), needed.of(to));
     let mut slots = Sides::<&[usize]>::default();
     (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
-    // An object that both versions have stays for what waits behind either of them.
-    let stays = |staying: &Staying, side: Side| {
-        let mut stays = staying.holders.clone();
-        stays.extend_from(&Staying::new(level, side, side, needed.of(side)).holders);
-        stays
-    };
     let mut waiting = Sides::default();
-    (*waiting.of_mut(to), *waiting.of_mut(to.other())) = (stays(&staying, to), stays(&at_home, to.other()));
+    *waiting.of_mut(to) = holders(&staying, level, to, needed.of(to));
+    *waiting.of_mut(to.other()) = holders(&at_home, level, to.other(), needed.of(to.other()));
     let crossing = Crossing {
         level,
         to,
@@ -114,6 +105,22 @@ pub(super) fn convert<'a>(
     let Conversion { crossed, to_keep, .. } = conversion;
     put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
+}
+
+/// What conditions keep from running, as far as it is known: they ask the older side, which going down is made first.
+fn idle_at_first(level: &Level, root: &mut Json<'_>, context: &mut Context<'_, '_>) -> Result<BitSet, ConvertError> {
+    match level.is_conditional {
+        true if context.to == Side::Newer => conditions::idle(level, root, context),
+        true => Ok(conditions::conditional(level)),
+        false => Ok(BitSet::new()),
+    }
+}
+
+/// An object that both versions have stays for what waits behind either of them.
+fn holders(staying: &Staying, level: &Level, side: Side, needed: &[Path]) -> BitSet {
+    let mut holders = staying.holders.clone();
+    holders.extend_from(&Staying::new(level, side, side, needed).holders);
+    holders
 }
 
 /// The operations of one level under way.
