@@ -188,5 +188,22 @@ fn a_kind_becomes_another_kind_and_comes_back() {
     let refusal = pointsman(&becoming("mattermosts", &["--fact", "externalDatabas=true", "-f", file])).refusal(2);
     assert!(refusal.contains("did you mean \"externalDatabase\"?"), "{refusal}");
     let refusal = pointsman(&becoming("mattermosts", &["--fact", "externalDatabase", "-f", file])).refusal(2);
-    assert!(refusal.contains("is not of the form NAME=VALUE"), "{refusal}");
+    assert!(refusal.contains("is not of the form NAME=true or NAME=false"), "{refusal}");
+    for (wrong, message) in [
+        (&["--fact", "externalDatabase=True"][..], "a fact is true or false, not \"True\""),
+        (&["--fact", "externalDatabase=true", "--fact", "externalDatabase=false"], "is given twice"),
+    ] {
+        let refusal = pointsman(&becoming("mattermosts", &[wrong, &["-f", file]].concat())).refusal(2);
+        assert!(refusal.contains(message), "{refusal}");
+    }
+}
+
+/// An object's own kind with a version is that version, however long its name is.
+#[test]
+fn the_long_name_of_an_own_version_is_that_version() {
+    let file = "manifests/examples/v1alpha1.yaml";
+    let short = pointsman(&["convert", "--to", "v1alpha2", "-f", file]).data();
+    assert_ne!(yaml(&short)["apiVersion"], yaml(&read(file))["apiVersion"]);
+    let long = ["convert", "--to", "materializes.v1alpha2.materialize.cloud", "-f", file];
+    assert_eq!(pointsman(&long).data(), short);
 }

@@ -1,5 +1,6 @@
 //! Flags in, converted objects out.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -20,9 +21,9 @@ pub(crate) struct ConvertArgs {
     /// mattermosts or mattermosts.v1beta1.installation.mattermost.com.
     #[arg(long, value_name = "VERSION|KIND")]
     to: String,
-    /// What is known beside the objects, where a kind becomes another one by it: true, false or another value. May be
-    /// given several times.
-    #[arg(long = "fact", value_name = "NAME=VALUE")]
+    /// What is known beside the objects, where a kind becomes another one by it. It is said of each of them: give one
+    /// object where objects may differ in it. May be given several times, once for each fact.
+    #[arg(long = "fact", value_name = "NAME=true|false")]
     facts: Vec<String>,
     #[command(flatten)]
     files: FileArgs,
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
     let facts = facts(&args.facts, &webhook)?;
     let wanted = Wanted { to: &args.to, facts: &facts, explain: args.explain };
-    let is_known = |object| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
+    let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
     let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
         true => ConversionResult::unchanged(object),
         false => convert(&webhook, object, &wanted),
@@ -71,22 +72,29 @@ fn becomes_another(webhook: &Webhook, object: &InputObject) -> bool {
     all.any(|becoming| (becoming.source_group(), becoming.source_kind()) == (object.group(), object.kind.as_str()))
 }
 
-/// What is known beside the objects. A fact that no definition asks for has been a slip.
+/// What is known beside the objects. A fact that no definition asks for has been a slip, and so has been one that is
+/// neither true nor false, or given twice.
 fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
     let mut known: Vec<&str> =
         webhook.kinds().iter().filter_map(Kind::becoming).flat_map(|becoming| becoming.facts()).collect();
     known.sort_unstable();
-    let mut facts = Vec::new();
+    let mut facts = BTreeMap::new();
     for fact in given {
         let Some((name, value)) = fact.split_once('=') else {
-            return Err(Usage(format!("--fact {fact}: is not of the form NAME=VALUE, such as {fact}=true")).into());
+            return Err(Usage(format!("--fact {fact}: is not of the form NAME=true or NAME=false")).into());
         };
         if !known.contains(&name) {
             let meant = did_you_mean(name, known.iter().copied(), 2);
             let all = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(Usage(format!("--fact {name}: no definition asks for it{meant}; known are: {all}")).into());
         }
-        facts.push((name, value));
+        if !matches!(value, "true" | "false") {
+            let message = format!("--fact {fact}: a fact is true or false, not {value:?}: write --fact {name}=true");
+            return Err(Usage(format!("{message} or --fact {name}=false")).into());
+        }
+        if facts.insert(name, value).is_some() {
+            return Err(Usage(format!("--fact {fact}: {name} is given twice: say it once")).into());
+        }
     }
     Ok(facts.into_iter().collect())
 }

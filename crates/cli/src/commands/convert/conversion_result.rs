@@ -68,27 +68,28 @@ enum Target<'a> {
 /// A version of the object's kind comes first, then every kind that one may become.
 fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<Target<'a>, String> {
     let own = kind_of(webhook, object);
-    let version = own.as_ref().map(|kind| kind_names::version(kind, name));
-    if let Ok(Ok(version)) = version {
+    let version = own.as_ref().ok().map(|kind| kind_names::version(kind, name));
+    if let Some(Ok(version)) = version {
         return Ok(Target::Version(version));
     }
     let lower = name.to_lowercase();
     for kind in webhook.kinds() {
-        let version_of = |group: &str, versions: &mut dyn Iterator<Item = &'a str>| {
-            versions.find(|version| lower.ends_with(&format!(".{version}.{group}")))
-        };
+        let is_named = |group: &str, version: &str| lower.ends_with(&format!(".{version}.{group}"));
         if kind.is_called(name) {
-            let version = version_of(kind.group(), &mut kind.versions());
-            return Ok(Target::Kind(OtherKind { group: kind.group(), kind: kind.kind(), version }));
+            let version = kind.versions().find(|version| is_named(kind.group(), version));
+            return Ok(match (version, own.as_ref().is_ok_and(|own| std::ptr::eq(*own, kind))) {
+                (Some(version), true) => Target::Version(version),
+                _ => Target::Kind(OtherKind { group: kind.group(), kind: kind.kind(), version }),
+            });
         }
         if let Some(becoming) = kind.becoming().filter(|becoming| becoming.source_names().contains(&lower)) {
             let (group, kind) = (becoming.source_group(), becoming.source_kind());
-            let version = version_of(group, &mut std::iter::once(becoming.from()));
+            let version = Some(becoming.from()).filter(|version| is_named(group, version));
             return Ok(Target::Kind(OtherKind { group, kind, version }));
         }
     }
     match (own?, version) {
-        (_, Ok(Err(message))) => Err(format!("{}: --to {name}: {message}", object.label())),
+        (_, Some(Err(message))) => Err(format!("{}: --to {name}: {message}", object.label())),
         _ => Err(format!("{}: --to {name}: no version and no kind of that name", object.label())),
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn json(known: &Known) -> JsonTree {
             ("steps", JsonTree::Array(becoming.steps().into_iter().map(step).collect())),
         ])
     });
-    let mut members = vec![
+    let mut object = JsonTree::object([
         ("name", JsonTree::string(kind.name())),
         ("group", JsonTree::string(kind.group())),
         ("kind", JsonTree::string(kind.kind())),
@@ -30,9 +30,11 @@ pub(super) fn json(known: &Known) -> JsonTree {
         ("hashAt", kind.hash_version().map_or(JsonTree::Null, JsonTree::string)),
         ("steps", JsonTree::Array(steps.collect())),
         ("source", JsonTree::string(known.source())),
-    ];
-    members.extend(becomes.map(|becomes| ("becomes", becomes)));
-    JsonTree::object(members)
+    ]);
+    if let Some(becomes) = becomes {
+        object.set("becomes", becomes);
+    }
+    object
 }
 
 fn step(step: StepSummary) -> JsonTree {
