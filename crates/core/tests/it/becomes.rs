@@ -71,15 +71,14 @@ fn a_kind_that_becomes_another_keeps_every_law() {
     assert!(cases < 15 || never.is_empty(), "{never:#?}");
 }
 
-/// What upstream's own conversion makes of each field: the new object, and that the old one comes back.
-#[test]
-fn what_an_installation_becomes_is_in_the_table() {
+/// What upstream's own conversion makes of each field: of an old spec the new one, and the fact that it takes.
+fn table() -> Vec<(Value, Value, &'static str)> {
     let replicas = |count: i64| json!({"ingressName": "chat.example", "replicas": count});
     let minio = json!({"externalURL": "s3", "externalBucket": "b", "secret": "s", "storageSize": "5Gi", "replicas": 4});
     let own = json!({"storageSize": "5Gi", "replicas": 0, "secret": "s", "externalURL": ""});
     let database = json!({"type": "mysql", "secret": "db", "storageSize": "9Gi", "replicas": -2, "version": "8"});
     let managed = json!({"type": "mysql", "storageSize": "9Gi", "replicas": 0, "version": "8"});
-    let cases = [
+    vec![
         (replicas(-1), replicas(0), "true"),
         (replicas(0), json!({"ingressName": "chat.example"}), "true"),
         (replicas(3), replicas(3), "true"),
@@ -124,8 +123,13 @@ fn what_an_installation_becomes_is_in_the_table() {
             json!({"ingressName": "a"}),
             "true",
         ),
-    ];
-    for (older, newer, external) in cases {
+    ]
+}
+
+/// The new object, and that the old one comes back.
+#[test]
+fn what_an_installation_becomes_is_in_the_table() {
+    for (older, newer, external) in table() {
         let old = installation(older.clone());
         let new = becomes(&old, NEW, &facts(external)).unwrap();
         assert_eq!(new["apiVersion"], "installation.mattermost.com/v1beta1");

@@ -384,7 +384,7 @@ impl<'a> Voyage<'a> {
 fn steps_of(object: &Value) -> BTreeMap<String, usize> {
     let text = object["metadata"]["annotations"][ANNOTATION].as_str().unwrap_or("{}");
     let mark: Value = serde_json::from_str(text).unwrap();
-    serde_json::from_value(mark.get("step").cloned().unwrap_or(json!({}))).unwrap()
+    serde_json::from_value(mark.get("step").cloned().unwrap_or_else(|| json!({}))).unwrap()
 }
 
 fn told(job: &Value) -> String {
