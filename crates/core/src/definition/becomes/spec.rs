@@ -101,9 +101,10 @@ impl BecomesSpec {
         let from = &spec.from.version;
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
+        kept_names_fit(&[&source, target], line(&spec.from.crd), problems);
+        let refusals = spec.refusals(&older, problems);
         let mut versions = Sides { older: end(older, &source), newer: end(newer, target) };
         versions.newer.storage = true;
-        let refusals = spec.refusals(&versions.older, problems);
         let names: Vec<String> = spec.facts.keys().cloned().collect();
         let changes =
             ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&names), line: at_line };
@@ -177,6 +178,27 @@ impl BecomesSpec {
         facts
     }
 }
+
+/// What is kept for each version of both kinds has a name, which Kubernetes allows 63 characters behind its prefix.
+fn kept_names_fit(crds: &[&Crd], at_line: u64, problems: &mut Problems) {
+    for crd in crds {
+        let versions = crd.document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+        for version in versions.filter_map(|version| version.get("name")?.as_str()) {
+            let name = format!("kept-{}.{version}", crd.plural);
+            if name.len() > LONGEST_NAME {
+                problems.add(at_line, format!(
+                    "becomes: the annotation pointsman.dev/{name} has {} characters behind the slash, and Kubernetes allows \
+                     {LONGEST_NAME}: the plural or the version is too long",
+                    name.len()
+                ));
+            }
+        }
+    }
+}
+
+/// Characters of the name of an annotation, without its prefix.
+/// Source: `k8s.io/apimachinery pkg/util/validation/validation.go`, `qualifiedNameMaxLength`.
+const LONGEST_NAME: usize = 63;
 
 /// A version as one end of the way between two kinds. What stands in the status is not carried: it is what a controller
 /// saw of another object.

@@ -23,7 +23,7 @@ use crate::json::Json;
 pub(crate) struct WhenSpec<O> {
     /// A string, number or boolean of the older version of which one of `set`, `is` and `in` must hold.
     field: Option<String>,
-    /// A fact of the `becomes` block, which must be true, or as `is` and `in` say.
+    /// A fact of the `becomes` block, which is true or false. It must be true, or as `is` says.
     fact: Option<String>,
     /// The field must be set, or must not: null and an empty string count as not set.
     set: Option<bool>,
@@ -71,7 +71,11 @@ impl<O> WhenSpec<O> {
             (None, Some(fact), None, values) => {
                 compiler.knows_fact(fact)?;
                 let said = |value: &&Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let values = values.map_or_else(|| vec!["true".to_owned()], |all| all.iter().map(said).collect());
+                let values: Vec<String> =
+                    values.map_or_else(|| vec!["true".to_owned()], |all| all.iter().map(said).collect());
+                if let Some(other) = values.iter().find(|value| !TRUTHS.contains(&value.as_str())) {
+                    compiler.problem(format!("when: the fact {fact} is true or false, and can never be {other:?}"));
+                }
                 (Asked::Fact(fact.clone(), values), true)
             }
             _ => {
@@ -85,7 +89,10 @@ impl<O> WhenSpec<O> {
 
 /// What a condition may look like.
 const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: \
-                     VALUES}, {fact: NAME}, {fact: NAME, is: VALUE} and {fact: NAME, in: VALUES}, beside `operations`";
+                     VALUES}, {fact: NAME} and {fact: NAME, is: false}, beside `operations`";
+
+/// What a fact may be.
+const TRUTHS: [&str; 2] = ["true", "false"];
 
 /// A field of the older version that has no inside.
 fn scalar(path: &str, compiler: &mut Compiler<'_>) -> Option<Place> {
@@ -116,10 +123,46 @@ enum Asked {
     Fact(String, Vec<String>),
 }
 
+impl Asked {
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fact(one, _), Self::Fact(two, _)) => one == two,
+            (Self::IsSet(one) | Self::Among(one, _), Self::IsSet(two) | Self::Among(two, _)) => one.path == two.path,
+            _ => false,
+        }
+    }
+
+    /// The values of a field that it names.
+    fn values(&self) -> &[Json<'static>] {
+        match self {
+            Self::Among(_, values) => values,
+            Self::IsSet(_) | Self::Fact(..) => &[],
+        }
+    }
+}
+
 impl Condition {
     /// The opposite.
     pub(super) fn not(&self) -> Self {
         Self { asked: Arc::clone(&self.asked), holds: !self.holds }
+    }
+
+    /// Whether no object can meet all of these, for what the last one asks about. Each value that one of them names is
+    /// tried, and so are nothing, and a value that none of them names.
+    pub(super) fn exclude_each_other(conditions: &[Self]) -> bool {
+        let Some(last) = conditions.last() else { return false };
+        let alike: Vec<&Self> = conditions.iter().filter(|one| one.asked.is_about_the_same(&last.asked)).collect();
+        let is_met = |value: Option<&Json<'static>>, fact: &str| {
+            let met = |one: &&Self| one.is_met(&mut |_| value.cloned(), &|_| Some(fact.to_owned())) == Ok(true);
+            alike.iter().all(met)
+        };
+        let Some(place) = last.field() else { return !TRUTHS.iter().any(|fact| is_met(None, fact)) };
+        let mut named: Vec<Json<'static>> = alike.iter().flat_map(|one| one.asked.values()).cloned().collect();
+        named.extend(match place.schema.kind.as_deref() {
+            Some("boolean") => vec![Json::borrowed("true"), Json::borrowed("false")],
+            _ => vec![Json::borrowed(r#""a value that nobody names""#)],
+        });
+        !(is_met(None, "") || named.iter().any(|value| is_met(Some(value), "")))
     }
 
     /// The field that is asked for; none where it is a fact.
