@@ -1,5 +1,5 @@
-//! Journeys on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by kubelet.
-//! Jobs, hosts and the taints of those that are locked are played.
+//! Journeys on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by
+//! kubelet. Jobs, hosts and the taints of those that are locked are played.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

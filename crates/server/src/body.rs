@@ -41,7 +41,7 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
     let most = declared.unwrap_or(limit);
     claim.announce(most);
     let mut bytes = Vec::new();
-    let mut turn = Turn::default();
+    let mut turn = ReadTurn::default();
     loop {
         let frame = tokio::select! {
             frame = body.frame() => frame,
@@ -99,7 +99,7 @@ fn hold(claim: &Claim, bytes: u64) -> Result<(), BodyError> {
 /// before it reads would otherwise be reset and never see the answer; one that is through keeps its connection.
 pub(super) async fn discard(body: &mut Incoming) {
     let drained = async {
-        let (mut left, mut turn) = (DISCARD_BYTES, Turn::default());
+        let (mut left, mut turn) = (DISCARD_BYTES, ReadTurn::default());
         while let Some(Ok(frame)) = body.frame().await {
             let length = frame.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(length) else {
@@ -113,14 +113,14 @@ pub(super) async fn discard(body: &mut Incoming) {
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
 
-/// Whose turn it is, while a large body arrives faster than it is read: then there is always more to read, and a runtime
-/// that always has something to do looks for other connections only after sixty such somethings.
+/// Whose turn it is, while a large body arrives faster than it is read: then there is always more to read, and a
+/// runtime that always has something to do looks for other connections only after sixty such somethings.
 #[derive(Default)]
-struct Turn {
+struct ReadTurn {
     bytes: usize,
 }
 
-impl Turn {
+impl ReadTurn {
     /// So many bytes were read: now and then the others have their turn.
     async fn took(&mut self, bytes: usize) {
         self.bytes += bytes;
@@ -143,8 +143,8 @@ const DISCARD_BYTES: usize = 128 << 20;
 /// Short: whoever is slower than this is not merely finishing its sentence.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// Bodies up to 128 KiB, and not full of tiny values, are weighed and decided where they were read: about a millisecond,
-/// less than handing them over would cost in latency. Others go to a thread of their own, or a small request behind them
-/// would wait its turn (measured on one core beside conversions of 20,000 objects: 99 % of small calls within 16 ms,
-/// against 1.7 s).
+/// Bodies up to 128 KiB, and not full of tiny values, are weighed and decided where they were read: about a
+/// millisecond, less than handing them over would cost in latency. Others go to a thread of their own, or a small
+/// request behind them would wait its turn (measured on one core beside conversions of 20,000 objects: 99 % of small
+/// calls within 16 ms, against 1.7 s).
 pub(super) const INLINE: usize = 128 << 10;

@@ -44,7 +44,7 @@ fn the_whole_object_is_printed_and_right_as_it_is() {
 #[test]
 fn definitions_of_stages_are_kinds_among_others() {
     let list = pointsman(&["kinds", "--kinds", KINDS[1]]).data();
-    assert!(list.contains("control-plane  apps"), "{list}");
+    assert!(list.contains("control-plane   apps "), "{list}");
     let value = json(&pointsman(&["kinds", "--kinds", KINDS[1], "-o", "json"]).data());
     let staged = value.as_array().unwrap().last().unwrap();
     assert_eq!(staged["stages"][0]["name"], "csi");

@@ -45,7 +45,7 @@ fn completed(command: Command) -> Command {
         let add = |arg: Arg, completer: ArgValueCompleter| arg.add(completer);
         match (arg.get_id().as_str(), name.as_deref()) {
             ("kind", _) | (_, Some("KIND")) => add(arg, ArgValueCompleter::new(kinds)),
-            (_, Some("VERSION")) => add(arg, ArgValueCompleter::new(versions)),
+            (_, Some("VERSION" | "VERSION|KIND")) => add(arg, ArgValueCompleter::new(versions)),
             ("files" | "old", _) => add(arg, ArgValueCompleter::new(objects)),
             (_, Some("DIR")) => add(arg, ArgValueCompleter::new(PathCompleter::dir())),
             _ => arg,

@@ -162,8 +162,8 @@ Examples:
       --old manifests/examples/v1alpha1.yaml -o json
 
   What a stage makes of an object once its fact is true:
-    pointsman mutate -f manifests/examples/gardener/kube-controller-manager.yaml \\
-      --kinds manifests/examples/gardener --fact csi=true
+    pointsman mutate --kinds manifests/examples/gardener --fact csi=true \\
+      -f manifests/examples/gardener/kube-controller-manager.yaml
 
 Exit codes:
   0 printed, 1 an object could not be read, or a fact was not said, 2 the flags are wrong.";

@@ -185,3 +185,15 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
     }
     Some(ordered)
 }
+
+/// What a CRD calls its kind, without the group: as kubectl takes it, in lower case.
+pub(super) fn bare_names(crd: &Value) -> Vec<String> {
+    let names = crd.pointer("/spec/names");
+    let text = |name: &str| names.and_then(|names| names.get(name)).and_then(Value::as_str);
+    let short = names.and_then(|names| names.get("shortNames")).and_then(Value::as_array);
+    let short = short.into_iter().flatten().filter_map(Value::as_str);
+    let kind = text("kind").map(str::to_lowercase);
+    kind.into_iter()
+        .chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned))
+        .collect()
+}

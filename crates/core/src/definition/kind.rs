@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::becomes::{BecomesSpec, Becoming};
+use super::becomes::{BecomesSpec, Becoming, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::healthy::{Health, HealthySpec};
@@ -14,7 +14,14 @@ use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::{admission::Admission, chain, crd::Crd, embedded::EMBEDDED, rollout::Rollout, side::Side};
+use super::{
+    admission::Admission,
+    chain,
+    crd::{Crd, bare_names},
+    embedded::EMBEDDED,
+    rollout::Rollout,
+    side::Side,
+};
 
 /// A kind, compiled: its versions and what happens between them.
 #[derive(Debug)]
@@ -33,7 +40,7 @@ pub struct Kind {
     pub(crate) journeys: Vec<Journey>,
     pub(crate) crd: Value,
     /// How objects of another kind become objects of this one.
-    pub(super) becoming: Option<Box<Becoming>>,
+    becoming: Option<Box<Becoming<Self>>>,
 }
 
 impl Kind {
@@ -128,7 +135,7 @@ impl Kind {
         };
         let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
         let becoming = match &spec.becomes {
-            Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?)),
+            Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?.map(Self::bridging))),
             None => None,
         };
         let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, problems);
@@ -147,6 +154,14 @@ impl Kind {
             crd: crd.document,
             becoming,
         })
+    }
+
+    /// Two kinds as one, whose versions they are.
+    fn bridging(bridge: Bridge) -> Self {
+        let Bridge { name, group, kind, plural, versions, step, checks, admission, crd } = bridge;
+        let (rollout, health, journeys, becoming) = (None, None, Vec::new(), None);
+        let (name, steps) = (name.into(), vec![step]);
+        Self { name, group, plural, kind, versions, steps, rollout, admission, health, checks, journeys, crd, becoming }
     }
 
     /// What the command line calls this kind.
@@ -169,12 +184,12 @@ impl Kind {
 
     /// How objects of another kind become objects of this one, where the definition says so.
     #[must_use]
-    pub fn becoming(&self) -> Option<&Becoming> {
+    pub fn becoming(&self) -> Option<&Becoming<Self>> {
         self.becoming.as_deref()
     }
 
     /// The same, taken out of this kind.
-    pub fn take_becoming(&mut self) -> Option<Becoming> {
+    pub fn take_becoming(&mut self) -> Option<Becoming<Self>> {
         self.becoming.take().map(|becoming| *becoming)
     }
 
@@ -324,18 +339,6 @@ impl Kind {
         let up = between(from, to).map(|step| (Side::Newer, step));
         up.chain(between(to, from).rev().map(|step| (Side::Older, step)))
     }
-}
-
-/// What a CRD calls its kind, without the group: as kubectl takes it, in lower case.
-pub(super) fn bare_names(crd: &Value) -> Vec<String> {
-    let names = crd.pointer("/spec/names");
-    let text = |name: &str| names.and_then(|names| names.get(name)).and_then(Value::as_str);
-    let short = names.and_then(|names| names.get("shortNames")).and_then(Value::as_array);
-    let short = short.into_iter().flatten().filter_map(Value::as_str);
-    let kind = text("kind").map(str::to_lowercase);
-    kind.into_iter()
-        .chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned))
-        .collect()
 }
 
 fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {

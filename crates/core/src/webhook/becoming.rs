@@ -68,7 +68,7 @@ const OURS: &str = "pointsman.dev/";
 
 /// One of the two directions between two kinds.
 struct Way<'k> {
-    becoming: &'k Becoming,
+    becoming: &'k Becoming<Kind>,
     /// Plural and version of the kind that the object is of, where the way starts.
     here: (&'k str, &'k str),
     /// The same of the other one, where it ends.
@@ -144,7 +144,7 @@ fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
     kind.version(name).ok_or_else(|| ConvertError::unknown_version("apiVersion", name, kind))
 }
 
-fn refuse(becoming: &Becoming, root: &mut Json<'_>) -> Result<(), BecomeError> {
+fn refuse(becoming: &Becoming<Kind>, root: &mut Json<'_>) -> Result<(), BecomeError> {
     let mut fields = Fields(root);
     let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
     refusal.map_or(Ok(()), |refusal| Err(BecomeError::Refused { message: refusal.message.clone() }))

@@ -184,7 +184,7 @@ fn a_fact_that_is_needed_is_asked_for_by_name() {
 
 #[test]
 fn only_what_an_object_is_called_is_taken_along() {
-    let mut old = installation(json!({"ingressName": "a", "replicas": -1}));
+    let mut old = installation(json!({"ingressName": "a", "replicas": -2}));
     old["metadata"] = json!({
         "name": "chat", "namespace": "talk", "uid": "u", "resourceVersion": "7", "generation": 2,
         "creationTimestamp": "2021-01-01T00:00:00Z", "finalizers": ["a/b"], "ownerReferences": [{"uid": "x"}],
@@ -205,7 +205,7 @@ fn only_what_an_object_is_called_is_taken_along() {
             "annotations": {
                 "note": "mine",
                 "pointsman.dev/kept-clusterinstallations.v1": r#"{"fields":{"spec.x":{"value":1}}}"#,
-                "pointsman.dev/kept-clusterinstallations.v1alpha1": r#"{"fields":{"spec.replicas":{"value":-1,"became":0}}}"#,
+                "pointsman.dev/kept-clusterinstallations.v1alpha1": r#"{"fields":{"spec.replicas":{"value":-2,"became":0}}}"#,
             },
         })
     );
@@ -234,6 +234,55 @@ fn an_edit_of_the_new_object_comes_back_with_it() {
     assert_eq!(home["spec"]["minio"], json!({"storageSize": "7Gi"}));
 }
 
+/// What was kept of a form that an object has not any more is no part of the other one.
+#[test]
+fn what_is_kept_of_one_form_never_lands_in_the_other() {
+    let minio = json!({"externalURL": "s3", "storageSize": "5Gi", "replicas": 4});
+    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    new["spec"].as_object_mut().unwrap().remove("fileStore");
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert!(matches!(home["spec"].get("minio"), None | Some(Value::Object(_))), "{home}");
+    assert!(home["spec"].get("minio").is_none_or(|minio| *minio == json!({})), "{home}");
+
+    let minio = json!({"storageSize": "5Gi", "secret": "old"});
+    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    new["spec"]["fileStore"]["external"] = json!({"url": "s3"});
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(home["spec"]["minio"], json!({"externalURL": "s3", "storageSize": "5Gi"}));
+
+    let database = json!({"secret": "db", "type": "mysql"});
+    let old = installation(json!({"ingressName": "a", "database": database}));
+    let new = becomes(&old, NEW, &facts("true")).unwrap();
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(home["spec"]["database"], database);
+    let again = becomes(&home, NEW, &facts("false")).unwrap();
+    assert_eq!(again["spec"]["database"], json!({"operatorManaged": {"type": "mysql"}}));
+}
+
+/// A number that says nothing in a ClusterInstallation is none that says something.
+#[test]
+fn no_replicas_are_not_nothing_said() {
+    let mut new = becomes(&installation(json!({"ingressName": "a"})), NEW, &Facts::default()).unwrap();
+    new["spec"]["replicas"] = json!(0);
+    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    assert_eq!(home["spec"]["replicas"], json!(-1));
+    assert_eq!(becomes(&home, NEW, &Facts::default()).unwrap()["spec"]["replicas"], json!(0));
+}
+
+/// An object that gets its name from the API server still does, and the status may refuse one.
+#[test]
+fn what_names_are_made_of_is_taken_along() {
+    let mut old = installation(json!({"ingressName": "a"}));
+    old["metadata"] = json!({"generateName": "chat-", "namespace": "talk"});
+    assert_eq!(becomes(&old, NEW, &Facts::default()).unwrap()["metadata"], old["metadata"]);
+    let refuse = "  - when: {field: status.state, is: reconciling}\n    message: wait until it is stable\n  facts:\n";
+    let kind = load(&DEFINITION.replacen("  facts:\n", refuse, 1)).unwrap_or_else(|error| panic!("{error}"));
+    let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
+    old["status"] = json!({"state": "reconciling"});
+    let refused = webhook.become_kind(&old.to_string(), NEW, &Facts::default()).unwrap_err();
+    assert_eq!(refused.to_string(), "wait until it is stable");
+}
+
 #[test]
 fn what_is_wrong_with_such_a_definition_is_said_with_its_line() {
     let said = |from: &str, to: &str| {
@@ -249,6 +298,28 @@ fn what_is_wrong_with_such_a_definition_is_said_with_its_line() {
         ("spec.blueGreen.enable, is", "spec.blueGreen.enabled, is", "the kind that goes has no \"enabled\" there"),
         ("secret: spec.database.secret", "secret: spec.database.secrets", "has no \"secrets\" there"),
         ("set: true", "set: true\n      is: x", "when: needs one of"),
+        ("fact: externalDatabase\n", "fact: externalDatabase\n      is: maybe\n", "can never be \"maybe\""),
+        (
+            "  - clamp: {field: spec.replicas, min: 0, unset: [0], older: -1}\n",
+            "  - clamp: {field: spec.replicas, min: 0, unset: [0]}\n",
+            "the newer one may say it: say with `older`",
+        ),
+        (
+            "  - clamp: {field: spec.replicas, min: 0, unset: [0], older: -1}\n",
+            "  - when: {fact: externalDatabase, operations: [clamp: {field: spec.replicas, min: 0}]}\n",
+            "spec.replicas stays where it is: it would be lost",
+        ),
+        (
+            "  - drop: spec.migrate\n",
+            "  - drop: spec.migrate\n  - when: {fact: externalDatabase, operations: [each: {in: spec.mattermostEnv}]}\n",
+            "put the `when` inside of the `each`",
+        ),
+        (
+            "      - move: {from: spec.minio.externalBucket, to: spec.fileStore.external.bucket}\n",
+            "      - when: {field: spec.minio.externalURL, is: \"\", operations: [move: {from: spec.minio.externalBucket, to: \
+             spec.fileStore.external.bucket}]}\n",
+            "no object is ever so: spec.minio.externalURL is set, and",
+        ),
         ("  - drop: spec.migrate\n", "", "spec.migrate: only the older version has it"),
         ("  - add: spec.volumes\n", "", "spec.volumes: only the newer version has it"),
         (

@@ -8,7 +8,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{Facts, Webhook};
 
-use super::conversion_result::{ConversionResult, Wanted, convert};
+use super::conversion_result::{ConversionResult, ConversionWish, convert};
 use super::explain;
 use crate::commands::input::{Decided, Document, FileArgs, InputObject};
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
@@ -17,8 +17,8 @@ use crate::commands::{format::Format, json_tree::JsonTree, output, usage::Usage}
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// Version to convert to, such as v1alpha2; or the kind that an object is to become, as kubectl names kinds, such as
-    /// mattermosts or mattermosts.v1beta1.installation.mattermost.com.
+    /// Version to convert to, such as v1alpha2; or the kind that an object is to become, as kubectl names kinds, such
+    /// as mattermosts or mattermosts.v1beta1.installation.mattermost.com.
     #[arg(long, value_name = "VERSION|KIND")]
     to: String,
     /// What is known beside the objects, where a kind becomes another one by it. It is said of each of them: give one
@@ -45,7 +45,7 @@ pub(crate) struct ConvertArgs {
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
     let facts = facts(&args.facts, &webhook)?;
-    let wanted = Wanted { to: &args.to, facts: &facts, explain: args.explain };
+    let wanted = ConversionWish { to: &args.to, facts: &facts, explain: args.explain };
     let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
     let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
         true => ConversionResult::unchanged(object),

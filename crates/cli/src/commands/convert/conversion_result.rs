@@ -20,7 +20,7 @@ impl ConversionResult {
 }
 
 /// What an object is asked for as.
-pub(super) struct Wanted<'a> {
+pub(super) struct ConversionWish<'a> {
     /// A version of its kind, or another kind.
     pub(super) to: &'a str,
     /// What is known beside it.
@@ -33,15 +33,17 @@ pub(super) struct Wanted<'a> {
 pub(super) fn convert(
     webhook: &Webhook,
     object: &InputObject,
-    wanted: &Wanted<'_>,
+    wanted: &ConversionWish<'_>,
 ) -> Result<ConversionResult, String> {
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let (converted, changes) = match target(webhook, object, wanted.to)? {
-        Target::Kind(kind) if (kind.group, kind.kind) == (object.group(), object.kind.as_str()) => {
+        MeantBy::Kind(kind) if (kind.group, kind.kind) == (object.group(), object.kind.as_str()) => {
             return ConversionResult::unchanged(object);
         }
-        Target::Kind(kind) => webhook.become_kind(&object.text, kind, wanted.facts).map_err(|error| refused(&error))?,
-        Target::Version(to) => match wanted.explain {
+        MeantBy::Kind(kind) => {
+            webhook.become_kind(&object.text, kind, wanted.facts).map_err(|error| refused(&error))?
+        }
+        MeantBy::Version(to) => match wanted.explain {
             true => webhook.explain(&object.text, to),
             false => webhook.convert(&object.text, to).map(|converted| (converted, Vec::new())),
         }
@@ -60,17 +62,17 @@ pub(super) fn convert(
 }
 
 /// What a name after `--to` means for an object.
-enum Target<'a> {
+enum MeantBy<'a> {
     Version(&'a str),
     Kind(OtherKind<'a>),
 }
 
 /// A version of the object's kind comes first, then every kind that one may become.
-fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<Target<'a>, String> {
+fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<MeantBy<'a>, String> {
     let own = kind_of(webhook, object);
     let version = own.as_ref().ok().map(|kind| kind_names::version(kind, name));
     if let Some(Ok(version)) = version {
-        return Ok(Target::Version(version));
+        return Ok(MeantBy::Version(version));
     }
     let lower = name.to_lowercase();
     for kind in webhook.kinds() {
@@ -78,14 +80,14 @@ fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<
         if kind.is_called(name) {
             let version = kind.versions().find(|version| is_named(kind.group(), version));
             return Ok(match (version, own.as_ref().is_ok_and(|own| std::ptr::eq(*own, kind))) {
-                (Some(version), true) => Target::Version(version),
-                _ => Target::Kind(OtherKind { group: kind.group(), kind: kind.kind(), version }),
+                (Some(version), true) => MeantBy::Version(version),
+                _ => MeantBy::Kind(OtherKind { group: kind.group(), kind: kind.kind(), version }),
             });
         }
         if let Some(becoming) = kind.becoming().filter(|becoming| becoming.source_names().contains(&lower)) {
             let (group, kind) = (becoming.source_group(), becoming.source_kind());
             let version = Some(becoming.from()).filter(|version| is_named(group, version));
-            return Ok(Target::Kind(OtherKind { group, kind, version }));
+            return Ok(MeantBy::Kind(OtherKind { group, kind, version }));
         }
     }
     match (own?, version) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pointsman_core::definition::{self, Becoming, Kind};
+use pointsman_core::definition::{self, Kind};
 use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
@@ -56,7 +56,7 @@ impl Understood {
     pub(super) fn new(kind: &Kind, json: JsonTree) -> Self {
         let name = format!("{}.{}", kind.kind(), kind.group());
         let mut text = String::new();
-        let becoming = kind.becoming().map(Becoming::steps).unwrap_or_default();
+        let becoming = kind.becoming().map(|becoming| becoming.bridge().steps()).unwrap_or_default();
         let between = kind.steps().into_iter().map(|step| (step, "<->"));
         for (step, arrow) in becoming.into_iter().map(|step| (step, "becomes")).chain(between) {
             text.push_str(&format!("  {} {arrow} {}\n", step.from, step.to));

@@ -17,7 +17,7 @@ pub(super) fn json(known: &Known) -> JsonTree {
             ("plural", plural),
             ("facts", JsonTree::Array(becoming.facts().map(JsonTree::string).collect())),
             ("refuse", JsonTree::Array(refusals)),
-            ("steps", JsonTree::Array(becoming.steps().into_iter().map(step).collect())),
+            ("steps", JsonTree::Array(becoming.bridge().steps().into_iter().map(step).collect())),
         ])
     });
     let mut object = JsonTree::object([

@@ -125,7 +125,7 @@ fn of_kind(
 }
 
 /// What may be known: each fact true and false, with every other one as long as these are few.
-fn snapshots(becoming: &Becoming) -> Vec<Facts> {
+fn snapshots(becoming: &Becoming<Kind>) -> Vec<Facts> {
     let names: Vec<&str> = becoming.facts().collect();
     let all = 1_u32 << names.len().min(MANY_FACTS);
     let value = |bits: u32, at: usize| if bits >> (at % MANY_FACTS) & 1 == 1 { "true" } else { "false" };

@@ -2,33 +2,62 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::definition::admission::Admission;
+use crate::definition::checks::Checks;
 use crate::definition::gates::Gate;
-use crate::definition::{Kind, StepSummary};
+use crate::definition::step::Step;
+use crate::definition::version::Versions;
 
 /// How objects of another kind, that goes, become objects of a kind.
 #[derive(Debug)]
-pub struct Becoming {
+pub struct Becoming<K> {
     /// Both kinds as one, whose older version is the kind that goes.
-    pub(super) bridge: Kind,
+    pub(super) bridge: K,
     pub(super) source_names: Vec<String>,
     pub(super) source_plural: String,
     pub(super) source_api_version: String,
     pub(super) source_kind: Arc<str>,
     pub(super) from: String,
     pub(super) to: String,
-    pub(super) refusals: Vec<Refusal>,
+    /// The names of the facts that are looked up, sorted.
+    pub(super) facts: Vec<String>,
+    pub(super) refusals: Vec<KindRefusal>,
 }
 
 /// A condition under which an object does not become another one.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct KindRefusal {
     /// What holds of such an object.
     pub(crate) gate: Gate,
     /// Why it is refused, for its owner.
     pub(crate) message: String,
 }
 
-impl Becoming {
+/// What both kinds as one are made of.
+#[derive(Debug)]
+pub(in crate::definition) struct Bridge {
+    pub(in crate::definition) name: String,
+    pub(in crate::definition) group: String,
+    pub(in crate::definition) kind: String,
+    pub(in crate::definition) plural: String,
+    pub(in crate::definition) versions: Versions,
+    pub(in crate::definition) step: Step,
+    pub(in crate::definition) checks: Checks,
+    pub(in crate::definition) admission: Admission,
+    pub(in crate::definition) crd: Value,
+}
+
+impl<K> Becoming<K> {
+    /// The same, with something else made of what both kinds are.
+    pub(in crate::definition) fn map<L>(self, make: impl FnOnce(K) -> L) -> Becoming<L> {
+        let Self { bridge, source_names, source_plural, source_api_version, source_kind, from, to, facts, refusals } =
+            self;
+        let bridge = make(bridge);
+        Becoming { bridge, source_names, source_plural, source_api_version, source_kind, from, to, facts, refusals }
+    }
+
     /// The kind that goes.
     #[must_use]
     pub fn source_kind(&self) -> &str {
@@ -71,14 +100,7 @@ impl Becoming {
 
     /// The facts that its operations may need beside an object: their names, sorted.
     pub fn facts(&self) -> impl Iterator<Item = &str> {
-        let facts = self.bridge.steps.iter().flat_map(|step| &step.level.facts);
-        facts.map(|fact| fact.name.as_str())
-    }
-
-    /// What happens between the two kinds.
-    #[must_use]
-    pub fn steps(&self) -> Vec<StepSummary> {
-        self.bridge.steps()
+        self.facts.iter().map(String::as_str)
     }
 
     /// Why objects are refused, one sentence for each reason.
@@ -89,17 +111,18 @@ impl Becoming {
     /// Both kinds as one of two versions, `PLURAL.VERSION` each, for the laws. Objects are converted between the two as
     /// they are, without a look at who they are.
     #[must_use]
-    pub fn into_versions(self) -> Kind {
+    pub fn into_versions(self) -> K {
         self.bridge
     }
 
-    /// Both kinds as one, whose older version is the kind that goes.
-    pub(crate) fn bridge(&self) -> &Kind {
+    /// The same, unconsumed: what happens between the two kinds is its one step.
+    #[must_use]
+    pub fn bridge(&self) -> &K {
         &self.bridge
     }
 
     /// Why an object of the kind that goes may be refused.
-    pub(crate) fn refused(&self) -> &[Refusal] {
+    pub(crate) fn refused(&self) -> &[KindRefusal] {
         &self.refusals
     }
 }

@@ -8,4 +8,5 @@ mod becoming;
 mod spec;
 
 pub use becoming::Becoming;
+pub(super) use becoming::Bridge;
 pub(super) use spec::BecomesSpec;

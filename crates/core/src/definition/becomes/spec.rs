@@ -8,14 +8,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::becoming::{Becoming, Refusal};
-use crate::definition::Kind;
+use super::becoming::{Becoming, Bridge, KindRefusal};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
-use crate::definition::crd::Crd;
+use crate::definition::crd::{Crd, bare_names};
 use crate::definition::gates::{GateCompiler, GateSpec};
-use crate::definition::kind::bare_names;
 use crate::definition::operation::{Compiler, Fact, OperationSpec};
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
@@ -42,8 +40,8 @@ pub(in crate::definition) struct BecomesSpec {
     accept: Vec<Spanned<AcceptSpec>>,
     /// What is looked up beside an object of the kind that goes, by the names that conditions ask for.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, FactSpec>")]
-    facts: BTreeMap<String, Spanned<FactSpec>>,
+    #[schemars(with = "BTreeMap<String, SecretFactSpec>")]
+    facts: BTreeMap<String, Spanned<SecretFactSpec>>,
     /// Objects that cannot become one of this kind.
     #[serde(default)]
     #[schemars(with = "Vec<RefusalSpec>")]
@@ -64,8 +62,8 @@ struct SourceSpec {
 
 /// A fact: whether a Secret in the namespace of the object has a key. It is false where the object names none.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Fact")]
-struct FactSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "SecretFact")]
+struct SecretFactSpec {
     /// The field of the kind that goes that names the Secret.
     secret: String,
     /// The key of the Secret.
@@ -89,7 +87,7 @@ impl BecomesSpec {
         target: &Crd,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
         problems: &mut Problems,
-    ) -> Option<Becoming> {
+    ) -> Option<Becoming<Bridge>> {
         let (at_line, spec) = (line(spec), &spec.value);
         let source = Crd::read(&spec.from.crd, read, problems)?;
         if (&source.group, &source.kind) == (&target.group, &target.kind) {
@@ -101,9 +99,10 @@ impl BecomesSpec {
         let from = &spec.from.version;
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
+        kept_names_fit(&[&source, target], line(&spec.from.crd), problems);
+        let refusals = spec.refusals(&older, problems);
         let mut versions = Sides { older: end(older, &source), newer: end(newer, target) };
         versions.newer.storage = true;
-        let refusals = spec.refusals(&versions.older, problems);
         let names: Vec<String> = spec.facts.keys().cloned().collect();
         let changes =
             ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&names), line: at_line };
@@ -114,20 +113,17 @@ impl BecomesSpec {
             document(target, &spec.to.value, &versions.newer)]}});
         let (source_api_version, source_kind) = (versions.older.api_version.clone(), versions.older.kind.clone());
         let admission = Admission::none(&target.group);
-        let bridge = Kind {
-            journeys: Vec::new(),
-            name: format!("{} becomes {}", source.kind, target.kind).into(),
+        let facts = step.level.facts.iter().map(|fact| fact.name.clone()).collect();
+        let bridge = Bridge {
+            name: format!("{} becomes {}", source.kind, target.kind),
             group: target.group.clone(),
             kind: target.kind.clone(),
             plural: target.plural.clone(),
             versions: Versions::new(vec![versions.older, versions.newer])?,
-            steps: vec![step],
-            rollout: None,
+            step,
             checks: ChecksSpec::compile(None, &admission, problems),
             admission,
-            health: None,
             crd,
-            becoming: None,
         };
         Some(Becoming {
             source_names: bare_names(&source.document),
@@ -136,12 +132,13 @@ impl BecomesSpec {
             source_kind,
             from: from.value.clone(),
             to: spec.to.value.clone(),
+            facts,
             refusals,
             bridge,
         })
     }
 
-    fn refusals(&self, source: &Version, problems: &mut Problems) -> Vec<Refusal> {
+    fn refusals(&self, source: &Version, problems: &mut Problems) -> Vec<KindRefusal> {
         let mut refusals = Vec::new();
         for refusal in &self.refuse {
             let at_line = line(refusal);
@@ -154,7 +151,7 @@ impl BecomesSpec {
             if refusal.value.message.trim().is_empty() {
                 problems.add(at_line, "refuse: say in `message` why, and what to do");
             }
-            refusals.extend(gate.map(|gate| Refusal { gate, message: refusal.value.message.clone() }));
+            refusals.extend(gate.map(|gate| KindRefusal { gate, message: refusal.value.message.clone() }));
         }
         refusals
     }
@@ -163,7 +160,7 @@ impl BecomesSpec {
         let mut facts = Vec::new();
         for (name, fact) in &self.facts {
             let at_line = line(fact);
-            let FactSpec { secret, key } = &fact.value;
+            let SecretFactSpec { secret, key } = &fact.value;
             let mut compiler = Compiler::new(problems, &versions.older.schema, &versions.newer.schema, at_line);
             let Some(secret) = compiler.place(Side::Older, secret) else { continue };
             if secret.schema.kind.as_deref().is_some_and(|kind| kind != "string") {
@@ -177,6 +174,27 @@ impl BecomesSpec {
         facts
     }
 }
+
+/// What is kept for each version of both kinds has a name, which Kubernetes allows 63 characters behind its prefix.
+fn kept_names_fit(crds: &[&Crd], at_line: u64, problems: &mut Problems) {
+    for crd in crds {
+        let versions = crd.document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+        for version in versions.filter_map(|version| version.get("name")?.as_str()) {
+            let name = format!("kept-{}.{version}", crd.plural);
+            if name.len() > LONGEST_NAME {
+                problems.add(at_line, format!(
+                    "becomes: the annotation pointsman.dev/{name} has {} characters behind the slash, and Kubernetes allows \
+                     {LONGEST_NAME}: the plural or the version is too long",
+                    name.len()
+                ));
+            }
+        }
+    }
+}
+
+/// Characters of the name of an annotation, without its prefix.
+/// Source: `k8s.io/apimachinery pkg/util/validation/validation.go`, `qualifiedNameMaxLength`.
+const LONGEST_NAME: usize = 63;
 
 /// A version as one end of the way between two kinds. What stands in the status is not carried: it is what a controller
 /// saw of another object.

@@ -12,18 +12,18 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
 
-/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the roll after
-/// it failed.
+/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the roll
+/// after it failed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyJob")]
 pub(crate) struct JourneyJobSpec {
-    /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`, whose key `job` holds the manifest of a
-    /// Job, as YAML or JSON. The Job is made in the same namespace.
+    /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`, whose key `job` holds the manifest of
+    /// a Job, as YAML or JSON. The Job is made in the same namespace.
     template: Option<String>,
     /// The manifest itself, with its namespace.
     manifest: Option<Value>,
-    /// Variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object and the versions
-    /// of the roll.
+    /// Variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object and the
+    /// versions of the roll.
     #[serde(default)]
     env: BTreeMap<String, String>,
     /// What holds of the object once the work is done. Where it holds before, no Job is run. Without it the end of the

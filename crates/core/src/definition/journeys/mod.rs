@@ -1,4 +1,5 @@
-//! Journeys, as data: what happens to one object of a roll, in ordered steps out of a closed set, and how each is undone.
+//! Journeys, as data: what happens to one object of a roll, in ordered steps out of a closed set, and how each is
+//! undone.
 
 mod job;
 mod job_spec;

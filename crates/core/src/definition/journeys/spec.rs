@@ -26,9 +26,9 @@ pub(crate) struct JourneyStepSpec {
     /// What holds of the objects that the journey is about; the first step, if at all. Others are left alone.
     when: Option<GateSpec>,
     /// Fields of the object get these values. It is undone by what they were before.
-    set: Option<SetSpec>,
+    set: Option<SetStepSpec>,
     /// Fields of the object go. It is undone by what they were before.
-    unset: Option<UnsetSpec>,
+    unset: Option<UnsetStepSpec>,
     /// Nothing is done until this holds of the object.
     wait: Option<WaitSpec>,
     /// A Job runs.
@@ -40,16 +40,16 @@ pub(crate) struct JourneyStepSpec {
 /// Fields and what they get.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneySet")]
-pub(super) struct SetSpec {
-    /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand for
-    /// the object and the versions of the roll.
+pub(super) struct SetStepSpec {
+    /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand
+    /// for the object and the versions of the roll.
     fields: BTreeMap<String, Value>,
 }
 
 /// Fields that go.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyUnset")]
-pub(super) struct UnsetSpec {
+pub(super) struct UnsetStepSpec {
     /// Fields, as the newest version names them.
     fields: Vec<String>,
 }
@@ -191,7 +191,7 @@ fn job_act(spec: &JourneyJobSpec, is_irreversible: bool, schema: &Schema, bad: &
     }
 }
 
-impl SetSpec {
+impl SetStepSpec {
     fn compile(&self, schema: &Schema, bad: &mut Vec<String>) -> Vec<(Path, Option<Value>)> {
         if self.fields.is_empty() {
             bad.push("set: names no field".to_owned());
@@ -216,7 +216,7 @@ impl SetSpec {
     }
 }
 
-impl UnsetSpec {
+impl UnsetStepSpec {
     fn compile(&self, schema: &Schema, bad: &mut Vec<String>) -> Vec<(Path, Option<Value>)> {
         if self.fields.is_empty() {
             bad.push("unset: names no field".to_owned());

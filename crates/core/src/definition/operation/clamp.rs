@@ -31,6 +31,9 @@ pub(crate) struct ClampSpec {
     /// Numbers of the older version that mean "no value": they are absent in the newer one.
     #[serde(default)]
     unset: Vec<Value>,
+    /// What a number of the newer version is in the older one where `unset` has it there: one that becomes that number
+    /// again.
+    older: Option<Value>,
 }
 
 impl ClampSpec {
@@ -58,8 +61,14 @@ impl ClampSpec {
         {
             compiler.problem(format!("clamp: min {} is more than max {}", min.to_text(), max.to_text()));
         }
-        let unset = self.unset.iter().map(number).collect();
-        Some(Operation::between("clamp", places, Clamp { min, max, unset }))
+        let unset: Vec<_> = self.unset.iter().map(number).collect();
+        let instead = self.older.as_ref().map(number);
+        if let Some(instead) = &instead {
+            compiler.takes("clamp", &places.older, instead);
+        }
+        let clamp = Clamp { min, max, unset, instead };
+        clamp.check(&places.newer, compiler);
+        Some(Operation::between("clamp", places, clamp))
     }
 }
 
@@ -69,6 +78,8 @@ struct Clamp {
     min: Option<Json<'static>>,
     max: Option<Json<'static>>,
     unset: Vec<Json<'static>>,
+    /// What a newer number is in the older version that would say nothing there.
+    instead: Option<Json<'static>>,
 }
 
 impl Mapping for Clamp {
@@ -76,7 +87,7 @@ impl Mapping for Clamp {
         let value = from.first().cloned().flatten();
         smallvec![match to {
             Side::Newer => value.and_then(|value| self.clamped(value)),
-            Side::Older => value,
+            Side::Older => value.map(|value| self.lowered(value)),
         }]
     }
 
@@ -89,8 +100,15 @@ impl Mapping for Clamp {
             let is_met = |own: &Json<'static>, bound: &Value| {
                 order(own, &Json::owned(bound.to_string())).is_some_and(|order| order != wanted)
             };
+            // What the older version does not allow anyway is not clamped.
+            let is_wider = |older: &Value| {
+                let [older, newer] =
+                    [Some(older), bound].map(|bound| bound.map(|bound| Json::owned(bound.to_string())));
+                older.zip(newer).is_some_and(|(older, newer)| order(&older, &newer) == Some(wanted))
+            };
             if let (Some(own), Some(bound)) = (own, bound)
                 && is_met(own, bound)
+                && older.bounds.get(key).is_none_or(is_wider)
             {
                 bounds.insert(key.to_owned(), bound.clone());
             }
@@ -108,6 +126,31 @@ impl Mapping for Clamp {
 }
 
 impl Clamp {
+    /// A number that says nothing in the older version must not come down from a newer one that says something.
+    fn check(&self, newer: &Place, compiler: &mut Compiler<'_>) {
+        let mut said = self.unset.iter().filter(|unset| newer.schema.admits(unset));
+        let returns = |unset: &Json<'static>| {
+            let again = self.instead.clone().and_then(|instead| self.clamped(instead));
+            again.is_some_and(|again| order(&again, unset) == Some(Ordering::Equal))
+        };
+        if let Some(unset) = said.find(|unset| !returns(unset)) {
+            compiler.problem(format!(
+                "clamp: {0} means \"no value\" in the older version, and the newer one may say it: say with `older` which \
+                 number it is on the way down, one that becomes {0} again, such as `older: -1` with `min: 0`",
+                unset.to_text()
+            ));
+        }
+        if self.instead.is_some() && self.unset.is_empty() {
+            compiler.problem("clamp: `older` is for numbers that `unset` has");
+        }
+    }
+
+    /// A newer number in the older version.
+    fn lowered<'a>(&self, value: Json<'a>) -> Json<'a> {
+        let is_unset = self.unset.iter().any(|unset| order(unset, &value) == Some(Ordering::Equal));
+        self.instead.clone().filter(|_| is_unset).unwrap_or(value)
+    }
+
     fn clamped<'a>(&self, value: Json<'a>) -> Option<Json<'a>> {
         if self.unset.iter().any(|unset| order(unset, &value) == Some(Ordering::Equal)) {
             return None;

@@ -2,8 +2,8 @@
 
 use serde_saphyr::Spanned;
 
+use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
-use super::when::{Condition, WhenSpec};
 use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
@@ -20,7 +20,16 @@ pub(crate) trait Compile: Sized {
     fn goes_on(&self, other: &Self) -> bool;
 
     /// Operations under a condition, if it is such.
-    fn when(&self) -> Option<&WhenSpec<Self>>;
+    fn when(&self) -> Option<&dyn Branching<Self>>;
+}
+
+/// Operations under a condition.
+pub(crate) trait Branching<O> {
+    /// What changes where the condition holds, and where it does not.
+    fn branches(&self) -> [&[Spanned<O>]; 2];
+
+    /// The condition of the first of them; that of the second is its opposite.
+    fn condition(&self, compiler: &mut Compiler<'_>) -> Option<Condition>;
 }
 
 /// An operation as it is written, and when it runs.
@@ -98,14 +107,8 @@ impl<'a> Compiler<'a> {
             let Some(mut operation) = spec.value.compile(&more, self) else {
                 continue;
             };
-            if let Some(condition) =
-                conditions.first().filter(|_| operation.drops() && operation.places.newer.is_empty())
-            {
-                self.problem(format!(
-                    "when: `{}` stands under a condition ({condition}), and the newer version has no such field in any \
-                     case: put it outside",
-                    operation.name
-                ));
+            if let Some(condition) = conditions.first() {
+                self.may_be_idle(&operation, condition);
             }
             operation.conditions = conditions.clone();
             // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
@@ -123,6 +126,28 @@ impl<'a> Compiler<'a> {
         }
         self.line = outside;
         compiled
+    }
+
+    /// What does not run where its condition does not hold must not take anything along that nobody else carries.
+    fn may_be_idle(&mut self, operation: &Operation, condition: &Condition) {
+        let (name, Sides { older, newer }) = (operation.name, &operation.places);
+        if operation.drops() && newer.is_empty() {
+            self.problem(format!(
+                "when: `{name}` stands under a condition ({condition}), and the newer version has no such field in any \
+                 case: put it outside"
+            ));
+        } else if operation.items().is_some() {
+            self.problem(format!(
+                "when: `{name}` stands under a condition ({condition}), and the whole list would be lost where it does \
+                 not hold: put the `when` inside of the `each`"
+            ));
+        } else if let Some(place) = older.iter().find(|place| newer.iter().any(|other| other.path == place.path)) {
+            self.problem(format!(
+                "when: `{name}` stands under a condition ({condition}), and {} stays where it is: it would be lost where \
+                 the condition does not hold. Put it outside",
+                place.path
+            ));
+        }
     }
 
     /// Takes operations out of the conditions that they stand under. `lists` counts the lists so far.
@@ -144,7 +169,12 @@ impl<'a> Compiler<'a> {
             let opposite = condition.not();
             for (inside, condition) in when.branches().into_iter().zip([condition, opposite]) {
                 *lists += 1;
-                self.unfold(inside.iter(), &[conditions, &[condition]].concat(), lists, into);
+                let all = [conditions, &[condition]].concat();
+                if !inside.is_empty() && Condition::exclude_each_other(&all) {
+                    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+                    self.problem(format!("when: no object is ever so: {}", all.join(", and ")));
+                }
+                self.unfold(inside.iter(), &all, lists, into);
             }
         }
     }

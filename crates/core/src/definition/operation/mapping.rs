@@ -11,7 +11,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::when::Condition;
+use super::condition::Condition;
 use crate::definition::frontier::{Frontier, Held, Part, Root};
 use crate::definition::path::Path;
 use crate::definition::place::Place;

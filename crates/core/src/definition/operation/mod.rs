@@ -8,6 +8,7 @@
 mod blank;
 mod clamp;
 mod compiler;
+mod condition;
 mod each;
 mod implied;
 mod mapping;
@@ -24,10 +25,9 @@ mod when;
 mod wrap;
 
 pub(super) use compiler::Compiler;
+pub(crate) use condition::{Condition, is_set};
 pub(super) use implied::filled;
 pub(crate) use mapping::{Fact, Fragment, Level, Operation};
 pub(super) use nulls::nulls;
 pub(super) use retype::retyped_by_itself;
 pub(super) use spec::OperationSpec;
-pub(crate) use when::Condition;
-pub(crate) use when::is_set;

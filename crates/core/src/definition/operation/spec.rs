@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::compiler::{Compile, Compiler};
+use super::compiler::{Branching, Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
     blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
@@ -74,7 +74,7 @@ impl Compile for OperationSpec {
         matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
     }
 
-    fn when(&self) -> Option<&WhenSpec<Self>> {
+    fn when(&self) -> Option<&dyn Branching<Self>> {
         match self {
             Self::When(when) => Some(when),
             _ => None,

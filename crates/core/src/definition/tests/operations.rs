@@ -6,7 +6,7 @@ fn operations_that_cannot_be_read() {
         SAME,
         SAME,
         "  - dorp: spec.image\n",
-        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known here: add, blank, drop, each, fill, move, moveIntoMap, rename, split, type, values, wrap"#,
+        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known here: add, blank, clamp, drop, each, fill, move, moveIntoMap, rename, split, type, values, when, wrap"#,
     );
     step(
         SAME,

@@ -29,6 +29,10 @@ impl BitSet {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == 0 && self.more.iter().all(|word| *word == 0)
+    }
+
     /// What is not in another one.
     pub(super) fn without(mut self, other: &Self) -> Self {
         self.first &= !other.first;

@@ -7,8 +7,9 @@
 use super::bit_set::BitSet;
 use super::context::Context;
 use super::error::ConvertError;
+use super::pieces::Pieces;
 use super::tree;
-use crate::definition::{Level, Place, is_set};
+use crate::definition::{Level, Place, Side, is_set};
 use crate::json::Json;
 
 /// Those that do not run on the way up from an object of the older version. `older` is opened, and not changed. The
@@ -22,18 +23,39 @@ pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_
     let facts = &context.facts;
     let mut idle = BitSet::new();
     for (index, operation) in level.operations.iter().enumerate() {
+        let mut asked = None;
         for condition in &operation.conditions {
             let mut value = |place: &Place| value(older, place);
-            let met = condition.is_met(&mut value, &|name| facts.get(name).map(str::to_owned));
-            match met {
+            match condition.is_met(&mut value, &|name| facts.get(name).map(str::to_owned)) {
                 Ok(met) => idle.insert_if(index, !met),
-                // What nobody knows of an object that goes up is asked for; of one that comes down, it is kept.
-                Err(_) if context.to == crate::definition::Side::Older => idle.insert(index),
-                Err(fact) => return Err(unknown(level, older, fact)),
+                Err(fact) => asked = asked.or(Some(fact)),
             }
+        }
+        // Where another condition does not hold, no fact changes anything.
+        match asked.filter(|_| !idle.contains(index)) {
+            None => {}
+            // What nobody knows of an object that goes up is asked for; of one that comes down, it is kept.
+            Some(_) if context.to == Side::Older => idle.insert(index),
+            Some(fact) => return Err(unknown(level, older, fact)),
         }
     }
     Ok(idle)
+}
+
+/// What a fact that nobody knows has been, by what there is of the newer version: its form says which operations ran.
+/// Nothing where both may be.
+pub(super) fn told_by_form(level: &Level, newer: &Pieces<'_>, name: &str) -> Option<&'static str> {
+    let fits = |truth: &&str| {
+        let mut all = level.operations.iter().enumerate();
+        all.all(|(index, operation)| {
+            let fact = |asked: &str| (asked == name).then(|| (*truth).to_owned());
+            let mut asking = operation.conditions.iter().filter(|condition| condition.field().is_none());
+            let is_idle = asking.any(|condition| condition.is_met(&mut |_| None, &fact) == Ok(false));
+            !is_idle || newer.of(&level.frontier, Side::Newer, index).iter().all(Option::is_none)
+        })
+    };
+    let mut truths = ["true", "false"].into_iter().filter(fits);
+    truths.next().filter(|_| truths.next().is_none())
 }
 
 /// All operations under a condition.

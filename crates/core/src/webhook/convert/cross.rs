@@ -8,7 +8,7 @@ use smallvec::smallvec;
 
 use super::bit_set::BitSet;
 use super::cut::split;
-use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
+use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same, same_when_filled};
 use super::pieces::{Pieces, Presence, is_natural};
 use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
@@ -36,6 +36,8 @@ pub(super) struct Crossing<'c, 'a> {
     pub(super) waiting: &'c Sides<BitSet>,
     /// Which operations do not run on the way to the newer version.
     pub(super) idle: &'c BitSet,
+    /// Of which operations nothing that was kept comes back: it was kept while their condition answered otherwise.
+    pub(super) stale: &'c BitSet,
 }
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
@@ -63,7 +65,7 @@ pub(super) struct Crossed<'a> {
 impl<'a> Crossing<'_, 'a> {
     /// The way home. `complete` says whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &NOTHING, ..self }
+        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &NOTHING, stale: &NOTHING, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
@@ -104,6 +106,9 @@ impl<'a> Crossing<'_, 'a> {
         from: &Pieces<'a>,
         kept: &KeptFields<'a>,
     ) -> Option<Fragment<'a>> {
+        if self.stale.contains(index) {
+            return None;
+        }
         let frontier = &self.level.frontier;
         let places = operation.places.of(self.to);
         let read = from.of(frontier, self.to.other(), index);
@@ -333,6 +338,29 @@ impl<'a> Crossing<'_, 'a> {
         }
     }
 
+    /// Which operations under a condition would be given back, on the way to the older version, what was kept while
+    /// their condition answered otherwise. By the answer of now the values would not become what is there; by the other
+    /// one they would.
+    pub(super) fn outdated(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> BitSet {
+        let mut outdated = BitSet::new();
+        for (index, operation) in self.level.operations.iter().enumerate() {
+            if operation.conditions.is_empty() {
+                continue;
+            }
+            let Some(values) = self.returned(index, operation, from, kept) else { continue };
+            let now = from.of(&self.level.frontier, Side::Newer, index);
+            let places = &operation.places.newer;
+            let nothing: Fragment<'_> = smallvec![None; places.len()];
+            let said = mapped(operation, Side::Newer, &values);
+            let (here, otherwise) = match self.idle.contains(index) {
+                true => (nothing, said),
+                false => (said, nothing),
+            };
+            outdated.insert_if(index, !is_what(&here, now, places) && is_what(&otherwise, now, places));
+        }
+        outdated
+    }
+
     fn set_holder(self, holder: usize, presence: Presence, pieces: &mut Pieces<'_>) {
         if let Some(place) = pieces.holders.get_mut(holder) {
             *place = presence;
@@ -406,6 +434,11 @@ impl<'a> Crossing<'_, 'a> {
 
 /// No holder.
 pub(super) static NOTHING: BitSet = BitSet::new();
+
+/// Whether values are what is there, but for what the API server fills in.
+fn is_what(values: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
+    same(values, now) || same_when_filled(values, now, at)
+}
 
 /// What an operation makes of values, as the API server leaves it: a null stays only where there is room for one.
 fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {

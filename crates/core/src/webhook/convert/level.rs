@@ -79,13 +79,13 @@ pub(super) fn convert<'a>(
         needed: slots,
         waiting: &waiting,
         idle: &NOTHING,
+        stale: &NOTHING,
     };
+    let mut stale = BitSet::new();
     if level.is_conditional && to == Side::Older {
-        let mut older = root.clone();
-        put(frontier, to, &mut older, Crossing { idle: &idle, ..crossing }.run(&from, kept).pieces);
-        idle = conditions::idle(level, &mut older, context)?;
+        (idle, stale) = coming_down(root, Crossing { idle: &idle, ..crossing }, &from, kept, context)?;
     }
-    let crossing = Crossing { idle: &idle, ..crossing };
+    let crossing = Crossing { idle: &idle, stale: &stale, ..crossing };
     let stuck = OnceCell::new();
     let crossed = crossing.run(&from, kept);
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
@@ -121,6 +121,38 @@ fn holders(staying: &Staying, level: &Level, side: Side, needed: &[Path]) -> Bit
     let mut holders = staying.holders.clone();
     holders.extend_from(&Staying::new(level, side, side, needed).holders);
     holders
+}
+
+/// Which operations are idle of what comes down, and which ones get nothing back that was kept of them.
+fn coming_down<'a>(
+    root: &Json<'a>,
+    crossing: Crossing<'_, 'a>,
+    from: &Pieces<'a>,
+    kept: &KeptFields<'a>,
+    context: &mut Context<'_, '_>,
+) -> Result<(BitSet, BitSet), ConvertError> {
+    let level = crossing.level;
+    for fact in &level.facts {
+        if context.facts.get(&fact.name).is_none()
+            && let Some(truth) = conditions::told_by_form(level, from, &fact.name)
+        {
+            context.facts = context.facts.with(&fact.name, truth);
+        }
+    }
+    let mut stale = BitSet::new();
+    // What does not come back may change an answer once more; each round takes one operation at least.
+    for _ in 0..=level.operations.len() {
+        let mut older = root.clone();
+        let crossing = Crossing { stale: &stale, ..crossing };
+        put(&level.frontier, crossing.to, &mut older, crossing.run(from, kept).pieces);
+        let idle = conditions::idle(level, &mut older, context)?;
+        let outdated = Crossing { idle: &idle, ..crossing }.outdated(from, kept);
+        if kept.is_empty() || outdated.is_empty() {
+            return Ok((idle, stale));
+        }
+        stale.extend_from(&outdated);
+    }
+    Ok((conditions::conditional(level), stale))
 }
 
 /// The operations of one level under way.

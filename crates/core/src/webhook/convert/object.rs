@@ -22,7 +22,8 @@ pub enum Metadata {
     /// What the API server looks at: name, namespace, uid, labels and annotations. It restores the rest from the object
     /// that it sent (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
     Identity,
-    /// What an object has before an API server has seen it: name, namespace, labels and annotations.
+    /// What an object has before an API server has seen it: name, or what one is made of, namespace, labels and
+    /// annotations.
     New,
 }
 
@@ -85,7 +86,11 @@ impl<'a> Object<'a> {
         match metadata {
             Metadata::Full => {}
             Metadata::Identity => answered.retain(|name| matches!(name, "name" | "namespace" | "uid" | "labels")),
-            Metadata::New => answered.retain(|name| matches!(name, "name" | "namespace" | "labels")),
+            Metadata::New => {
+                let is_named = answered.get("name").is_some();
+                let stays = |name: &str| matches!(name, "name" | "namespace" | "labels");
+                answered.retain(|name| stays(name) || !is_named && name == "generateName");
+            }
         }
         let fit = annotations.put(&mut answered);
         let answered = Json::Object(answered);

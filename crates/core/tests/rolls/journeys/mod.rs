@@ -1,5 +1,5 @@
-//! Journeys of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume, back
-//! and abort. What breaks prints its seed, and the smallest history that breaks the same way.
+//! Journeys of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume,
+//! back and abort. What breaks prints its seed, and the smallest history that breaks the same way.
 
 mod draw;
 mod fields;

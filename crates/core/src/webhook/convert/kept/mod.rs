@@ -23,4 +23,4 @@ pub(super) use entry::Entry;
 pub(super) use kept_fields::KeptFields;
 pub(super) use kept_items::{KeptItem, KeptItems};
 pub(super) use object_before::ObjectBefore;
-pub(super) use values::{identical, is_identical, same};
+pub(super) use values::{identical, is_identical, same, same_when_filled};

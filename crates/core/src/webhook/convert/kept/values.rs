@@ -16,7 +16,7 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
 }
 
 /// Whether values at these places are the same to the API server once it has filled in what is missing.
-pub(super) fn same_when_filled(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>], at: &[Place]) -> bool {
+pub(crate) fn same_when_filled(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>], at: &[Place]) -> bool {
     let (filled_one, filled_two) = (filled(one, at), filled(two, at));
     (filled_one.is_some() || filled_two.is_some())
         && same(filled_one.as_deref().unwrap_or(one), filled_two.as_deref().unwrap_or(two))
