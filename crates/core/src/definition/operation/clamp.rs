@@ -102,7 +102,8 @@ impl Mapping for Clamp {
             };
             // What the older version does not allow anyway is not clamped.
             let is_wider = |older: &Value| {
-                let [older, newer] = [Some(older), bound].map(|bound| bound.map(|bound| Json::owned(bound.to_string())));
+                let [older, newer] =
+                    [Some(older), bound].map(|bound| bound.map(|bound| Json::owned(bound.to_string())));
                 older.zip(newer).is_some_and(|(older, newer)| order(&older, &newer) == Some(wanted))
             };
             if let (Some(own), Some(bound)) = (own, bound)
