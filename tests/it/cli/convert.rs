@@ -151,12 +151,15 @@ fn versions_may_be_written_with_their_group() {
     assert!(refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"), "{refused}");
 }
 
+/// A call that makes Mattermosts, or the kind before them.
+fn convert<'a>(to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["convert", "--kinds", "crates/core/kinds/mattermost", "--to", to][..], more].concat()
+}
+
 /// A kind that another one replaces: there, and back.
 #[test]
 fn a_kind_becomes_another_kind_and_comes_back() {
-    let kinds = "crates/core/kinds/mattermost";
     let file = "manifests/examples/mattermost/clusterinstallation.yaml";
-    let convert = |to: &str, more: &[&str]| [&["convert", "--kinds", kinds, "--to", to][..], more].concat();
     let fact = ["--fact", "externalDatabase=true"];
     for name in ["mattermosts", "mm", "Mattermost", "mattermosts.v1beta1.installation.mattermost.com"] {
         let new = pointsman(&convert(name, &[&fact[..], &["-f", file]].concat())).data();
