@@ -92,14 +92,7 @@ pub(super) fn convert<'a>(
     if let Some(required) = required {
         context.tell_at_home(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
     }
-    let mut kept_all = conversion.keep(context);
-    for staying in [StayingObjects::None, StayingObjects::Emptied, StayingObjects::All] {
-        let Err(changed) = kept_all else { break };
-        conversion.crossing.staying = staying;
-        conversion.crossing.stuck = stuck.get_or_init(|| changed);
-        conversion.crossed = conversion.crossing.run(&conversion.from, kept);
-        kept_all = conversion.keep(context);
-    }
+    conversion.settle(kept, &stuck, context);
     conversion.tell(context, prefix);
     conversion.items(context, kept, prefix)?;
     let Conversion { crossed, to_keep, .. } = conversion;
@@ -165,7 +158,19 @@ struct Conversion<'l, 'a> {
     to_keep: KeptFields<'a>,
 }
 
-impl<'a> Conversion<'_, 'a> {
+impl<'l, 'a> Conversion<'l, 'a> {
+    /// Keeps what is to be kept, and lets objects stay where that alone does not bring all of it home.
+    fn settle(&mut self, kept: &KeptFields<'a>, stuck: &'l OnceCell<BitSet>, context: &mut Context<'_, '_>) {
+        let mut kept_all = self.keep(context);
+        for staying in [StayingObjects::None, StayingObjects::Emptied, StayingObjects::All] {
+            let Err(changed) = kept_all else { break };
+            self.crossing.staying = staying;
+            self.crossing.stuck = stuck.get_or_init(|| changed);
+            self.crossed = self.crossing.run(&self.from, kept);
+            kept_all = self.keep(context);
+        }
+    }
+
     fn read(&self, index: usize) -> &[Option<Json<'a>>] {
         self.from.of(&self.crossing.level.frontier, self.crossing.to.other(), index)
     }
