@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::conflicts::conflict;
+use super::conflicts::{conflict, left_over};
 use super::fact::{FactLook, NAME, NAMESPACE, StageFact, WatchedFact};
 use super::mutation_stage::{FailurePolicy, MutationStage};
 use super::operation_spec::StageOperationSpec;
@@ -89,6 +89,9 @@ impl StageSpec {
         }
         let before = operations(spec, ("before", &spec.before), pod, problems);
         let after = operations(spec, ("after", &spec.after), pod, problems);
+        for why in before.iter().flat_map(|first| after.iter().filter_map(|second| left_over(first, second))) {
+            problems.add(at_line, format!("stage {}: {why}", spec.name));
+        }
         let failure_policy = match spec.failure_policy {
             None | Some(FailurePolicySpec::Fail) => FailurePolicy::Fail,
             Some(FailurePolicySpec::Ignore) => FailurePolicy::Ignore,
