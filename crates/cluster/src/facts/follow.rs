@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use pointsman_core::definition::WatchedFact;
+use pointsman_core::definition::{FactScope, WatchedFact};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -14,15 +14,12 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{items, next_page};
 
-/// Facts that one watch is enough for: those of one resource, in one version of its API.
+/// Facts that one watch is enough for: those that the same objects say, in one version of their API.
 #[must_use]
 pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
     let mut groups: Vec<Vec<WatchedFact>> = Vec::new();
     for fact in facts {
-        let of = |group: &&mut Vec<WatchedFact>| {
-            let first = group.first();
-            first.is_some_and(|other| (&other.resource, &other.version) == (&fact.resource, &fact.version))
-        };
+        let of = |group: &&mut Vec<WatchedFact>| group.first().is_some_and(|other| other.is_beside(fact));
         match groups.iter_mut().find(of) {
             Some(group) => group.push(fact.clone()),
             None => groups.push(vec![fact.clone()]),
@@ -32,8 +29,8 @@ pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
 }
 
 /// Follows facts of one resource for ever, with get, list and watch of that resource and nothing else; only its
-/// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way. Where there
-/// is no such resource, nothing of it is true, until there is one.
+/// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way. Where
+/// there is no such resource, nothing of it is true, until there is one.
 pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactNews)) {
     let (mut pause, mut known) = (Duration::ZERO, None);
     loop {
@@ -95,6 +92,7 @@ async fn read<'k>(
             };
             let (seen, version) = list(cluster, facts, &collection).await?;
             tell(FactNews::Seen(seen.facts()));
+            tell_of_strays(&seen, tell);
             Known { collection, seen, version }
         }
     };
@@ -110,7 +108,7 @@ async fn watch(
 ) -> Result<WatchEnd, CallError> {
     let Known { collection, seen, version } = known;
     let path = format!(
-        "{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
+        "{collection}watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
         WATCH.as_secs()
     );
     let mut end = WatchEnd::Over;
@@ -136,7 +134,17 @@ async fn watch(
     match cluster.stream(&path, extent, (WATCH + LATE, LINE), &mut each).await {
         Err(error) if error.code() == Some(410) => Ok(WatchEnd::Old),
         Err(error) => Err(error),
-        Ok(()) => Ok(end),
+        Ok(()) => {
+            tell_of_strays(seen, tell);
+            Ok(end)
+        }
+    }
+}
+
+/// Says where objects were seen that no stage can ever ask for.
+fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactNews)) {
+    if let Some(fact) = seen.stray() {
+        tell(FactNews::Misplaced { fact: fact.clone() });
     }
 }
 
@@ -153,7 +161,7 @@ async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Res
     let (mut seen, mut next, mut first) = (Seen::nothing(facts), None::<String>, None::<String>);
     loop {
         let more = next.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-        let page = cluster.read_at_most(&format!("{collection}?limit={limit}{more}"), extent, PAGE).await?;
+        let page = cluster.read_at_most(&format!("{collection}limit={limit}{more}"), extent, PAGE).await?;
         for object in items(&page) {
             seen.saw(object);
         }
@@ -167,7 +175,7 @@ async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Res
     }
 }
 
-/// Where the objects are, in the version that is said or that the API server prefers.
+/// Where the objects are, in the version that is said or that the API server prefers: a path to which a query is added.
 async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, CallError> {
     let (group, plural) = (&fact.resource.group, &fact.resource.plural);
     let version = match (&fact.version, group.as_str()) {
@@ -179,9 +187,14 @@ async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, Cal
             preferred.unwrap_or("v1").to_owned()
         }
     };
+    let within = match &fact.scope {
+        FactScope::One(namespace) => format!("namespaces/{namespace}/"),
+        _ => String::new(),
+    };
+    let only = fact.name.as_ref().map(|name| format!("fieldSelector=metadata.name%3D{name}&")).unwrap_or_default();
     Ok(match group.as_str() {
-        "" => format!("/api/{version}/{plural}"),
-        group => format!("/apis/{group}/{version}/{plural}"),
+        "" => format!("/api/{version}/{within}{plural}?{only}"),
+        group => format!("/apis/{group}/{version}/{within}{plural}?{only}"),
     })
 }
 

@@ -43,7 +43,7 @@ pub use either::{Definition, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
-pub use stages::{FactLook, StagedKind, WatchedFact};
+pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};

@@ -46,8 +46,8 @@ impl ClientConfig {
         self.trusting(self.address.for_stages(path))
     }
 
-    /// The namespaces whose objects nobody must ask it about who is not told to: who answers runs in its own, and what it
-    /// runs on in the other one. A write there that waits for the answer may be the one that brings it back.
+    /// The namespaces that a webhook is not asked about which names none: who answers runs in its own, and what it runs
+    /// on in the other one. A write there that waits for the answer may be the one that brings it back.
     pub(super) fn spared(&self) -> Vec<&str> {
         let own = self.address.namespace().filter(|own| *own != SYSTEM_NAMESPACE);
         own.into_iter().chain([SYSTEM_NAMESPACE]).collect()

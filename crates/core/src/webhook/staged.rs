@@ -8,9 +8,9 @@ use crate::apimachinery::excerpt;
 use crate::definition::{MutationStage, SETTLE_ROUNDS, StagePhase, StagedKind, namespace_and_name};
 use crate::json::Json;
 
-/// The patch for an object that is created or updated, and what its author is told: every stage that is about it, in the order of the definition.
-/// An object that is being deleted is left alone; what a new one says of its own end does not count, as the API server
-/// drops it.
+/// The patch for an object that is created or updated, and what its author is told: of every stage that is about it, in
+/// the order of the definition. An object that is being deleted is left alone; what a new one says of its own end does
+/// not count, as the API server drops it.
 pub(super) fn staged(
     kind: &StagedKind,
     write: &Write<'_>,

@@ -76,7 +76,8 @@ impl FactFollower {
                         Err(error) => {
                             self.note(&facts, |standing| standing.failures += 1);
                             if told.is_new(&error.to_string(), Instant::now()) {
-                                tracing::warn!(%error, "facts cannot be followed, stages that hang on them are not decided");
+                                let what = "facts cannot be followed, stages that hang on them are not decided";
+                                tracing::warn!(%error, "{what}");
                             }
                             pause = next_pause(pause, Duration::ZERO, None);
                             sleep(pause).await;
@@ -147,6 +148,14 @@ impl FactFollower {
                     return tracing::warn!(%error, ?pause, "{what}");
                 }
                 tracing::warn!(%error, ?pause, "facts cannot be read or watched, what is known of them goes on");
+            }
+            FactNews::Misplaced { fact } => {
+                self.note(group, |standing| standing.failures += 1);
+                if told.is_new(&fact.to_string(), Instant::now()) {
+                    let what = "a fact can never be true: its objects are in namespaces and it names none, or it names \
+                                one and they are in none";
+                    tracing::warn!(%fact, "{what}");
+                }
             }
             _ => self.note(group, |standing| standing.heard = now),
         }

@@ -24,8 +24,8 @@ impl<'j> CommandLine<'j> {
         Some(Self { words })
     }
 
-    /// Whether its words are for two programs, so that nobody knows whose a flag is: a shell is given a script with `-c`,
-    /// or `--` in `command` begins what another program is started with.
+    /// Whether its words are for two programs, so that nobody knows whose a flag is: a shell is given a script with
+    /// `-c`, or `--` in `command` begins what another program is started with.
     pub(super) fn is_of_two(&self) -> bool {
         let mut words = self.words.iter().map(|word| word.text().unwrap_or_default());
         let first = words.next().unwrap_or_default();

@@ -71,7 +71,8 @@ pub(super) fn left_over(before: &StageOperation, after: &StageOperation) -> Opti
     }
     let (name, _) = item.members().into_iter().find(|(name, value)| !value.is_null() && wanted.get(name).is_none())?;
     Some(format!(
-        "before and after: `{}` leaves {name:?} there, of which `after` says nothing: name it there, or write {name}: null",
+        "before and after: `{}` leaves {name:?} there, of which `after` says nothing: name it there, or write \
+         {name}: null",
         before.told()
     ))
 }

@@ -19,7 +19,7 @@ mod stage_spec;
 mod staged_kind;
 
 pub(crate) use fact::StageFact;
-pub use fact::{FactLook, WatchedFact};
+pub use fact::{FactLook, FactScope, WatchedFact};
 pub(crate) use mutation_stage::{MutationStage, SETTLE_ROUNDS, StagePhase};
 pub(crate) use selection::{SYSTEM_NAMESPACE, StageSelection, namespace_and_name};
 pub use staged_kind::StagedKind;
