@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// How long to wait before the next list or watch. `before` is what was waited last, zero at the start; `watched` is
 /// how long the watch lasted that came between, zero where there was none; `asked` is for how long the API server wants
-/// to be left alone, where it said that. Only a watch that lasted for 10 s shows that things go well again: news alone may
-/// come of a list that is allowed, with a watch that is not.
+/// to be left alone, where it said that. Only a watch that lasted for 10 s shows that things go well again: news alone
+/// may come of a list that is allowed, with a watch that is not.
 #[must_use]
 pub fn next_pause(before: Duration, watched: Duration, asked: Option<Duration>) -> Duration {
     let pause = if watched >= STEADY { SHORTEST } else { before * 2 };
