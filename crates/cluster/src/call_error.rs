@@ -64,9 +64,30 @@ pub enum CallError {
         /// Of the API server.
         address: String,
     },
+    /// The answer, or a line of it, has more bytes than are read.
+    #[error("{asked}: {address} answers more than {most} bytes at once, which is more than is read")]
+    TooLarge {
+        /// Verb and path.
+        asked: String,
+        /// Of the API server.
+        address: String,
+        /// How many bytes are read.
+        most: usize,
+    },
 }
 
 impl CallError {
+    /// What is in the way, without what differs from one try to the next: for who tells each reason once.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::NoAnswer { address, reason, .. } => format!("no answer from {address}: {reason}"),
+            Self::NotJson { address, .. } => format!("{address} answers something that is not JSON"),
+            Self::TooLarge { address, most, .. } => format!("{address} answers more than {most} bytes at once"),
+            other => other.message(),
+        }
+    }
+
     /// The HTTP status, where there was an answer.
     #[must_use]
     pub fn code(&self) -> Option<u16> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -107,6 +107,11 @@ impl Cluster {
         self.call(Method::GET, path, extent, None).await
     }
 
+    /// Reads what has so many bytes at most.
+    pub(crate) async fn read_at_most(&self, path: &str, extent: Extent, most: usize) -> Result<Value, CallError> {
+        self.call_once(&Method::GET, path, extent, None, most).await
+    }
+
     /// Asks once, for so long at most: it is not worth waiting for. Whoever answers is no API server, and is heard for
     /// so many bytes.
     pub(crate) async fn get_once(&self, path: &str, patience: Duration, most: usize) -> Result<Value, CallError> {
@@ -193,12 +198,12 @@ impl Cluster {
     }
 
     /// Reads what an API server sends line by line, such as the events of a watch, until it ends, `each` ends it, or so
-    /// much time is over.
+    /// much time is over. A line has so many bytes at most.
     pub(crate) async fn stream(
         &self,
         path: &str,
         extent: Extent,
-        longest: Duration,
+        (longest, most): (Duration, usize),
         each: &mut dyn FnMut(&Value) -> ControlFlow<()>,
     ) -> Result<(), CallError> {
         let asked = format!("GET {path}");
@@ -221,6 +226,9 @@ impl Cluster {
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| no_answer(chain(&error)))?;
                 for part in frame.data_ref().into_iter().flat_map(|data| data.split_inclusive(|byte| *byte == b'\n')) {
+                    if line.len() + part.len() > most {
+                        return Err(CallError::TooLarge { asked: asked.clone(), address: self.address.clone(), most });
+                    }
                     line.extend_from_slice(part);
                     if !part.ends_with(b"\n") {
                         continue;
@@ -283,7 +291,12 @@ impl Cluster {
         let work = async {
             let response = self.client.send(request).await.map_err(|error| no_answer(without_kube(error)))?;
             let (head, body) = response.into_parts();
-            let bytes = Limited::new(body, most).collect().await.map_err(|error| no_answer(chain(&*error)))?.to_bytes();
+            let bytes =
+                Limited::new(body, most).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
+                    true => CallError::TooLarge { asked: asked.clone(), address: self.address.clone(), most },
+                    false => no_answer(chain(&*error)),
+                });
+            let bytes = bytes?.to_bytes();
             let json: Option<Value> = serde_json::from_slice(&bytes).ok();
             if head.status.is_success() {
                 let address = self.address.clone();

@@ -41,7 +41,7 @@ pub use crd_state::CrdState;
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, disarm};
 pub use dry_run::DryRun;
 pub use examine::{Examined, RegisteredFinding, RunningServer, examine};
-pub use facts::{FactNews, FactsSeen, follow_facts, with_one_watch};
+pub use facts::{FactNews, FactsSeen, follow_facts, next_pause, with_one_watch};
 pub use live::live;
 pub use migrate::{
     ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,

@@ -95,7 +95,7 @@ fn patch(
     let (object, label) = (&request.object, request.object.label());
     let old = request.old.as_ref().map(|old| old.text.as_str());
     match webhook.stage(&object.text, old, facts) {
-        Ok(Some(Ok(patch))) => Ok((patch, Vec::new())),
+        Ok(Some(Ok(staged))) => Ok(staged),
         Ok(Some(Err(unknown))) => {
             let stage = &unknown.stage;
             Err(format!("{label}: {unknown}: say --fact {stage}=true or --fact {stage}=false"))

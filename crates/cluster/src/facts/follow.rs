@@ -3,25 +3,23 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use pointsman_core::definition::WatchedFact;
+use pointsman_core::definition::{FactScope, WatchedFact};
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::news::FactNews;
+use super::pacing::next_pause;
 use super::seen::Seen;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{items, next_page};
 
-/// Facts that one watch is enough for: those of one resource, in one version of its API.
+/// Facts that one watch is enough for: those that the same objects say, in one version of their API.
 #[must_use]
 pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
     let mut groups: Vec<Vec<WatchedFact>> = Vec::new();
     for fact in facts {
-        let of = |group: &&mut Vec<WatchedFact>| {
-            let first = group.first();
-            first.is_some_and(|other| (&other.resource, &other.version) == (&fact.resource, &fact.version))
-        };
+        let of = |group: &&mut Vec<WatchedFact>| group.first().is_some_and(|other| other.is_beside(fact));
         match groups.iter_mut().find(of) {
             Some(group) => group.push(fact.clone()),
             None => groups.push(vec![fact.clone()]),
@@ -31,80 +29,139 @@ pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
 }
 
 /// Follows facts of one resource for ever, with get, list and watch of that resource and nothing else; only its
-/// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way.
+/// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way. Where
+/// there is no such resource, nothing of it is true, until there is one.
 pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactNews)) {
-    let mut pause = SHORTEST;
+    let (mut pause, mut known) = (Duration::ZERO, None);
     loop {
-        let error = match follow(cluster, facts, &mut |news| {
-            pause = SHORTEST;
-            tell(news);
-        })
-        .await
-        {
-            // Too old to be watched from there: everything is read anew.
-            Ok(()) => continue,
-            Err(error) => error,
+        let (ended, watched) = match read(cluster, facts, &mut known, tell).await {
+            Ok(now) => {
+                let began = Instant::now();
+                (watch(cluster, facts, now, tell).await, began.elapsed())
+            }
+            Err(error) => (Err(error), Duration::ZERO),
         };
-        let wait = error.retry_after().unwrap_or(pause).clamp(SHORTEST, LONGEST);
-        tell(FactNews::Failed { error, pause: wait });
-        sleep(wait).await;
-        pause = (pause * 2).min(LONGEST);
+        pause = next_pause(pause, watched, ended.as_ref().err().and_then(CallError::retry_after));
+        match ended {
+            Ok(WatchEnd::Over) => tell(FactNews::Heard),
+            Ok(WatchEnd::Old) => known = None,
+            Err(error) => {
+                let is_gone = error.code() == Some(404);
+                if is_gone {
+                    tell(FactNews::Seen(Seen::nothing(facts).facts()));
+                }
+                // A connection that broke says nothing of what was known: the watch goes on from there.
+                if !error.passes() {
+                    known = None;
+                }
+                tell(FactNews::Failed { error, pause });
+            }
+        }
+        sleep(pause).await;
     }
 }
 
-/// Lists and watches until what is known is too old.
-async fn follow(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactNews)) -> Result<(), CallError> {
-    let Some(first) = facts.first() else { return Ok(()) };
-    let collection = collection(cluster, first).await?;
-    let of_metadata = facts.iter().all(WatchedFact::is_of_metadata);
-    let (mut seen, mut version) = list(cluster, facts, &collection, of_metadata).await?;
-    tell(FactNews::Seen(seen.facts()));
-    let extent = if of_metadata { Extent::Metadata } else { Extent::Objects };
-    loop {
-        let path = format!(
-            "{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
-            WATCH.as_secs()
-        );
-        let mut is_old = false;
-        let mut each = |event: &Value| {
-            let object = event.get("object").unwrap_or(&Value::Null);
-            let changed = match event.get("type").and_then(Value::as_str) {
-                Some("ADDED" | "MODIFIED") => seen.saw(object),
-                Some("DELETED") => seen.lost(object),
-                Some("BOOKMARK") => false,
-                // Whatever it is, a list says what is so.
-                _ => {
-                    is_old = true;
-                    return ControlFlow::Break(());
-                }
+/// What is known of a collection, and from where on it is watched.
+struct Known {
+    collection: String,
+    seen: Seen,
+    version: String,
+}
+
+/// How a watch ended that did not fail.
+enum WatchEnd {
+    /// Its time was over: another one goes on.
+    Over,
+    /// It was too old, or said something that only a list can tell apart.
+    Old,
+}
+
+/// What is known, read anew where nothing is.
+async fn read<'k>(
+    cluster: &Cluster,
+    facts: &[WatchedFact],
+    known: &'k mut Option<Known>,
+    tell: &mut dyn FnMut(FactNews),
+) -> Result<&'k mut Known, CallError> {
+    let now = match known.take() {
+        Some(now) => now,
+        None => {
+            let collection = match facts.first() {
+                Some(first) => collection(cluster, first).await?,
+                None => String::new(),
             };
-            if let Some(now) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
-                now.clone_into(&mut version);
+            let (seen, version) = list(cluster, facts, &collection).await?;
+            tell(FactNews::Seen(seen.facts()));
+            tell_of_strays(&seen, tell);
+            Known { collection, seen, version }
+        }
+    };
+    Ok(known.insert(now))
+}
+
+/// Watches from what is known on, and keeps that up to date.
+async fn watch(
+    cluster: &Cluster,
+    facts: &[WatchedFact],
+    known: &mut Known,
+    tell: &mut dyn FnMut(FactNews),
+) -> Result<WatchEnd, CallError> {
+    let Known { collection, seen, version } = known;
+    let path = format!(
+        "{collection}watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
+        WATCH.as_secs()
+    );
+    let mut end = WatchEnd::Over;
+    let mut each = |event: &Value| {
+        let object = event.get("object").unwrap_or(&Value::Null);
+        let changed = match event.get("type").and_then(Value::as_str) {
+            Some("ADDED" | "MODIFIED") => seen.saw(object),
+            Some("DELETED") => seen.lost(object),
+            Some("BOOKMARK") => false,
+            // Whatever it is, a list says what is so.
+            _ => {
+                end = WatchEnd::Old;
+                return ControlFlow::Break(());
             }
-            tell(if changed { FactNews::Seen(seen.facts()) } else { FactNews::Heard });
-            ControlFlow::Continue(())
         };
-        match cluster.stream(&path, extent, WATCH + LATE, &mut each).await {
-            Err(error) if error.code() == Some(410) => return Ok(()),
-            Err(error) => return Err(error),
-            Ok(()) if is_old => return Ok(()),
-            Ok(()) => tell(FactNews::Heard),
+        if let Some(now) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
+            now.clone_into(version);
+        }
+        tell(if changed { FactNews::Seen(seen.facts()) } else { FactNews::Heard });
+        ControlFlow::Continue(())
+    };
+    let extent = if of_metadata(facts) { Extent::Metadata } else { Extent::Objects };
+    match cluster.stream(&path, extent, (WATCH + LATE, LINE), &mut each).await {
+        Err(error) if error.code() == Some(410) => Ok(WatchEnd::Old),
+        Err(error) => Err(error),
+        Ok(()) => {
+            tell_of_strays(seen, tell);
+            Ok(end)
         }
     }
 }
 
+/// Says where objects were seen that no stage can ever ask for.
+fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactNews)) {
+    if let Some(fact) = seen.stray() {
+        tell(FactNews::Misplaced { fact: fact.clone() });
+    }
+}
+
+fn of_metadata(facts: &[WatchedFact]) -> bool {
+    facts.iter().all(WatchedFact::is_of_metadata)
+}
+
 /// Reads every object, and from which version on it can be watched.
-async fn list(
-    cluster: &Cluster,
-    facts: &[WatchedFact],
-    collection: &str,
-    of_metadata: bool,
-) -> Result<(Seen, String), CallError> {
-    let extent = if of_metadata { Extent::MetadataOfAll } else { Extent::Objects };
+async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Result<(Seen, String), CallError> {
+    let (extent, limit) = match of_metadata(facts) {
+        true => (Extent::MetadataOfAll, METADATA),
+        false => (Extent::Objects, OBJECTS),
+    };
     let (mut seen, mut next, mut first) = (Seen::nothing(facts), None::<String>, None::<String>);
     loop {
         let more = next.as_ref().map(|token| format!("&continue={token}")).unwrap_or_default();
-        let page = cluster.read(&format!("{collection}?limit={PAGE}{more}"), extent).await?;
+        let page = cluster.read_at_most(&format!("{collection}limit={limit}{more}"), extent, PAGE).await?;
         for object in items(&page) {
             seen.saw(object);
         }
@@ -118,7 +175,7 @@ async fn list(
     }
 }
 
-/// Where the objects are, in the version that is said or that the API server prefers.
+/// Where the objects are, in the version that is said or that the API server prefers: a path to which a query is added.
 async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, CallError> {
     let (group, plural) = (&fact.resource.group, &fact.resource.plural);
     let version = match (&fact.version, group.as_str()) {
@@ -130,14 +187,28 @@ async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, Cal
             preferred.unwrap_or("v1").to_owned()
         }
     };
+    let within = match &fact.scope {
+        FactScope::One(namespace) => format!("namespaces/{namespace}/"),
+        _ => String::new(),
+    };
+    let only = fact.name.as_ref().map(|name| format!("fieldSelector=metadata.name%3D{name}&")).unwrap_or_default();
     Ok(match group.as_str() {
-        "" => format!("/api/{version}/{plural}"),
-        group => format!("/apis/{group}/{version}/{plural}"),
+        "" => format!("/api/{version}/{within}{plural}?{only}"),
+        group => format!("/apis/{group}/{version}/{within}{plural}?{only}"),
     })
 }
 
-/// Objects of a page.
-const PAGE: u32 = 500;
+/// Objects of a page, of which metadata is read.
+const METADATA: u32 = 100;
+
+/// Objects of a page, of which everything is read. One may have 1.5 MiB, as etcd takes it.
+const OBJECTS: u32 = 20;
+
+/// Bytes of a page at most.
+const PAGE: usize = 48 << 20;
+
+/// Bytes of an event of a watch at most.
+const LINE: usize = 8 << 20;
 
 /// How long an API server is to keep a watch open. Its own choice is between 30 and 60 minutes; a connection that died
 /// unheard would be noticed as late as that.
@@ -145,7 +216,3 @@ const WATCH: Duration = Duration::from_secs(240);
 
 /// How much later than that is too late.
 const LATE: Duration = Duration::from_secs(20);
-
-const SHORTEST: Duration = Duration::from_secs(1);
-/// As client-go's reflectors wait at most.
-const LONGEST: Duration = Duration::from_secs(30);

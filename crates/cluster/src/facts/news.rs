@@ -19,6 +19,12 @@ pub enum FactNews {
     Seen(FactsSeen),
     /// The API server was heard, and nothing has changed.
     Heard,
+    /// There are objects, and none of them can be the one that a stage asks for: they are in namespaces and the fact
+    /// names none, or the other way round.
+    Misplaced {
+        /// The fact.
+        fact: WatchedFact,
+    },
     /// It could not be read or watched, and is tried again after a pause. What is known stays known meanwhile.
     Failed {
         /// What stands in the way.

@@ -12,12 +12,14 @@ use super::news::FactsSeen;
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     facts: FactsSeen,
+    /// One that is looked for where its objects are not.
+    stray: Option<WatchedFact>,
 }
 
 impl Seen {
     /// Of none.
     pub(super) fn nothing(facts: &[WatchedFact]) -> Self {
-        Self { facts: facts.iter().map(|fact| (fact.clone(), Arc::default())).collect() }
+        Self { facts: facts.iter().map(|fact| (fact.clone(), Arc::default())).collect(), stray: None }
     }
 
     /// Takes over an object as it is now. Returns whether that changes anything.
@@ -32,6 +34,9 @@ impl Seen {
 
     fn take(&mut self, object: &Value, is_true: impl Fn(&WatchedFact) -> bool) -> bool {
         let name = named(object);
+        if self.stray.is_none() {
+            self.stray = self.facts.iter().map(|(fact, _)| fact).find(|fact| !fact.may_be_in(&name.0)).cloned();
+        }
         let mut changed = false;
         for (fact, objects) in &mut self.facts {
             let is_true = is_true(fact);
@@ -48,6 +53,11 @@ impl Seen {
             };
         }
         changed
+    }
+
+    /// A fact that no stage can ever find true, by where the objects are that were seen.
+    pub(super) fn stray(&self) -> Option<&WatchedFact> {
+        self.stray.as_ref()
     }
 
     pub(super) fn facts(&self) -> FactsSeen {
@@ -76,6 +86,15 @@ mod tests {
                     - name: moved\n  fact: {resource: nodes, name: x, label: moved, is: 'true'}\n  \
                     before: [{noFlag: --a}]\n";
         StagedKind::load("s.yaml", text).unwrap().facts()
+    }
+
+    #[test]
+    fn objects_where_no_stage_looks_for_them_are_noticed() {
+        let mut seen = Seen::nothing(&facts());
+        seen.saw(&json!({"metadata": {"name": "x"}}));
+        assert_eq!(seen.stray(), None);
+        seen.saw(&json!({"metadata": {"name": "x", "namespace": "n"}}));
+        assert_eq!(seen.stray(), facts().first());
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use either::{Definition, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
 pub use problems::{BadDefinition, Problem};
-pub use stages::{FactLook, StagedKind, WatchedFact};
+pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
@@ -60,7 +60,9 @@ pub(crate) use problems::line;
 pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
-pub(crate) use stages::{MutationStage, StageFact, StagePhase, StageSelection};
+pub(crate) use stages::{
+    MutationStage, SETTLE_ROUNDS, SYSTEM_NAMESPACE, StageFact, StagePhase, StageSelection, namespace_and_name,
+};
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;
 pub(crate) use yaml::explain;

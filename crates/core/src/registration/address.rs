@@ -209,6 +209,14 @@ impl Address {
         self.at(path, str::to_owned)
     }
 
+    /// The namespace of its Service, where it is behind one.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::Service(service) => Some(&service.name.namespace),
+            Self::Url(_) => None,
+        }
+    }
+
     fn at(&self, path: &str, named: impl Fn(&str) -> String) -> Value {
         match self {
             Self::Service(Service { name: NamespacedName { namespace, name }, port }) => {

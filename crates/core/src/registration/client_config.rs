@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::address::{Address, NamespacedName};
 use super::ca_bundle::CaBundle;
 use super::document::set;
+use crate::definition::SYSTEM_NAMESPACE;
 use crate::webhook::ControllerVersion;
 
 /// How the API server connects to a webhook.
@@ -43,6 +44,13 @@ impl ClientConfig {
     /// The stanza for the webhook of stages, which have no controller version.
     pub(super) fn for_stages(&self, path: &str) -> Value {
         self.trusting(self.address.for_stages(path))
+    }
+
+    /// The namespaces that a webhook is not asked about which names none: who answers runs in its own, and what it runs
+    /// on in the other one. A write there that waits for the answer may be the one that brings it back.
+    pub(super) fn spared(&self) -> Vec<&str> {
+        let own = self.address.namespace().filter(|own| *own != SYSTEM_NAMESPACE);
+        own.into_iter().chain([SYSTEM_NAMESPACE]).collect()
     }
 
     fn trusting(&self, mut config: Value) -> Value {

@@ -38,7 +38,7 @@ fn webhook(staged: &StagedKind, stage: &MutationStage, client: &ClientConfig) ->
         "sideEffects": "None",
         "timeoutSeconds": 10,
     });
-    for (name, selector) in selectors(&stage.selection) {
+    for (name, selector) in selectors(&stage.selection, &client.spared()) {
         set(&mut webhook, name, selector);
     }
     webhook
@@ -55,13 +55,14 @@ pub(super) fn rule(staged: &StagedKind) -> Value {
     })
 }
 
-/// What selectors can say of a selection, by the name of the selector.
-pub(super) fn selectors(selection: &StageSelection) -> Vec<(&'static str, Value)> {
-    let mut selectors = Vec::new();
-    if !selection.namespaces.is_empty() {
-        let named = json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": selection.namespaces});
-        selectors.push(("namespaceSelector", json!({"matchExpressions": [named]})));
-    }
+/// What selectors can say of a selection, by the name of the selector. Without namespaces of its own it is about all
+/// but those that are spared: a webhook that is asked about its own Pods' Deployment cannot be brought back.
+pub(super) fn selectors(selection: &StageSelection, spared: &[&str]) -> Vec<(&'static str, Value)> {
+    let named = match selection.namespaces.as_slice() {
+        [] => json!({"key": NAMESPACE_NAME, "operator": "NotIn", "values": spared}),
+        named => json!({"key": NAMESPACE_NAME, "operator": "In", "values": named}),
+    };
+    let mut selectors = vec![("namespaceSelector", json!({"matchExpressions": [named]}))];
     if !selection.labels.is_everything() {
         let all: Vec<Value> = selection.labels.requirements.iter().map(requirement).collect();
         selectors.push(("objectSelector", json!({"matchExpressions": all})));
@@ -94,4 +95,37 @@ pub(super) fn conditions(selection: &StageSelection) -> Vec<Value> {
         conditions.push(json!({"name": "of-these-names", "expression": expression}));
     }
     conditions
+}
+
+/// The label that the API server gives each namespace: its name.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registration::{Address, Trust};
+
+    fn selector(stage: &str, address: Address) -> Value {
+        let text = format!(
+            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+             resource: {{group: apps, version: v1, kind: Deployment, plural: deployments}}\nstages:\n\
+             - name: moved\n  fact: {{resource: nodes, name: x, label: moved}}\n{stage}  before: [{{noFlag: --a}}]\n"
+        );
+        let staged = StagedKind::load("s.yaml", &text).unwrap();
+        let printed = staged_webhooks(&staged, &ClientConfig { address, trust: Trust::SystemRoots });
+        printed["webhooks"][0]["namespaceSelector"]["matchExpressions"].clone()
+    }
+
+    #[test]
+    fn a_stage_of_every_namespace_does_not_lock_out_who_answers() {
+        let service = |text: &str| Address::Service(text.parse().unwrap());
+        let spared = |values: &[&str]| json!([{"key": NAMESPACE_NAME, "operator": "NotIn", "values": values}]);
+        assert_eq!(selector("", service("ours/pointsman")), spared(&["ours", "kube-system"]));
+        assert_eq!(selector("", service("kube-system/pointsman")), spared(&["kube-system"]));
+        let url = || Address::Url("https://pointsman.example.com".parse().unwrap());
+        assert_eq!(selector("", url()), spared(&["kube-system"]));
+        // Who names it means it.
+        let named = json!([{"key": NAMESPACE_NAME, "operator": "In", "values": ["kube-system"]}]);
+        assert_eq!(selector("  namespaces: [kube-system]\n", service("ours/pointsman")), named);
+    }
 }

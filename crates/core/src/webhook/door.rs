@@ -318,7 +318,7 @@ impl Webhook {
         new: &str,
         old: Option<&str>,
         facts: &KnownFacts,
-    ) -> Result<Option<Result<Vec<PatchOperation>, FactUnknown>>, ConvertError> {
+    ) -> Result<Option<Result<(Vec<PatchOperation>, Vec<String>), FactUnknown>>, ConvertError> {
         let write = Write::new(parse(new)?, old.map(parse).transpose()?);
         let text = |member: &str| write.new.json().get(member).and_then(|text| Some(text.as_str()?.into_owned()));
         let (api_version, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());

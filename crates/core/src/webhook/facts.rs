@@ -30,6 +30,18 @@ impl KnownFacts {
         }
     }
 
+    /// Forgets what was seen of all facts but these.
+    pub fn keep(&mut self, wanted: &[WatchedFact]) {
+        self.seen.retain(|(fact, _)| wanted.contains(fact));
+    }
+
+    /// Of how many objects one of the facts of a resource is true; nothing while one of them was never seen.
+    #[must_use]
+    pub fn objects(&self, facts: &[WatchedFact]) -> Option<usize> {
+        let of = |fact| self.seen.iter().find(|(other, _)| other == fact).map(|(_, objects)| objects.len());
+        facts.iter().map(of).sum()
+    }
+
     /// Whether something is known of each of these.
     #[must_use]
     pub fn knows(&self, facts: &[WatchedFact]) -> bool {

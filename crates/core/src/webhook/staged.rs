@@ -4,31 +4,69 @@ use super::admission::Write;
 use super::changes::changes;
 use super::facts::{FactUnknown, KnownFacts};
 use super::review::PatchOperation;
-use crate::definition::{StagePhase, StagedKind};
+use crate::apimachinery::excerpt;
+use crate::definition::{MutationStage, SETTLE_ROUNDS, StagePhase, StagedKind, namespace_and_name};
 use crate::json::Json;
 
-/// The patch for an object that is created or updated: every stage that is about it, in the order of the definition.
-/// An object that is being deleted is left alone; what a new one says of its own end does not count, as the API server
-/// drops it.
+/// The patch for an object that is created or updated, and what its author is told: of every stage that is about it, in
+/// the order of the definition. An object that is being deleted is left alone; what a new one says of its own end does
+/// not count, as the API server drops it.
 pub(super) fn staged(
     kind: &StagedKind,
     write: &Write<'_>,
     facts: &KnownFacts,
-) -> Result<Vec<PatchOperation>, FactUnknown> {
+) -> Result<(Vec<PatchOperation>, Vec<String>), FactUnknown> {
     if write.old.as_ref().is_some_and(|old| old.is_going()) {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     let object = write.new.json();
-    let text = |member: &str| object.look(&["metadata", member]).and_then(|text| Some(text.as_str()?.into_owned()));
-    let (namespace, name) = (text("namespace").unwrap_or_default(), text("name").unwrap_or_default());
     let mut made: Option<Json<'_>> = None;
-    for stage in kind.stages.iter().filter(|stage| stage.selection.matches(object)) {
-        let phase = match facts.of(&stage.name, &stage.fact, &namespace, &name) {
-            Some(true) => StagePhase::After,
-            Some(false) => StagePhase::Before,
-            None => return Err(FactUnknown::new(&stage.name, &stage.fact.watched)),
-        };
-        stage.apply(phase, made.get_or_insert_with(|| object.clone()), &kind.pod);
+    // What one stage makes may be a place for another one before it: all of them together have to come to rest.
+    let mut warnings = Vec::new();
+    for round in 0..SETTLE_ROUNDS {
+        let was = made.as_ref().map(Json::to_text);
+        let mut done = 0_usize;
+        for stage in &kind.stages {
+            let is = made.as_ref().unwrap_or(object);
+            if !stage.selection.matches(is) {
+                continue;
+            }
+            let phase = phase(stage, is, facts)?;
+            let made = made.get_or_insert_with(|| object.clone());
+            let sent = (round == 0).then(|| made.clone());
+            stage.apply(phase, made, &kind.pod);
+            if let Some(sent) = sent {
+                warnings.extend(replaced(stage, &sent, made));
+                warnings.extend(stage.remarks(phase, made, &kind.pod));
+            }
+            done += 1;
+        }
+        // A stage alone has come to rest by itself.
+        if done < 2 || was == made.as_ref().map(Json::to_text) {
+            break;
+        }
     }
-    Ok(made.map_or_else(Vec::new, |made| changes(object, &made)))
+    Ok((made.map_or_else(Vec::new, |made| changes(object, &made)), warnings))
+}
+
+/// What whoever sent an object is told where a stage replaces or removes something of it.
+fn replaced(stage: &MutationStage, sent: &Json<'_>, made: &Json<'_>) -> Option<String> {
+    let all = changes(sent, made);
+    let mut gone = all.iter().filter(|operation| operation.op != "add" && operation.op != "test");
+    let path = excerpt(&gone.next()?.path);
+    let others = match gone.count() {
+        0 => String::new(),
+        count => format!(", and {count} others"),
+    };
+    Some(format!("stage {} replaces or removes what was sent: {path}{others}", stage.name))
+}
+
+/// On which side of its fact a stage is, for an object.
+fn phase(stage: &MutationStage, object: &Json<'_>, facts: &KnownFacts) -> Result<StagePhase, FactUnknown> {
+    let (namespace, name) = namespace_and_name(object);
+    match facts.of(&stage.name, &stage.fact, &namespace, &name) {
+        Some(true) => Ok(StagePhase::After),
+        Some(false) => Ok(StagePhase::Before),
+        None => Err(FactUnknown::new(&stage.name, &stage.fact.watched)),
+    }
 }

@@ -151,6 +151,7 @@ fn read(kinds: &KindsArgs, metadata: Metadata, settings: &Settings) -> anyhow::R
 }
 
 /// A version that somebody may have stored, or reads, is not dropped by an edit: no list of its kind would be answered.
+/// Nor are the stages of a kind.
 fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
     for kind in serving.kinds() {
         let same = |other: &&Kind| (other.group(), other.kind()) == (kind.group(), kind.kind());
@@ -160,6 +161,16 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
             let (kind, group) = (kind.kind(), kind.group());
             anyhow::bail!(
                 "{kind}.{group} has no {gone} any more, which is served: bring it back, or restart to let it go"
+            );
+        }
+    }
+    // Its webhook may be registered still, and would have every write refused.
+    for staged in serving.staged() {
+        let resource = staged.resource();
+        if !new.staged().iter().any(|other| (other.group(), other.kind()) == (staged.group(), staged.kind())) {
+            anyhow::bail!(
+                "{resource} has no stages any more, which are served: bring them back, or delete their webhooks and \
+                 restart to let them go"
             );
         }
     }
@@ -232,6 +243,24 @@ mod tests {
         assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
         written(dir.path());
         assert!(definitions.look().unwrap(), "as it was, which was not what was looked at last");
+    }
+
+    #[test]
+    fn stages_that_are_served_do_not_go() {
+        let dir = TempDir::new().unwrap();
+        written(dir.path());
+        let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+                      resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
+                      - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n  before: [{noFlag: --a}]\n";
+        let file = dir.path().join("stages.yaml");
+        fs::write(&file, stages).unwrap();
+        let mut definitions = served(dir.path());
+        fs::remove_file(&file).unwrap();
+        let error = definitions.look().unwrap_err().to_string();
+        assert!(error.starts_with("deployments.apps has no stages any more, which are served"), "{error}");
+        assert!(!definitions.served().facts().is_empty());
+        fs::write(&file, stages.replace("noFlag: --a", "noFlag: --b")).unwrap();
+        assert!(definitions.look().unwrap());
     }
 
     /// As a kubelet does it: a new directory, and one link that is swapped.

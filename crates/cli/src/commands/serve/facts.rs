@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_cluster::{Cluster, ConnectOptions, FactNews, connect, follow_facts, with_one_watch};
+use pointsman_cluster::{Cluster, ConnectOptions, FactNews, connect, follow_facts, next_pause, with_one_watch};
 use pointsman_core::definition::WatchedFact;
 use pointsman_core::webhook::KnownFacts;
 use tokio::runtime::{Builder, Runtime};
@@ -14,6 +14,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
 use super::definitions::ServedKinds;
+use super::told_errors::ToldErrors;
 
 /// What is known of the facts that one resource says, for metrics.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -61,54 +62,72 @@ impl FactFollower {
 
     fn run(&self, runtime: &Runtime) {
         LocalSet::new().block_on(runtime, async {
+            let (mut cluster, mut following) = (None, Vec::new());
+            let (mut pause, mut told) = (Duration::ZERO, ToldErrors::default());
             loop {
                 let facts = self.served.facts();
-                self.begin(&facts);
-                if facts.is_empty() {
-                    sleep(LOOK).await;
-                    continue;
-                }
-                match connect(&self.options).await {
-                    Ok(cluster) => self.follow(&cluster, &facts).await,
-                    Err(error) => {
-                        self.note(&facts, |standing| standing.failures += 1);
-                        tracing::warn!(%error, "facts cannot be followed, stages that hang on them are not decided");
-                        sleep(LOOK).await;
+                self.keep(&facts);
+                let groups = with_one_watch(&facts);
+                // Dropping one ends its watch.
+                following.retain(|(group, _): &(Vec<WatchedFact>, Follows)| groups.iter().any(|it| same(it, group)));
+                if cluster.is_none() && !groups.is_empty() {
+                    match connect(&self.options).await {
+                        Ok(found) => cluster = Some(found),
+                        Err(error) => {
+                            self.note(&facts, |standing| standing.failures += 1);
+                            if told.is_new(&error.to_string(), Instant::now()) {
+                                let what = "facts cannot be followed, stages that hang on them are not decided";
+                                tracing::warn!(%error, "{what}");
+                            }
+                            pause = next_pause(pause, Duration::ZERO, None);
+                            sleep(pause).await;
+                            continue;
+                        }
                     }
                 }
+                for group in groups {
+                    if let Some(cluster) = &cluster
+                        && !following.iter().any(|(other, _)| same(other, &group))
+                    {
+                        following.push((group.clone(), self.follow(cluster, group)));
+                    }
+                }
+                sleep(LOOK).await;
             }
         });
     }
 
-    /// Follows until the definitions ask for others.
-    async fn follow(&self, cluster: &Cluster, facts: &[WatchedFact]) {
+    /// Follows facts of one resource, until what it returns is dropped.
+    fn follow(&self, cluster: &Cluster, group: Vec<WatchedFact>) -> Follows {
+        let (this, cluster) = (self.clone(), cluster.clone());
         let mut following = JoinSet::new();
-        for group in with_one_watch(facts) {
-            let (this, cluster) = (self.clone(), cluster.clone());
-            following.spawn_local(async move {
-                let mut tell = |news| this.heard(&group, news);
-                follow_facts(&cluster, &group, &mut tell).await;
-            });
-        }
-        // Dropping the set ends the watches.
-        while self.served.facts() == facts {
-            sleep(LOOK).await;
-        }
+        following.spawn_local(async move {
+            let mut told = ToldErrors::default();
+            let mut tell = |news| this.heard(&group, news, &mut told);
+            follow_facts(&cluster, &group, &mut tell).await;
+        });
+        following
     }
 
-    /// Nothing is known of these yet.
-    fn begin(&self, facts: &[WatchedFact]) {
-        self.served.know(KnownFacts::default());
+    /// Forgets facts that no stage wants any more. What is known of the others stays known.
+    fn keep(&self, facts: &[WatchedFact]) {
+        let mut known = KnownFacts::clone(&self.served.known());
+        known.keep(facts);
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         standing.retain(|resource, _| facts.iter().any(|fact| fact.resource.to_string() == *resource));
         for fact in facts {
             let resource = fact.resource.to_string();
+            let of: Vec<WatchedFact> = facts.iter().filter(|it| it.resource == fact.resource).cloned().collect();
+            let objects = known.objects(&of);
             let one = standing.entry(resource.clone()).or_default();
-            (one.resource, one.is_known, one.objects) = (resource, false, 0);
+            one.resource = resource;
+            one.is_known = objects.is_some();
+            one.objects = objects.unwrap_or_default() as u64;
         }
+        self.served.know(known);
     }
 
-    fn heard(&self, group: &[WatchedFact], news: FactNews) {
+    fn heard(&self, group: &[WatchedFact], news: FactNews, told: &mut ToldErrors) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         match news {
             FactNews::Seen(seen) => {
@@ -116,17 +135,27 @@ impl FactFollower {
                 seen.iter().for_each(|(fact, objects)| known.see(fact, Arc::clone(objects)));
                 // All of this runs on one thread: nobody else has changed it meanwhile.
                 self.served.know(known);
-                let objects = seen.iter().map(|(_, objects)| objects.len() as u64).sum();
-                self.note(group, |standing| {
-                    if !standing.is_known {
-                        tracing::info!(resource = standing.resource, objects, "facts are known");
-                    }
-                    (standing.is_known, standing.objects, standing.heard) = (true, objects, now);
-                });
+                self.keep(&self.served.facts());
+                self.note(group, |standing| standing.heard = now);
             }
             FactNews::Failed { error, pause } => {
                 self.note(group, |standing| standing.failures += 1);
+                if !told.is_new(&error.reason(), Instant::now()) {
+                    return;
+                }
+                if error.code() == Some(404) {
+                    let what = "the resource that says facts is not there: they are not true until it is";
+                    return tracing::warn!(%error, ?pause, "{what}");
+                }
                 tracing::warn!(%error, ?pause, "facts cannot be read or watched, what is known of them goes on");
+            }
+            FactNews::Misplaced { fact } => {
+                self.note(group, |standing| standing.failures += 1);
+                if told.is_new(&fact.to_string(), Instant::now()) {
+                    let what = "a fact can never be true: its objects are in namespaces and it names none, or it names \
+                                one and they are in none";
+                    tracing::warn!(%fact, "{what}");
+                }
             }
             _ => self.note(group, |standing| standing.heard = now),
         }
@@ -142,6 +171,14 @@ impl FactFollower {
             }
         }
     }
+}
+
+/// A watch that goes on for as long as this is kept.
+type Follows = JoinSet<()>;
+
+/// Whether both have the same facts, in whichever order.
+fn same(one: &[WatchedFact], two: &[WatchedFact]) -> bool {
+    one.len() == two.len() && one.iter().all(|fact| two.contains(fact))
 }
 
 /// How often definitions are asked whether they want other facts.

@@ -5,6 +5,7 @@ mod definitions;
 mod dev_page;
 mod facts;
 mod limits;
+mod told_errors;
 
 pub use args::ServeArgs;
 pub use definitions::{ServedDefinitions, ServedKinds};

@@ -49,6 +49,26 @@ pub(crate) enum FlagForm {
     Switch,
     /// `--name=value`, or `--name value`.
     Valued,
+    /// `--name=true`, or `--name true`: a word behind it that says no truth is no value of it, as it may be a switch.
+    Truth,
+}
+
+impl FlagForm {
+    /// Whether a word behind a flag can be its value: `-` and `-1` are, another flag is not.
+    pub(super) fn takes(self, word: &str) -> bool {
+        match self {
+            Self::Switch => false,
+            Self::Valued => word
+                .strip_prefix('-')
+                .is_none_or(|rest| rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit())),
+            Self::Truth => is_truth(word),
+        }
+    }
+}
+
+/// Whether a word says that something is so, or that it is not.
+pub(super) fn is_truth(word: &str) -> bool {
+    ["true", "false", "1", "0"].iter().any(|truth| word.eq_ignore_ascii_case(truth))
 }
 
 /// A flag where it stands in a command line, and its value.
@@ -82,9 +102,4 @@ impl FlagPlace {
             FlagValue::Joined(text) | FlagValue::Behind(text) => Some(text),
         }
     }
-}
-
-/// Whether a word behind a flag can be its value: `-1` is, another flag is not.
-pub(super) fn is_value(word: &str) -> bool {
-    word.strip_prefix('-').is_none_or(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }

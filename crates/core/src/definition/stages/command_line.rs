@@ -1,6 +1,6 @@
 //! The command line of a container: flags are set and taken away, and every other word stays as it is.
 
-use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_value};
+use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_truth};
 use super::entries::{FlagEntry, joined_with, joined_without};
 use crate::json::{Json, Members};
 
@@ -22,6 +22,19 @@ impl<'j> CommandLine<'j> {
             words.extend(all.into_iter().map(|json| Argument { list, json }));
         }
         Some(Self { words })
+    }
+
+    /// Whether its words are for two programs, so that nobody knows whose a flag is: a shell is given a script with
+    /// `-c`, or `--` in `command` begins what another program is started with.
+    pub(super) fn is_of_two(&self) -> bool {
+        let mut words = self.words.iter().map(|word| word.text().unwrap_or_default());
+        let first = words.next().unwrap_or_default();
+        let is_shell = SHELLS.contains(&first.rsplit('/').next().unwrap_or_default());
+        let is_script = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+        if is_shell && words.take_while(|word| word.starts_with('-')).any(|word| is_script(&word)) {
+            return true;
+        }
+        self.words.get(self.end()).is_some_and(|end| end.list == ArgumentList::Command)
     }
 
     /// Puts the words back. A list that was emptied goes: it would hide the one of the image.
@@ -47,7 +60,11 @@ impl<'j> CommandLine<'j> {
 
     /// Sees to it that a flag stands once, with this value, or without one.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>) {
-        let form = if value.is_some() { FlagForm::Valued } else { FlagForm::Switch };
+        let form = match value {
+            None => FlagForm::Switch,
+            Some(value) if is_truth(value) => FlagForm::Truth,
+            Some(_) => FlagForm::Valued,
+        };
         let places = self.places(name, form);
         let Some((first, others)) = places.split_first() else {
             return self.add(&written(name, value));
@@ -114,9 +131,7 @@ impl<'j> CommandLine<'j> {
             let Some(word) = word else { continue };
             let value = match word.strip_prefix(name) {
                 Some("") => match words.peek() {
-                    Some((_, Some(next))) if form == FlagForm::Valued && is_value(next) => {
-                        FlagValue::Behind(next.clone())
-                    }
+                    Some((_, Some(next))) if form.takes(next) => FlagValue::Behind(next.clone()),
                     _ => FlagValue::Missing,
                 },
                 Some(rest) => match rest.strip_prefix('=') {
@@ -172,6 +187,9 @@ impl<'j> CommandLine<'j> {
         });
     }
 }
+
+/// Programs that run what stands in a word.
+const SHELLS: [&str; 6] = ["sh", "bash", "ash", "dash", "ksh", "zsh"];
 
 /// A flag as it is added.
 fn written(name: &str, value: Option<&str>) -> String {

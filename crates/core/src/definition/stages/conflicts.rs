@@ -1,6 +1,34 @@
-//! Operations of one list that want two things of one place.
+//! Operations that want two things of one place: of one list, or of two stages.
 
+use super::field_place::FieldRoot;
+use super::mutation_stage::MutationStage;
 use super::stage_operation::StageOperation;
+use crate::json::Json;
+
+/// Why two stages cannot both be about one object. Which of their facts comes first nobody knows, so that no operation
+/// of one may be against any of the other; and a label that one of them sets would decide what the other is about.
+pub(super) fn against(one: &MutationStage, two: &MutationStage) -> Option<String> {
+    let pairs = || one.operations().flat_map(|first| two.operations().map(move |second| (first, second)));
+    let clash = || pairs().find_map(|(first, second)| conflict(first, second).or_else(|| conflict(second, first)));
+    labels_of(one, two).or_else(|| labels_of(two, one)).or_else(|| one.selection.meets(&two.selection).then(clash)?)
+}
+
+/// A label that a stage sets or takes away, and by which one selects.
+pub(super) fn labels_of(one: &MutationStage, selecting: &MutationStage) -> Option<String> {
+    let keys = || selecting.selection.labels.requirements.iter().map(|requirement| &requirement.key);
+    one.operations().find_map(|operation| {
+        let place = match operation {
+            StageOperation::Set { place, .. } | StageOperation::Unset { place } => place,
+            _ => return None,
+        };
+        let key = match (&place.root, place.path.names()) {
+            (FieldRoot::Object, [first, second, key, ..]) if **first == *"metadata" && **second == *"labels" => key,
+            _ => return None,
+        };
+        let known = keys().any(|known| **known == **key);
+        known.then(|| format!("`{}` changes a label that stage {} selects by", operation.told(), selecting.name))
+    })
+}
 
 /// Why two operations cannot both be so.
 pub(super) fn conflict(one: &StageOperation, two: &StageOperation) -> Option<String> {
@@ -19,7 +47,7 @@ pub(super) fn conflict(one: &StageOperation, two: &StageOperation) -> Option<Str
         }
         (Is::Item { list, key, item }, Is::Item { list: other, key: by, item: wanted }) => {
             let same = |one: Option<_>, two: Option<_>| match (one, two) {
-                (Some(one), Some(two)) => crate::json::Json::same(&one, &two),
+                (Some(one), Some(two)) => Json::same(&one, &two),
                 _ => false,
             };
             list == other && (key != by || same(item.get(key), wanted.get(key)))
@@ -27,6 +55,26 @@ pub(super) fn conflict(one: &StageOperation, two: &StageOperation) -> Option<Str
         _ => on_one_flag(one, two),
     };
     clash.then(|| format!("`{}` and `{}` cannot both be so", one.told(), two.told()))
+}
+
+/// What an item of `before` leaves in the same item of `after`, which does not name it: such as two sources of one
+/// volume.
+pub(super) fn left_over(before: &StageOperation, after: &StageOperation) -> Option<String> {
+    let (StageOperation::Item { list, key, item }, StageOperation::Item { list: other, key: by, item: wanted }) =
+        (before, after)
+    else {
+        return None;
+    };
+    let same = item.get(key).zip(wanted.get(key)).is_some_and(|(one, two)| Json::same(&one, &two));
+    if list != other || key != by || !same {
+        return None;
+    }
+    let (name, _) = item.members().into_iter().find(|(name, value)| !value.is_null() && wanted.get(name).is_none())?;
+    Some(format!(
+        "before and after: `{}` leaves {name:?} there, of which `after` says nothing: name it there, or write \
+         {name}: null",
+        before.told()
+    ))
 }
 
 /// Whether both are about one flag, in one container.

@@ -43,6 +43,18 @@ impl fmt::Display for FactLook {
     }
 }
 
+/// In which namespaces the objects are that say a fact.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FactScope {
+    /// In none.
+    Cluster,
+    /// In any: which one hangs on the object that is written.
+    Every,
+    /// In this one.
+    One(String),
+}
+
 /// What somebody has to watch, so that a stage can be decided: of all objects of a resource, those of which something
 /// is true.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -52,6 +64,10 @@ pub struct WatchedFact {
     pub resource: ResourceName,
     /// The version of its API in which it is read; the one that the API server prefers where none is said.
     pub version: Option<String>,
+    /// Where its objects are.
+    pub scope: FactScope,
+    /// The one object that says it; nothing where that hangs on the object that is written.
+    pub name: Option<String>,
     /// What is read.
     pub look: FactLook,
     /// The text that it must be. Without one it only has to be there.
@@ -65,6 +81,23 @@ impl WatchedFact {
         match &self.look {
             FactLook::Annotation(_) | FactLook::Label(_) => true,
             FactLook::Field(names) => names.first().is_some_and(|name| name == "metadata"),
+        }
+    }
+
+    /// Whether one request can read both: they are said by the same objects.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let same = (&self.resource, &self.version) == (&other.resource, &other.version);
+        same && (&self.scope, &self.name) == (&other.scope, &other.name)
+    }
+
+    /// Whether an object of this namespace, empty for none, can be one that a stage asks for.
+    #[must_use]
+    pub fn may_be_in(&self, namespace: &str) -> bool {
+        match &self.scope {
+            FactScope::Cluster => namespace.is_empty(),
+            FactScope::Every => !namespace.is_empty(),
+            FactScope::One(one) => namespace == one,
         }
     }
 

@@ -46,6 +46,13 @@ impl FieldPlace {
 }
 
 impl FieldRoot {
+    pub(super) fn container(&self) -> Option<&ContainerName> {
+        match self {
+            Self::Container(name) => Some(name),
+            Self::Object | Self::Pod => None,
+        }
+    }
+
     fn may_be(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Container(one), Self::Container(two)) => one.may_be(two),

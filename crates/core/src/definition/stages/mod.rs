@@ -19,8 +19,8 @@ mod stage_spec;
 mod staged_kind;
 
 pub(crate) use fact::StageFact;
-pub use fact::{FactLook, WatchedFact};
-pub(crate) use mutation_stage::{MutationStage, StagePhase};
-pub(crate) use selection::StageSelection;
+pub use fact::{FactLook, FactScope, WatchedFact};
+pub(crate) use mutation_stage::{MutationStage, SETTLE_ROUNDS, StagePhase};
+pub(crate) use selection::{SYSTEM_NAMESPACE, StageSelection, namespace_and_name};
 pub use staged_kind::StagedKind;
 pub(super) use staged_kind::StagesFileSpec;

@@ -1,6 +1,7 @@
 //! A stage: what objects are before a fact is true, and after it.
 
 use super::fact::StageFact;
+use super::field_place::{FieldRoot, at_root};
 use super::selection::StageSelection;
 use super::stage_operation::StageOperation;
 use crate::definition::path::Path;
@@ -42,6 +43,11 @@ pub(crate) struct MutationStage {
 }
 
 impl MutationStage {
+    /// Everything it may do, before its fact and after it.
+    pub(super) fn operations(&self) -> impl Iterator<Item = &StageOperation> {
+        self.before.iter().chain(&self.after)
+    }
+
     /// Makes an object what it is in a phase. Once the fact is true, what holds before it is done as well: so an object
     /// that is written for the first time then becomes what one became that was there all along.
     pub(crate) fn apply(&self, phase: StagePhase, object: &mut Json<'_>, pod: &Path) {
@@ -54,11 +60,32 @@ impl MutationStage {
     }
 }
 
+impl MutationStage {
+    /// What whoever writes an object should know of what this stage cannot do in it.
+    pub(crate) fn remarks(&self, phase: StagePhase, object: &mut Json<'_>, pod: &Path) -> Vec<String> {
+        let after = self.after.iter().filter(|_| phase == StagePhase::After);
+        let (mut wanted, mut found, mut left_alone) = (false, false, false);
+        for operation in self.before.iter().chain(after) {
+            let Some(of) = operation.container() else { continue };
+            wanted = true;
+            at_root(object, pod, &FieldRoot::Container(of.clone()), |container| {
+                found = true;
+                left_alone |= operation.leaves_alone(container);
+            });
+        }
+        let name = &self.name;
+        let nowhere = "found no container that it is about: name one with `of`";
+        let for_two = "leaves a command line alone that is for two programs: a shell with -c, or -- in `command`";
+        let all = [(wanted && !found, nowhere), (left_alone, for_two)];
+        all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("stage {name} {what}")).collect()
+    }
+}
+
 /// Does something until it changes nothing any more. Mostly that is at once; but a word may become the value of the
 /// flag before it when another flag between them goes.
 fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
     let mut was = object.to_text();
-    for _ in 0..ROUNDS {
+    for _ in 0..SETTLE_ROUNDS {
         work(object);
         let is = object.to_text();
         if is == was {
@@ -69,4 +96,4 @@ fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
 }
 
 /// More than there are ways in which one flag can stand before another.
-const ROUNDS: usize = 8;
+pub(crate) const SETTLE_ROUNDS: usize = 8;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::apimachinery::Selector;
 use crate::json::Json;
 
-/// Which objects of the kind a stage is about. What is not said does not count.
+/// Which objects of the kind a stage is about. What is not said does not count, but that a stage which names no
+/// namespaces is not about the one of the cluster itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageSelection {
     pub(crate) names: Vec<String>,
@@ -16,12 +17,13 @@ pub(crate) struct StageSelection {
 impl StageSelection {
     /// Whether an object is selected, as it is now.
     pub(crate) fn matches(&self, object: &Json<'_>) -> bool {
-        let is_in = |all: &[String], member: &str| {
-            let found = object.look(&["metadata", member]);
-            let text = found.as_ref().and_then(Json::as_str).unwrap_or_default();
-            all.is_empty() || all.iter().any(|one| *one == text)
+        let (namespace, name) = namespace_and_name(object);
+        let is_named = self.names.is_empty() || self.names.contains(&name);
+        let is_there = match self.namespaces.as_slice() {
+            [] => namespace != SYSTEM_NAMESPACE,
+            all => all.contains(&namespace),
         };
-        is_in(&self.names, "name") && is_in(&self.namespaces, "namespace") && self.has_labels(object)
+        is_named && is_there && self.has_labels(object)
     }
 
     fn has_labels(&self, object: &Json<'_>) -> bool {
@@ -45,3 +47,17 @@ impl StageSelection {
         share(&self.names, &other.names) && share(&self.namespaces, &other.namespaces)
     }
 }
+
+/// Namespace and name of an object; empty where it has none. A namespace counts as being in itself, as it does for the
+/// namespace selectors of webhooks.
+pub(crate) fn namespace_and_name(object: &Json<'_>) -> (String, String) {
+    let text = |way: &[&str]| object.look(way).and_then(|text| Some(text.as_str()?.into_owned())).unwrap_or_default();
+    let name = text(&["metadata", "name"]);
+    match (text(&["apiVersion"]).as_str(), text(&["kind"]).as_str()) {
+        ("v1", "Namespace") => (name.clone(), name),
+        _ => (text(&["metadata", "namespace"]), name),
+    }
+}
+
+/// What runs the cluster is here.
+pub(crate) const SYSTEM_NAMESPACE: &str = "kube-system";

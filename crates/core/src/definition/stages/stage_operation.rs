@@ -52,6 +52,28 @@ impl StageOperation {
         }
     }
 
+    /// The container that it is about, where it is about one.
+    pub(super) fn container(&self) -> Option<&ContainerName> {
+        match self {
+            Self::Flag { of, .. }
+            | Self::NoFlag { of, .. }
+            | Self::FlagEntries { of, .. }
+            | Self::NoFlagEntries { of, .. } => Some(of),
+            Self::Set { place, .. } | Self::Unset { place } => place.root.container(),
+            Self::Item { list, .. } | Self::NoItem { list, .. } => list.root.container(),
+        }
+    }
+
+    /// Whether it is about a command line that is left alone.
+    pub(super) fn leaves_alone(&self, container: &mut Json<'_>) -> bool {
+        let is_flag = matches!(
+            self,
+            Self::Flag { .. } | Self::NoFlag { .. } | Self::FlagEntries { .. } | Self::NoFlagEntries { .. }
+        );
+        let Ok(Some(container)) = container.open() else { return false };
+        is_flag && CommandLine::of(container).is_some_and(|line| line.is_of_two())
+    }
+
     /// In one line, for people.
     pub(crate) fn told(&self) -> String {
         match self {
@@ -97,6 +119,9 @@ fn on_command_line<'j>(object: &mut Json<'j>, pod: &Path, of: &ContainerName, ed
     at_root(object, pod, &root, |container| {
         let Ok(Some(container)) = container.open() else { return };
         let Some(mut line) = CommandLine::of(container) else { return };
+        if line.is_of_two() {
+            return;
+        }
         edit(&mut line);
         line.put_into(container);
     });

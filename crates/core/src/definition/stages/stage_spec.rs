@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::conflicts::conflict;
-use super::fact::{FactLook, NAME, NAMESPACE, StageFact, WatchedFact};
+use super::conflicts::{conflict, left_over};
+use super::fact::{FactLook, FactScope, NAME, NAMESPACE, StageFact, WatchedFact};
 use super::mutation_stage::{FailurePolicy, MutationStage};
 use super::operation_spec::StageOperationSpec;
 use super::selection::StageSelection;
@@ -89,6 +89,9 @@ impl StageSpec {
         }
         let before = operations(spec, ("before", &spec.before), pod, problems);
         let after = operations(spec, ("after", &spec.after), pod, problems);
+        for why in before.iter().flat_map(|first| after.iter().filter_map(|second| left_over(first, second))) {
+            problems.add(at_line, format!("stage {}: {why}", spec.name));
+        }
         let failure_policy = match spec.failure_policy {
             None | Some(FailurePolicySpec::Fail) => FailurePolicy::Fail,
             Some(FailurePolicySpec::Ignore) => FailurePolicy::Ignore,
@@ -154,7 +157,14 @@ impl FactSpec {
             }
         }
         let resource = ResourceName::parse(&self.resource)?;
-        let watched = WatchedFact { resource, version: self.version.clone(), look, is: self.is.clone() };
+        let is_fixed = |text: &&String| !text.contains(NAMESPACE) && !text.contains(NAME);
+        let scope = match &self.namespace {
+            None => FactScope::Cluster,
+            Some(one) if is_fixed(&one) => FactScope::One(one.clone()),
+            Some(_) => FactScope::Every,
+        };
+        let (version, name, is) = (self.version.clone(), Some(&self.name).filter(is_fixed).cloned(), self.is.clone());
+        let watched = WatchedFact { resource, version, scope, name, look, is };
         let namespace = self.namespace.clone().unwrap_or_default();
         Ok(StageFact { watched, namespace, name: self.name.clone() })
     }

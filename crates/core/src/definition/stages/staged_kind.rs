@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::conflicts::{against, labels_of};
 use super::fact::WatchedFact;
 use super::mutation_stage::MutationStage;
 use super::stage_spec::StageSpec;
@@ -99,6 +100,13 @@ impl StagedKind {
             let differs = |other: &&MutationStage| {
                 other.failure_policy != stage.failure_policy && other.selection.meets(&stage.selection)
             };
+            if let Some(why) = labels_of(&stage, &stage) {
+                problems.add(line(one), format!("stage {}: {why}: select by another one", stage.name));
+            }
+            if let Some((other, why)) = stages.iter().find_map(|other| Some((other, against(other, &stage)?))) {
+                let hint = "say it in one stage, or give them names or namespaces that no object shares";
+                problems.add(line(one), format!("stages {} and {}: {why}: {hint}", other.name, stage.name));
+            }
             if let Some(other) = stages.iter().find(differs) {
                 let why = "may be about the same objects, and one call answers for both: give them one failurePolicy";
                 problems.add(line(one), format!("stages {} and {} {why}", other.name, stage.name));

@@ -35,8 +35,8 @@ pub(crate) fn mutate_in_stages(
         && let Some(of) = staged_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
-        let patch = staged(of, &Write::new(object, old), facts).map_err(Unanswered::FactUnknown)?;
-        return Ok(patched(&envelope, &patch, &[]));
+        let (patch, warnings) = staged(of, &Write::new(object, old), facts).map_err(Unanswered::FactUnknown)?;
+        return Ok(patched(&envelope, &patch, &warnings));
     }
     Ok(answer(kinds, read, allowed, |kind, write, envelope| {
         let (patch, warnings) = admission::stamp(kind, settings, write);

@@ -107,6 +107,38 @@ fn stages_that_cannot_be() {
 }
 
 #[test]
+fn stages_that_are_against_each_other() {
+    let two = |one: &str, other: &str, selects: &str| {
+        let second =
+            format!("- name: other\n  fact: {{resource: nodes, name: x, label: y}}\n{selects}  after: [{other}]\n");
+        said(&format!("{}{second}", definition(&format!("[{one}]"), "[]")))
+    };
+    let (set, label) = ("{flag: {name: --a, value: x}}", "{set: {field: metadata.labels.role, value: x}}");
+    let clash = two(set, "{noFlag: --a}", "");
+    assert!(
+        clash.contains("stages moved and other: `") && clash.contains("cannot both be so: say it in one"),
+        "{clash}"
+    );
+    assert_eq!(two(set, "{noFlag: --b}", ""), "fine");
+    let selected = two(label, "{noFlag: --b}", "  labels: role=x\n");
+    assert!(selected.contains("changes a label that stage other selects by"), "{selected}");
+    let own = definition(&format!("[{label}]"), "[]").replace("  fact:", "  labels: role\n  fact:");
+    assert!(said(&own).contains("changes a label that stage moved selects by"), "{}", said(&own));
+}
+
+#[test]
+fn what_an_item_of_before_leaves_in_the_one_of_after() {
+    let items = |after: &str| {
+        let before = "[{item: {list: volumes, value: {name: x, configMap: {name: y}}}}]";
+        said(&definition(before, &format!("[{{item: {{list: volumes, value: {after}}}}}]")))
+    };
+    let left = items("{name: x, emptyDir: {}}");
+    assert!(left.contains("leaves \"configMap\" there") && left.contains("write configMap: null"), "{left}");
+    assert_eq!(items("{name: x, emptyDir: {}, configMap: null}"), "fine");
+    assert_eq!(items("{name: z, emptyDir: {}}"), "fine");
+}
+
+#[test]
 fn a_definition_is_of_the_one_sort_or_of_the_other() {
     let load = |text: &str| Definition::load("d.yaml", text, &mut |_| Ok(String::new()));
     assert!(matches!(load(&definition("[{noFlag: --a}]", "[]")), Ok(Definition::Stages(_))));

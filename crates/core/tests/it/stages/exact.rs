@@ -32,12 +32,21 @@ fn flags_are_set_where_they_stand() {
             &["kcm", "--cloud-provider=external", "--v=2"],
         ),
         (&["kcm", "--cloud-provider-x=aws"], &["kcm", "--cloud-provider-x=aws", "--cloud-provider=external"]),
-        (&["kcm", "--", "--cloud-provider=aws"], &["kcm", "--cloud-provider=external", "--", "--cloud-provider=aws"]),
+        (&["kcm", "-", "--cloud-provider", "-"], &["kcm", "-", "--cloud-provider", "external"]),
+        // Whose flags they are nobody knows.
+        (&["tini", "--", "kcm"], &["tini", "--", "kcm"]),
+        (&["/bin/sh", "-ec", "kcm", "--cloud-provider=aws"], &["/bin/sh", "-ec", "kcm", "--cloud-provider=aws"]),
     ] {
         makes(external, &command(before), &command(after));
     }
     makes("{flag: {name: --lead}}", &command(&["kcm", "--lead=false"]), &command(&["kcm", "--lead"]));
     makes("{flag: {name: --lead}}", &command(&["kcm", "--lead=true", "x"]), &command(&["kcm", "--lead=true", "x"]));
+    let behind = json!({"containers": [{"name": "kcm", "command": ["kcm"], "args": ["--", "x"]}]});
+    let made = json!({"containers": [{"name": "kcm", "command": ["kcm"], "args": ["--v=2", "--", "x"]}]});
+    makes("{flag: {name: --v, value: 2}}", &behind, &made);
+    let privileged = "{flag: {name: --allow-privileged, value: 'true'}}";
+    makes(privileged, &command(&["--allow-privileged", "kcm"]), &command(&["--allow-privileged=true", "kcm"]));
+    makes(privileged, &command(&["--allow-privileged", "false"]), &command(&["--allow-privileged", "true"]));
     makes("{flag: {name: --v, value: 2}}", &command(&["kcm"]), &command(&["kcm", "--v=2"]));
 }
 
@@ -113,6 +122,11 @@ fn items_of_lists() {
     let added = json!({"name": "cloud", "secret": {"secretName": "s"}});
     makes(item, &pod(json!([logs])), &pod(json!([logs, added])));
     makes(item, &json!({"containers": [{"name": "kcm"}]}), &pod(json!([added])));
+    // A member that is null goes, and of two items with one key neither is forgotten.
+    let source = "{item: {list: volumes, value: {name: cloud, emptyDir: {}, secret: null}}}";
+    let empty = json!({"name": "cloud", "emptyDir": {}});
+    makes(source, &pod(json!([cloud, logs, cloud])), &pod(json!([empty, logs, empty])));
+    makes(source, &pod(json!([logs])), &pod(json!([logs, empty])));
     let mounts = |mounts: Value| json!({"containers": [{"name": "kcm", "volumeMounts": mounts}]});
     let mount = "{noItem: {of: kcm, list: volumeMounts, key: mountPath, value: /etc}}";
     makes(mount, &mounts(json!([{"mountPath": "/etc"}, {"mountPath": "/x"}])), &mounts(json!([{"mountPath": "/x"}])));

@@ -18,7 +18,7 @@ fn made(name: &str, is: Truth) -> Value {
     let mut object: Value = serde_saphyr::from_str(&file(name)).unwrap();
     let mut facts = KnownFacts::default();
     facts.say("csi", is);
-    let patch = webhook.stage(&object.to_string(), None, &facts).unwrap().unwrap().unwrap();
+    let patch = webhook.stage(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
     let patch: json_patch::Patch = serde_json::from_value(super::as_json(&patch)).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
     object

@@ -34,7 +34,7 @@ fn known(is: Truth) -> KnownFacts {
 
 /// The patch of a write.
 fn patch(webhook: &Webhook, is: Truth, new: &str, old: Option<&str>) -> Vec<PatchOperation> {
-    webhook.stage(new, old, &known(is)).unwrap().expect("stages of this kind").unwrap()
+    webhook.stage(new, old, &known(is)).unwrap().expect("stages of this kind").unwrap().0
 }
 
 /// A patch as JSON.

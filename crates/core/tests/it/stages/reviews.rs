@@ -77,6 +77,50 @@ fn what_nobody_has_seen_decides_nothing() {
     assert_eq!(knowing.body, webhook.handle(Endpoint::Mutate, own.as_bytes()).unwrap().body);
 }
 
+/// What whoever writes an object is warned of.
+fn warned(containers: &Value) -> Value {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": containers}));
+    let body = review("CREATE", &object, None);
+    let reply = webhook.handle_knowing(Endpoint::Mutate, &body, &seen(&webhook, &[])).unwrap();
+    let mut answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    answer["response"]["warnings"].take()
+}
+
+#[test]
+fn who_writes_is_warned_of_what_is_replaced_or_not_found() {
+    let words = |words: &[&str]| warned(&json!([{"name": "kcm", "command": words}]));
+    assert_eq!(words(&["kcm"]), Value::Null, "what is added takes nothing from anybody");
+    assert_eq!(words(&["kcm", "--a=before"]), Value::Null);
+    let replaced = "stage moved replaces or removes what was sent: /spec/template/spec/containers/0/command/1";
+    assert_eq!(words(&["kcm", "--a=x"]), json!([replaced]));
+    let for_two =
+        "stage moved leaves a command line alone that is for two programs: a shell with -c, or -- in `command`";
+    assert_eq!(words(&["sh", "-c", "kcm --a=x"]), json!([for_two]));
+    let nowhere = "stage moved found no container that it is about: name one with `of`";
+    assert_eq!(warned(&json!([{"name": "a"}, {"name": "b"}])), json!([nowhere]));
+}
+
+#[test]
+fn objects_of_the_cluster_itself_are_left_alone() {
+    let webhook = webhook();
+    let mut object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    object["metadata"]["namespace"] = json!("kube-system");
+    let facts = KnownFacts::default();
+    assert_eq!(flag(&webhook, &facts, &review("CREATE", &object, None)).unwrap(), None);
+}
+
+#[test]
+fn what_is_still_wanted_stays_known() {
+    let webhook = webhook();
+    let wanted = webhook.staged()[0].facts();
+    let mut facts = seen(&webhook, &["a", "b"]);
+    facts.keep(&wanted);
+    assert_eq!(facts.objects(&wanted), Some(2));
+    facts.keep(&[]);
+    assert_eq!(facts.objects(&wanted), None);
+}
+
 #[test]
 fn deletions_and_objects_that_go_are_left_alone() {
     let webhook = webhook();
