@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::world::LABEL;
 
 /// The annotation that a roll leaves.
-const ANNOTATION: &str = "pointsman.dev/roll";
+pub(super) const ANNOTATION: &str = "pointsman.dev/roll";
 
 /// A boat. Copies of it cost next to nothing: caches and runners have many.
 #[derive(Clone)]

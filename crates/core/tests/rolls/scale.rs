@@ -69,6 +69,7 @@ impl Running {
                     self.calls[0] += 1;
                 }
                 RollWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
+                RollWrite::Job(job) => panic!("labels need no Job: {job:?}"),
             }
         }
         self.now.wall += 2;

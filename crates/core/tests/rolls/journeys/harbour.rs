@@ -10,7 +10,7 @@ use pointsman_core::roll::{
 };
 use serde_json::{Value, json};
 
-use crate::world::apply;
+use crate::boat::apply;
 
 /// A Job, and how it stands.
 #[derive(Clone, Debug)]

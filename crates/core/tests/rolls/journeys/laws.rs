@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::draw::{Draft, Drawn, Event};
 use super::harbour::{Call, Harbour, Pilot, seen_jobs};
 use super::stations;
-use crate::world::ANNOTATION;
+use crate::boat::ANNOTATION;
 
 /// A property that does not hold.
 pub(super) struct Broken {
