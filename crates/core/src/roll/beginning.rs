@@ -4,6 +4,7 @@ use super::checks::RollChecks;
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
+use super::job_write::bad_template;
 use super::questions::RollQuestion;
 use super::status::RollStatus;
 use super::telling::some;
@@ -14,7 +15,11 @@ use crate::definition::StartCheck;
 #[must_use]
 pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion> {
     let goes_on = status.direction_of(roll) == Direction::Forward;
-    let before = if status.started.is_none() { roll.checks.at_start() } else { Vec::new() };
+    let mut before = Vec::new();
+    if status.started.is_none() {
+        before = roll.checks.at_start();
+        before.extend(roll.templates().into_iter().filter_map(|job| RollQuestion::of_template_of(&job.source)));
+    }
     before.into_iter().chain(roll.checks.on_the_way().into_iter().filter(|_| goes_on)).collect()
 }
 
@@ -46,6 +51,7 @@ pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts
     refusals.extend(facts.others.iter().map(|(name, objects)| {
         format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
     }));
+    refusals.extend(roll.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
     for check in roll.checks.start() {
         match check {
             StartCheck::Controllers => refusals.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),

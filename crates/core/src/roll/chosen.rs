@@ -30,6 +30,11 @@ impl Chosen {
         (self.namespaces.is_empty() || in_one()) && self.labels.matches(labels)
     }
 
+    /// Whether a label decides which objects are chosen.
+    pub(super) fn asks_for(&self, label: &str) -> bool {
+        self.labels.asks_for(label)
+    }
+
     pub(super) fn is_everything(&self) -> bool {
         self.namespaces.is_empty() && self.labels.is_everything()
     }

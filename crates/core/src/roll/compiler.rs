@@ -79,6 +79,9 @@ impl<'a> RollCompiler<'a> {
         let looked_at: Vec<&Path> = looked_at.chain(observe.iter().map(VersionSource::path)).collect();
         let versions = self.kind.versions_alike(&looked_at);
         self.accepted(&spec.accept, &waves);
+        if let Some(chosen) = &chosen {
+            self.chosen_by_steps(chosen, &waves);
+        }
         let says_states = spec.waves.iter().any(|wave| wave.value.states.is_said());
         let tells_states = has_journeys || spec.states.is_said() || says_states;
         Some(FleetRoll {
@@ -261,7 +264,7 @@ impl<'a> RollCompiler<'a> {
             self.bad(format!("waves: {name}: with `run` it has no objects: leave out select, atOnce and journey"));
         }
         let what = match run {
-            Some(run) => self.run(name, run),
+            Some(run) => self.run(name, run, roll),
             None => self.journey(journey.as_deref(), roll),
         };
         let in_wave = |error: String| format!("waves: {name}: {error}");

@@ -1,5 +1,6 @@
 //! Checks what a Roll says of journeys: which ones its waves go, what they run, and what it accepts.
 
+use super::chosen::Chosen;
 use super::compiler::{JOURNEY, RollCompiler, near};
 use super::fleet_roll::{NO_WAY_BACK, filled};
 use super::spec::{RollSpec, RunSpec};
@@ -9,6 +10,23 @@ use crate::definition::{Journey, JourneyAct, JourneyStep};
 impl RollCompiler<'_> {
     /// Risks are accepted by the names that a plan prints.
     pub(super) fn accepted(&mut self, accept: &[String], waves: &[Wave]) {
+        let mut named: Vec<(&str, &str)> = Vec::new();
+        let mut twice = Vec::new();
+        for journey in waves.iter().filter_map(|wave| wave.journey.as_ref()) {
+            for step in journey.steps.iter().filter(|step| step.irreversible.is_some()) {
+                let other = named.iter().find(|(name, of)| *name == step.name && *of != journey.name);
+                twice.extend(other.map(|(name, of)| {
+                    format!(
+                        "{of} and {} both have a step {name} that cannot be undone: call one of them otherwise, so that \
+                         each is accepted by its name",
+                        journey.name
+                    )
+                }));
+                named.push((&step.name, &journey.name));
+            }
+        }
+        twice.dedup();
+        twice.into_iter().for_each(|why| self.bad(why));
         let steps = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
         let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
         let mut known = vec![NO_WAY_BACK];
@@ -30,11 +48,45 @@ impl RollCompiler<'_> {
             self.bad(format!("journey: {name:?} is not known{hint}. Known here: {known}"));
             return None;
         };
+        self.asks_for_from(&format!("journey {name}"), journey, spec);
         Some(journey.filled(&|text| filled(text, spec.from.as_deref(), &spec.to)))
     }
 
+    /// Nothing stands in the place of `{from}` where the Roll does not say it.
+    fn asks_for_from(&mut self, what: &str, journey: &Journey, spec: &RollSpec) {
+        if spec.from.is_none() && journey.mentions("{from}") {
+            self.bad(format!(
+                "{what} fills in {{from}}, and the Roll has no `from`: say which version its objects come from"
+            ));
+        }
+    }
+
+    /// A label that chooses objects is none that a step changes: nobody could tell what goes with which wave.
+    pub(super) fn chosen_by_steps(&mut self, chosen: &Chosen, waves: &[Wave]) {
+        let journeys: Vec<&Journey> = waves.iter().filter_map(|wave| wave.journey.as_ref()).collect();
+        let steps = journeys.iter().flat_map(|journey| journey.steps.iter().map(|step| (&journey.name, step)));
+        let mut bad = Vec::new();
+        for (journey, step) in steps {
+            let JourneyAct::Set(fields) = &step.act else { continue };
+            for (field, _) in fields {
+                let [metadata, labels, label] = field.names() else { continue };
+                let is_label = (metadata.as_ref(), labels.as_ref()) == ("metadata", "labels");
+                let asks = chosen.asks_for(label) || waves.iter().any(|wave| wave.chosen.asks_for(label));
+                if is_label && asks {
+                    bad.push(format!(
+                        "journey {journey}: step {} changes {field}, by which the Roll selects objects: select them by \
+                         another label",
+                        step.name
+                    ));
+                }
+            }
+        }
+        bad.dedup();
+        bad.into_iter().for_each(|why| self.bad(why));
+    }
+
     /// What a wave runs that has no objects.
-    pub(super) fn run(&mut self, name: &str, run: &RunSpec) -> Option<Journey> {
+    pub(super) fn run(&mut self, name: &str, run: &RunSpec, spec: &RollSpec) -> Option<Journey> {
         let mut steps = Vec::new();
         if let Some(job) = &run.job {
             match (job.has_undo(), run.irreversible.as_deref()) {
@@ -59,7 +111,9 @@ impl RollCompiler<'_> {
                 }
             }
         }
-        Some(Journey { name: format!("run {name}"), when: None, steps })
+        let journey = Journey { name: format!("run {name}"), when: None, steps };
+        self.asks_for_from(&format!("waves: {name}: run"), &journey, spec);
+        Some(journey)
     }
 
     /// An object whose version label is changed is on no other journey: by that label it is told how far it is.

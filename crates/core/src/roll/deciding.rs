@@ -8,7 +8,7 @@ use super::planner::Planner;
 use super::releasing::{release, remember};
 use super::status::RollPhase;
 use super::travelling::{note_jobs, note_runs};
-use super::turning::{turn, turns};
+use super::turning::{note_changed, turn, turns};
 
 /// Everything but words and counts.
 pub(super) fn decide(planner: &mut Planner<'_>) {
@@ -27,6 +27,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         planner.rests = true;
         return;
     }
+    note_changed(planner);
     note_runs(planner);
     remember(planner);
     release(planner);

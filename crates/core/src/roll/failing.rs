@@ -116,6 +116,9 @@ pub(super) fn note_failures(planner: &mut Planner<'_>) {
         planner.status.failures.retain(|known| known.uid != object.uid);
         planner.status.failures.push(failure);
     }
+    if planner.status.direction == Direction::Stop && planner.roll.has_steps() {
+        return end_failed(planner, &failed);
+    }
     let can_go_back = failed.iter().all(|one| one.can_go);
     let many = planner.status.failures.len() >= FAILURES;
     match planner.roll.on_failure {
@@ -134,6 +137,22 @@ pub(super) fn note_failures(planner: &mut Planner<'_>) {
                 (reservation.back, reservation.since) = (true, now.clone());
             }
         }
+    }
+}
+
+/// Nobody is going to resume a roll that stops: what failed goes back as far as it can, and what fails on its way back
+/// is let go. The end names it.
+fn end_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
+    let uids = |back| -> Vec<&str> {
+        failed.iter().filter(|one| one.back == back).map(|one| one.object.uid.as_str()).collect()
+    };
+    let (to_turn, to_leave, now) = (uids(false), uids(true), planner.now());
+    planner.status.reserved.retain(|one| !to_leave.contains(&one.uid.as_str()));
+    for reservation in planner.status.reserved.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
+        (reservation.back, reservation.since) = (true, now.clone());
+    }
+    for failure in planner.status.failures.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
+        failure.back = true;
     }
 }
 

@@ -66,7 +66,7 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let own = mark.as_ref().map(|(mark, _)| mark).filter(|_| is_marked);
-        let waves = roll.waves_of(namespace.as_deref(), &labels);
+        let waves = roll.waves_of(namespace.as_deref(), &labels, own);
         let legs = roll.has_journeys().then(|| Box::new(Legs::of(object, roll, &waves, own)));
         let has_legs = legs.is_some();
         let was = own.and_then(|mark| mark.was.as_deref());
@@ -139,8 +139,9 @@ impl FleetObject {
 
     /// The wave that it goes with, on the way forward or back.
     pub(super) fn wave(&self, back: bool) -> usize {
-        let legs = self.legs.iter().flat_map(|legs| legs.legs.iter().rev().find(|leg| leg.done > 0));
-        self.leg(back).or_else(|| legs.last()).map_or(self.wave, |leg| leg.wave)
+        let Some(legs) = &self.legs else { return self.wave };
+        let held = legs.held().map(|(leg, _)| leg).filter(|_| !back);
+        held.or_else(|| self.leg(back)).or_else(|| legs.last()).map_or(self.wave, |leg| leg.wave)
     }
 
     /// `namespace/name`.

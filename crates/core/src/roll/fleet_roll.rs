@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::freeze::{Freeze, Frozen};
+use super::mark::RollMark;
 use super::readable::readable;
 use super::wave::Wave;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath, VersionSource};
-use crate::definition::{Health, Path};
+use crate::definition::{Health, JobSource, JourneyAct, JourneyJob, JourneyStep, Path};
 use crate::upgrade;
 
 /// A Roll, checked: what is moved, from where to where, and how carefully.
@@ -171,20 +173,32 @@ impl FleetRoll {
         self.hop_refused(&self.to, self.from.as_deref()?)
     }
 
-    /// The waves that take an object along, in their order: the first one that selects it, and for each other journey
-    /// the first one that has it.
-    pub(super) fn waves_of(&self, namespace: Option<&str>, labels: &BTreeMap<String, String>) -> Vec<usize> {
-        let mut chosen: Vec<(usize, Option<&str>)> = Vec::new();
+    /// The waves that take an object along, in their order: those with which it has gone a part of its way, whatever its
+    /// labels say by now; and by its labels, for each other journey the first one that has it.
+    pub(super) fn waves_of(
+        &self,
+        namespace: Option<&str>,
+        labels: &BTreeMap<String, String>,
+        mark: Option<&RollMark>,
+    ) -> Vec<usize> {
+        fn name(wave: &Wave) -> Option<&str> {
+            wave.journey.as_ref().map(|journey| journey.name.as_str())
+        }
+        let has_gone = |wave: &Wave| mark.is_some_and(|mark| mark.step.contains_key(&wave.name)) && !wave.is_run;
+        let gone = self.waves.iter().enumerate().filter(|(_, wave)| has_gone(wave));
+        let mut chosen: Vec<(usize, Option<&str>)> = gone.map(|(at, wave)| (at, name(wave))).collect();
         for (at, wave) in self.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
-            let journey = wave.journey.as_ref().map(|journey| journey.name.as_str());
+            let journey = name(wave);
             let is_new = !chosen.iter().any(|(_, known)| *known == journey);
             if is_new && wave.chosen.holds(namespace, labels) {
+                let is_label = journey.is_none();
                 chosen.push((at, journey));
-                if journey.is_none() {
+                if is_label {
                     break;
                 }
             }
         }
+        chosen.sort_unstable();
         chosen.into_iter().map(|(at, _)| at).collect()
     }
 
@@ -216,17 +230,54 @@ impl FleetRoll {
 
     /// Those of them that nobody has accepted, each in a sentence that says what to do.
     pub(super) fn unaccepted(&self) -> Vec<String> {
-        let unaccepted = self.irreversible().into_iter().filter(|(name, _)| !self.accepts(name));
-        let told = unaccepted.map(|(name, why)| {
+        self.irreversible().into_iter().filter_map(|(name, why)| self.risk(name, why)).collect()
+    }
+
+    /// The same of one step, before it is done.
+    pub(super) fn not_accepted(&self, step: &JourneyStep) -> Option<String> {
+        self.risk(&step.name, step.irreversible.as_deref()?)
+    }
+
+    fn risk(&self, name: &str, why: &str) -> Option<String> {
+        (!self.accepts(name)).then(|| {
             format!("step {name} cannot be undone: {why}. To roll all the same, say so in the Roll: accept: [{name}]")
-        });
-        told.collect()
+        })
     }
 
     /// Whether its objects go on journeys, and their version label is not what tells how far they are.
     #[must_use]
     pub fn has_journeys(&self) -> bool {
         self.waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run)
+    }
+
+    /// One Job for each template that its steps name.
+    pub(super) fn templates(&self) -> Vec<&JourneyJob> {
+        let mut all: Vec<&JourneyJob> = Vec::new();
+        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        for step in steps {
+            let JourneyAct::Job { job, undo } = &step.act else { continue };
+            for job in [Some(job), undo.as_ref()].into_iter().flatten() {
+                let is_template = matches!(job.source, JobSource::Template { .. });
+                if is_template && !all.iter().any(|known| known.source == job.source) {
+                    all.push(job);
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether any of its waves goes a journey, or runs something.
+    pub(super) fn has_steps(&self) -> bool {
+        self.waves.iter().any(|wave| wave.journey.is_some())
+    }
+
+    /// What its waves do, as a hash: the same as long as neither they nor the journeys of the definition change.
+    pub(super) fn digest_of_steps(&self) -> String {
+        let mut hash = Sha256::new();
+        for wave in &self.waves {
+            hash.update(format!("{:?}", (&wave.name, wave.is_run, &wave.journey)).as_bytes());
+        }
+        hash.finalize().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The most writes that an object on its journeys takes.
@@ -255,6 +306,9 @@ impl FleetRoll {
 pub(super) fn filled(text: &str, from: Option<&str>, to: &str) -> String {
     text.replace("{from}", from.unwrap_or_default()).replace("{to}", to)
 }
+
+/// Bytes of a hash that only has to tell what a wave does now from what it did.
+const DIGITS: usize = 10;
 
 /// What a Roll accepts that cannot be undone.
 pub(super) const NO_WAY_BACK: &str = "no-way-back";

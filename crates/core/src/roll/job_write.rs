@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::answers::RollAnswers;
+use super::fleet_roll::FleetRoll;
 use super::questions::RollQuestion;
+use super::status::Reservation;
 use super::step_patch::Traveller;
 use crate::apimachinery::excerpt;
 use crate::definition::{JobSource, JourneyJob, StepWay, bad_manifest};
@@ -65,11 +67,11 @@ impl SeenJob {
 }
 
 /// The name of the Job of a step: the same one for whoever looks for it, and another one for another attempt.
-pub(super) fn job_name(traveller: Traveller<'_>, step: &str, way: StepWay, attempt: u32) -> String {
+pub(super) fn job_name(roll: &FleetRoll, reservation: &Reservation, step: &str, way: StepWay) -> String {
     let mut hash = Sha256::new();
     let way = if way == StepWay::Done { "done" } else { "undone" };
-    let attempt = attempt.to_string();
-    for part in [&traveller.roll.uid, &traveller.object.uid, traveller.wave(), step, way, &attempt] {
+    let attempt = reservation.attempt.to_string();
+    for part in [&roll.uid, &reservation.uid, &reservation.wave, step, way, &attempt] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
@@ -122,6 +124,11 @@ pub(super) fn job_write(
     Ok(JobWrite { namespace, name: name.to_owned(), body, of, uid })
 }
 
+/// Why a Job could not be made, by its manifest.
+pub(super) fn bad_template(job: &JourneyJob, answers: &RollAnswers) -> Option<String> {
+    manifest(job, answers).err()
+}
+
 fn manifest(job: &JourneyJob, answers: &RollAnswers) -> Result<Value, String> {
     let (namespace, name) = match &job.source {
         JobSource::Inline { manifest, .. } => return Ok(manifest.clone()),
@@ -151,7 +158,8 @@ fn set_env(container: &mut Value, env: &[(String, String)]) {
     let list = container.entry("env").or_insert(json!([]));
     if let Some(list) = list.as_array_mut() {
         list.retain(|one| !env.iter().any(|(name, _)| one.get("name").and_then(Value::as_str) == Some(name)));
-        list.extend(env.iter().map(|(name, value)| json!({"name": name, "value": value})));
+        // Before the others: `$(NAME)` in a value stands for a variable that comes before it.
+        list.splice(0..0, env.iter().map(|(name, value)| json!({"name": name, "value": value})));
     }
 }
 

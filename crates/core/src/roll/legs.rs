@@ -24,6 +24,10 @@ pub(super) struct Legs {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Leg {
     pub(super) wave: usize,
+    /// Whether the object goes it: by its labels, or because it has gone a part of it. Other waves may have it under way.
+    is_own: bool,
+    /// Whether its wave says which objects it is for.
+    is_chosen: bool,
     /// How many of its steps are done.
     pub(super) done: usize,
     /// The last of them counts as done only so that it can be undone.
@@ -41,15 +45,18 @@ pub(super) struct Leg {
 }
 
 impl Legs {
-    /// The legs of an object that these waves take along, by their indices.
+    /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is, since
+    /// it may be under way with them from before somebody changed its labels.
     pub(super) fn of(object: &Value, roll: &FleetRoll, waves: &[usize], mark: Option<&RollMark>) -> Self {
         let mut all = Self::default();
-        for (wave, at) in waves.iter().filter_map(|at| Some((roll.waves.get(*at)?, *at))) {
+        for (at, wave) in roll.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
             let Some(journey) = &wave.journey else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();
             let unmet = |way| journey.steps.iter().map(|step| step.unmet(object, way)).collect();
             all.legs.push(Leg {
                 wave: at,
+                is_own: waves.contains(&at),
+                is_chosen: !wave.chosen.is_everything(),
                 done: done.min(journey.steps.len()),
                 half: mark.is_some_and(|mark| mark.half.contains(&wave.name)),
                 steps: journey.steps.len(),
@@ -73,6 +80,8 @@ impl Legs {
         let journey = wave.journey.as_ref().filter(|_| wave.is_run)?;
         let leg = Leg {
             wave: at,
+            is_own: true,
+            is_chosen: false,
             done: done.min(journey.steps.len()),
             half: status.half.contains(&wave.name),
             steps: journey.steps.len(),
@@ -86,22 +95,46 @@ impl Legs {
 
     /// The leg that comes next on the way forward.
     pub(super) fn forward(&self) -> Option<&Leg> {
-        self.legs.iter().find(|leg| !leg.is_done() && (leg.done > 0 || leg.outside.is_none()))
+        self.own().find(|leg| !leg.is_done() && leg.counts())
+    }
+
+    /// The leg before that one which the object has to go first, and why it cannot: its wave has chosen the object, and
+    /// what its journey is about does not hold now.
+    pub(super) fn held(&self) -> Option<(&Leg, &str)> {
+        let next = self.forward()?;
+        let before = self.own().take_while(|leg| leg.wave != next.wave);
+        before
+            .filter(|leg| leg.is_chosen)
+            .find_map(|leg| Some((leg, leg.outside.as_deref().filter(|_| !leg.counts())?)))
+    }
+
+    fn own(&self) -> impl DoubleEndedIterator<Item = &Leg> {
+        self.legs.iter().filter(|leg| leg.is_own)
     }
 
     /// The leg that is taken back next. Nobody goes back over what cannot be undone.
     pub(super) fn back(&self) -> Option<&Leg> {
-        self.legs.iter().rev().find(|leg| leg.done > 0).filter(|leg| leg.done > leg.floor)
+        self.last().filter(|leg| leg.done > leg.floor)
     }
 
-    /// The leg of a wave.
+    /// The last leg of which anything is done.
+    pub(super) fn last(&self) -> Option<&Leg> {
+        self.own().rev().find(|leg| leg.done > 0)
+    }
+
+    /// The leg of a wave that takes the object along.
     pub(super) fn of_wave(&self, wave: usize) -> Option<&Leg> {
+        self.own().find(|leg| leg.wave == wave)
+    }
+
+    /// The leg of a wave that an object is under way with, whether its labels still say so or not.
+    pub(super) fn under_way(&self, wave: usize) -> Option<&Leg> {
         self.legs.iter().find(|leg| leg.wave == wave)
     }
 
     /// Whether any step of it was done.
     pub(super) fn has_begun(&self) -> bool {
-        self.legs.iter().any(|leg| leg.done > 0)
+        self.last().is_some()
     }
 }
 

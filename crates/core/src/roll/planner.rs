@@ -114,7 +114,7 @@ impl<'a> Planner<'a> {
             let wave = object.leg(back).and_then(|leg| self.roll.waves.get(leg.wave));
             let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
-            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job: None });
+            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job: None, tried: None });
         }
     }
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::definition::ListCheck;
 use crate::definition::admission::Prerequisites;
+use crate::definition::{JobSource, ListCheck};
 
 /// Objects to look up. What is found has to be told to [`super::RollAnswers`], and so has what cannot be read: what
 /// nobody answers does not hold.
@@ -84,6 +84,14 @@ impl RollQuestion {
     /// About the ConfigMap that holds the manifest of a Job.
     pub(super) fn of_template(namespace: &str, name: &str) -> Self {
         Self::of_one(Self::about_template(&format!("{namespace}/{name}")), ("configmaps", ""), namespace, name)
+    }
+
+    /// The same of where a manifest is; nothing where it is in the definition.
+    pub(super) fn of_template_of(source: &JobSource) -> Option<Self> {
+        match source {
+            JobSource::Template { namespace, name } => Some(Self::of_template(namespace, name)),
+            JobSource::Inline { .. } => None,
+        }
     }
 
     /// What the answer is for that holds such a manifest.

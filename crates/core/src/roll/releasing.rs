@@ -4,7 +4,7 @@ use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::Reservation;
-use super::travelling::stays;
+use super::travelling::{may_run, stays};
 
 /// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
 pub(super) fn remember(planner: &mut Planner<'_>) {
@@ -31,7 +31,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     for mut reservation in under_way {
         let Some(object) = planner.object(&reservation.uid) else {
             // One that a cache does not know yet may be there all the same.
-            if !planner.facts.consistent {
+            if !planner.facts.consistent || may_run(planner, &reservation) {
                 reserved.push(reservation);
             }
             continue;

@@ -43,6 +43,19 @@ impl SeenField {
         Self { value, there, members: Vec::new() }
     }
 
+    /// Whether this is what it is: by value, since an API server writes a number as it likes.
+    pub(super) fn is(&self, value: Option<&Value>) -> bool {
+        match (&self.value, value) {
+            (Some(one), Some(other)) => same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+
+    /// Whether it is what it was before a step wrote it.
+    pub(super) fn is_again(&self, kept: &KeptField) -> bool {
+        self.is(kept.was.as_ref())
+    }
+
     /// What undoing a write of it has to know.
     pub(super) fn kept(&self) -> KeptField {
         let there = self.value.is_none().then_some(self.there);
@@ -89,7 +102,7 @@ impl FieldPatch {
     /// A field is put back to what it was, unless somebody else has written it since: `left` is what the step left
     /// there.
     pub(super) fn put_back(&mut self, field: &Path, seen: &SeenField, left: Option<&Value>, kept: &KeptField) {
-        if seen.value.as_ref() != left {
+        if !seen.is(left) {
             return;
         }
         match (&kept.was, kept.there) {
@@ -136,6 +149,20 @@ impl FieldPatch {
 
 fn test(path: &str, value: Value) -> Value {
     json!({"op": "test", "path": path, "value": value})
+}
+
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_there = |(name, value): (&String, &Value)| other.get(name).is_some_and(|other| same(value, other));
+            one.len() == other.len() && one.iter().all(is_there)
+        }
+        _ => one == other,
+    }
 }
 
 /// RFC 6901.

@@ -185,7 +185,7 @@ impl Judge<'_> {
         let Some(gate) = self.shut(object) else {
             let healthy = self.facts.remembered.healthy.get(&object.uid);
             let lasted = healthy.map_or(Duration::ZERO, |since| self.now.steady.saturating_sub(*since));
-            if lasted < self.roll.health.settle {
+            if lasted < self.settle(object, reservation) {
                 return Standing::Settling;
             }
             let is_new = if object.legs.is_some() { !reservation.back } else { object.is_at(&self.roll.to) };
@@ -196,6 +196,14 @@ impl Judge<'_> {
             return Standing::Failed(format!("not healthy within {}: {gate}", shown(self.roll.timeout)));
         }
         Standing::Moving(gate)
+    }
+
+    /// How long an object has to be healthy. What was healthy before its last step says nothing where nobody had to
+    /// answer that step.
+    fn settle(&self, object: &FleetObject, reservation: &Reservation) -> Duration {
+        let settle = self.roll.health.settle;
+        let Some(traveller) = Traveller::of(self.roll, object, reservation) else { return settle };
+        if traveller.is_answered() && !reservation.back { settle } else { settle.max(UNANSWERED) }
     }
 
     /// Who acts on an object beside its new controller, since the roll was resumed last.
@@ -222,6 +230,9 @@ impl Judge<'_> {
         }
     }
 }
+
+/// How long the health of an object may be that of before its last step.
+const UNANSWERED: Duration = Duration::from_secs(60);
 
 /// A duration as people write it.
 pub(super) fn shown(duration: Duration) -> String {

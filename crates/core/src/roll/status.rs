@@ -43,6 +43,9 @@ pub struct RollStatus {
     /// How often the roll was resumed, or went another way: what is run of journeys is run anew after that.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempt: u32,
+    /// A hash of what its waves do, where they go journeys: it does not change under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<String>,
     /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -130,6 +133,9 @@ pub struct Reservation {
     /// The Job of the step that it is at, once that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<SeenStepJob>,
+    /// The one that was seen before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<SeenStepJob>,
 }
 
 /// A Job of a step that was seen.
@@ -285,14 +291,16 @@ impl RollStatus {
     /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
     /// label was turned back are not moved again.
     pub fn resume(&mut self, now: Moment) {
-        self.halted = None;
+        // Whoever has looked knows what its journeys are by now.
+        (self.halted, self.steps) = (None, None);
         self.back_all = false;
         self.attempt += 1;
         // What is taken back, or was mended since, may have another Job by now.
         let is_spent = |one: &RollFailure| one.reason == JOB_FAILED && !one.cleared && !one.back;
         let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
         for reservation in self.reserved.iter_mut().filter(|one| is_spent(&one.uid)) {
-            (reservation.attempt, reservation.job) = (self.attempt, None);
+            reservation.attempt = self.attempt;
+            reservation.tried = reservation.job.take().or(reservation.tried.take());
         }
         self.failures.retain(|failure| failure.reason == HELD);
         self.failures.iter_mut().for_each(|failure| failure.cleared = true);

@@ -11,6 +11,7 @@ use super::mark::{ANNOTATION, RollMark};
 use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::seen_field::{FieldPatch, SeenField};
+use crate::apimachinery::excerpt;
 use crate::definition::{JourneyAct, Path};
 
 /// How far a step came that counts as done.
@@ -19,6 +20,8 @@ pub(super) enum Half {
     Whole,
     /// Nobody knows: it counts so that it can be undone.
     Half,
+    /// It was done before a Job was run for it: nothing is there to undo.
+    ByHand,
 }
 
 /// An object on a leg of its journey.
@@ -30,7 +33,7 @@ pub(super) struct Traveller<'a> {
     pub(super) leg: &'a Leg,
 }
 
-impl Traveller<'_> {
+impl<'a> Traveller<'a> {
     /// The next step is done by this write; its fields are written where it has any.
     pub(super) fn forward(self, now: Moment, half: Half) -> FleetMove {
         let mut patch = FieldPatch::new(&self.object.uid);
@@ -41,6 +44,9 @@ impl Traveller<'_> {
             let value = value.as_ref().map(|value| self.filled(value));
             patch.write(field, seen, value.as_ref());
             mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
+        }
+        if half == Half::ByHand {
+            mark.kept.entry(place).or_default();
         }
         mark.step.insert(self.wave().to_owned(), step + 1);
         mark.half.extend((half == Half::Half).then(|| self.wave().to_owned()));
@@ -66,6 +72,30 @@ impl Traveller<'_> {
             patch.put_back(field, seen, left.as_ref(), kept);
         }
         self.stepped(patch, mark, step)
+    }
+
+    /// A field that a step of the leg has written, and that is something else by now, in words.
+    pub(super) fn changed(self) -> Option<String> {
+        let mut left: BTreeMap<&Path, Option<Value>> = BTreeMap::new();
+        for (field, value) in (0..self.leg.done).flat_map(|step| self.fields(step)) {
+            left.retain(|known, _| known.common(field) < known.len().min(field.len()));
+            left.insert(field, value.as_ref().map(|value| self.filled(value)));
+        }
+        let is_changed = |field: &Path, left: Option<&Value>| {
+            self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
+        };
+        left.iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
+    }
+
+    /// A field that the last step has written, and that is neither what the step left there nor what it was before.
+    pub(super) fn not_left(self) -> Option<String> {
+        let step = self.leg.done.checked_sub(1)?;
+        let kept = self.object.mark_of(self.roll)?.kept.get(&self.place(step))?;
+        self.fields(step).iter().find_map(|(field, value)| {
+            let (seen, kept) = (self.legs.fields.get(field)?, kept.get(&field.to_string())?);
+            let left = value.as_ref().map(|value| self.filled(value));
+            (!seen.is(left.as_ref()) && !seen.is_again(kept)).then(|| told(field, left.as_ref()))
+        })
     }
 
     /// The last step, which was done half at most, is done anew.
@@ -113,12 +143,12 @@ impl Traveller<'_> {
         self.roll.waves.get(self.leg.wave).map_or("", |wave| wave.name.as_str())
     }
 
-    fn place(self, step: usize) -> String {
+    pub(super) fn place(self, step: usize) -> String {
         format!("{}/{step}", self.wave())
     }
 
     /// What a step writes.
-    fn fields(&self, step: usize) -> &[(Path, Option<Value>)] {
+    fn fields(self, step: usize) -> &'a [(Path, Option<Value>)] {
         let journey = self.roll.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
         match journey.and_then(|journey| journey.steps.get(step)).map(|step| &step.act) {
             Some(JourneyAct::Set(fields)) => fields,
@@ -146,4 +176,10 @@ impl Traveller<'_> {
             other => other.clone(),
         }
     }
+}
+
+/// Says of a field that it is something else than what a step left there.
+fn told(field: &Path, left: Option<&Value>) -> String {
+    let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
+    format!("{field} was changed by somebody since: the roll left {left} there")
 }

@@ -9,7 +9,7 @@ use super::legs::{Leg, Legs};
 use super::moment::wall;
 use super::patch::FleetMove;
 use super::standing::{Judge, shown};
-use super::status::{JOB_FAILED, Reservation, SeenStepJob, TIMED_OUT};
+use super::status::{HELD, JOB_FAILED, Reservation, SeenStepJob, TIMED_OUT};
 use super::step_patch::{Half, Traveller};
 use crate::definition::{JourneyAct, JourneyJob, JourneyStep, StepWay};
 
@@ -24,6 +24,8 @@ pub(super) enum Stepping {
     Waits { why: String, spent: bool },
     /// Nothing, before somebody resumes the roll, and why.
     Fails(String),
+    /// Nothing: somebody else has changed a field that the roll has written.
+    Held(String),
 }
 
 /// A write by which a step is done, or begun.
@@ -54,7 +56,7 @@ impl<'a> Traveller<'a> {
     pub(super) fn of(roll: &'a FleetRoll, object: &'a FleetObject, reservation: &Reservation) -> Option<Self> {
         let legs: &Legs = object.legs.as_deref()?;
         let wave = roll.waves.iter().position(|wave| wave.name == reservation.wave)?;
-        Some(Self { roll, object, legs, leg: legs.of_wave(wave)? })
+        Some(Self { roll, object, legs, leg: legs.under_way(wave)? })
     }
 
     fn steps(self) -> &'a [JourneyStep] {
@@ -62,15 +64,34 @@ impl<'a> Traveller<'a> {
         journey.map_or(&[], |journey| journey.steps.as_slice())
     }
 
+    /// Whether the last step waits for what the object says.
+    pub(super) fn is_answered(self) -> bool {
+        self.steps().last().is_some_and(|step| matches!(step.act, JourneyAct::Wait { .. }))
+    }
+
     /// The Job that was seen of the step that is under way, whichever way it went.
     pub(super) fn seen_job(self, reservation: &Reservation) -> Option<&SeenStepJob> {
-        let at = |job: &&SeenStepJob| job.step + usize::from(job.back) == self.leg.done;
-        reservation.job.as_ref().filter(at)
+        reservation.job.as_ref().filter(|job| self.is_at(job))
+    }
+
+    /// Whether a Job is of the step that is under way.
+    pub(super) fn is_at(self, job: &SeenStepJob) -> bool {
+        job.step + usize::from(job.back) == self.leg.done
+    }
+
+    /// Whether a step that runs a Job counted as done without one: nothing is there to undo.
+    fn was_by_hand(self, step: usize) -> bool {
+        self.object.mark_of(self.roll).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
+    }
+
+    /// Whether any Job of the step at hand was seen, in this attempt or the one before.
+    fn was_tried(self, reservation: &Reservation, step: usize) -> bool {
+        [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)
     }
 
     /// Whether anything of the leg is done, or was begun with.
     pub(super) fn has_begun(self, reservation: &Reservation) -> bool {
-        let done = if reservation.back { self.leg.done < self.leg.steps } else { self.leg.done > 0 };
+        let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
         done || self.seen_job(reservation).is_some()
     }
 
@@ -89,7 +110,10 @@ impl<'a> Traveller<'a> {
         let (step, it) = self.next_step(reservation)?;
         let JourneyAct::Job { job, undo } = &it.act else { return None };
         let (job, way) = if reservation.back { (undo.as_ref()?, StepWay::Undone) } else { (job, StepWay::Done) };
-        let name = job_name(self, &it.name, way, reservation.attempt);
+        if reservation.back && self.was_by_hand(step) {
+            return None;
+        }
+        let name = job_name(self.roll, reservation, &it.name, way);
         let known = self.seen_job(reservation).filter(|seen| seen.back == reservation.back);
         let title = known.map_or_else(|| format!("{}/{name}", job.namespace()), |seen| seen.name.clone());
         Some(WantedJob { title, job, step, name, is_known: known.is_some() })
@@ -105,8 +129,22 @@ impl<'a> Traveller<'a> {
 
     /// The step that comes next, in words.
     fn told(self, reservation: &Reservation) -> String {
-        let way = if reservation.back { "undoing step" } else { "step" };
-        self.next_step(reservation).map_or_else(|| "the end".to_owned(), |(_, step)| format!("{way} {}", step.name))
+        self.at_hand(reservation).map_or_else(
+            || "the end".to_owned(),
+            |(step, way)| match way {
+                StepWay::Done => format!("step {}", step.name),
+                StepWay::Undone => format!("undoing step {}", step.name),
+            },
+        )
+    }
+
+    /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
+    fn at_hand(self, reservation: &Reservation) -> Option<(&'a JourneyStep, StepWay)> {
+        let way = |back| if back { StepWay::Undone } else { StepWay::Done };
+        match self.seen_job(reservation) {
+            Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
+            None => self.next_step(reservation).map(|(_, step)| (step, way(reservation.back))),
+        }
     }
 }
 
@@ -137,19 +175,36 @@ impl Judge<'_> {
         let landed = leg.has_landed(reservation.back);
         let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
         let way = if reservation.back { StepWay::Undone } else { StepWay::Done };
+        let is_begun = traveller.seen_job(reservation).is_some();
+        if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
+            return Stepping::Waits { why, spent: false };
+        }
         match (&step.act, traveller.wanted_job(reservation)) {
             (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
                 Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
                 None => self.counts(traveller, way, Half::Whole),
             },
-            (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, &wanted, &step.name, way),
+            (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
+            (JourneyAct::Set(_), _) if reservation.back => {
+                match traveller.not_left().filter(|_| !self.is_known(traveller)) {
+                    Some(why) => Stepping::Held(why),
+                    None => self.counts(traveller, way, Half::Whole),
+                }
+            }
             _ => self.counts(traveller, way, Half::Whole),
         }
     }
 
     /// What comes next where that is a Job.
-    fn of_job(&self, traveller: Traveller<'_>, wanted: &WantedJob<'_>, step: &str, way: StepWay) -> Stepping {
-        let title = &wanted.title;
+    fn of_job(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &Reservation,
+        wanted: &WantedJob<'_>,
+        step: &JourneyStep,
+    ) -> Stepping {
+        let (title, way) = (&wanted.title, if reservation.back { StepWay::Undone } else { StepWay::Done });
+        let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
         let unmet = traveller.leg.unmet(wanted.step, way);
         // Whoever has done it by hand has done it.
         let is_done = wanted.job.until.is_some() && unmet.is_none();
@@ -160,16 +215,28 @@ impl Judge<'_> {
                 Stepping::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
             }
             (SeenJob::Complete, None) => self.counts(traveller, way, Half::Whole),
+            (SeenJob::Absent, _) if is_done && !is_ours => self.counts(traveller, way, Half::ByHand),
             _ if is_done => self.counts(traveller, way, Half::Whole),
             (SeenJob::Failed(why), _) => Stepping::Fails(format!("job {title} failed: {why}")),
             (SeenJob::Absent, _) if wanted.is_known => {
                 Stepping::Fails(format!("job {title} is gone, and nobody knows what it has done"))
             }
-            (SeenJob::Absent, _) => match job_write(traveller, step, wanted.job, &wanted.name, &self.facts.answers) {
-                Ok(write) => Stepping::Next(StepWrite::Job(Box::new(write))),
-                Err(why) => Stepping::Waits { why, spent: false },
-            },
+            (SeenJob::Absent, _) => {
+                if let Some(why) = traveller.changed() {
+                    return Stepping::Held(why);
+                }
+                match job_write(traveller, &step.name, wanted.job, &wanted.name, &self.facts.answers) {
+                    Ok(write) => Stepping::Next(StepWrite::Job(Box::new(write))),
+                    Err(why) => Stepping::Waits { why, spent: false },
+                }
+            }
         }
+    }
+
+    /// Whether somebody was told that a field of an object is not what the roll left there, and has gone on.
+    fn is_known(&self, traveller: Traveller<'_>) -> bool {
+        let mut held = self.status.failures.iter().filter(|one| one.reason == HELD && one.cleared);
+        held.any(|one| one.uid == traveller.object.uid)
     }
 
     /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
@@ -194,12 +261,13 @@ impl Judge<'_> {
         let place = traveller.told(reservation);
         let (why, reason) = match self.stepping(traveller, reservation) {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
+            Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
             Stepping::Landed => return None,
             Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
             Stepping::Next(_) => (self.facts.remembered.answer(&traveller.object.uid)?.message.clone(), TIMED_OUT),
         };
         let is_begun = traveller.has_begun(reservation) || reservation.back;
-        let own = traveller.next_step(reservation).and_then(|(_, step)| step.timeout());
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
         let timeout = own.unwrap_or(self.roll.timeout);
         let since = self.since(traveller.object, reservation);
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
@@ -220,7 +288,7 @@ impl Judge<'_> {
         let place = traveller.told(reservation);
         let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
         match (self.stepping(traveller, reservation), refused) {
-            (Stepping::Waits { why, .. } | Stepping::Fails(why), _) => format!("{place}: {why}"),
+            (Stepping::Waits { why, .. } | Stepping::Fails(why) | Stepping::Held(why), _) => format!("{place}: {why}"),
             (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
             (Stepping::Next(_) | Stepping::Landed, _) => place,
         }

@@ -1,5 +1,6 @@
 //! What a roll says of itself: a phase, a reason, a sentence, and counts.
 
+use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::fleet_view::FleetView;
 use super::states::state;
@@ -24,11 +25,24 @@ pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay, told: O
         return RollStatus { waves, ..status };
     }
     let (phase, reason, message) = match over(view.roll, &status) {
-        Some(message) => (status.phase, status.reason.clone(), message),
+        Some(message) => (status.phase, status.reason.clone(), message + &left(view)),
         None => words(view.roll, &status, waves.get(at), in_the_way),
     };
     let status = RollStatus { phase, reason, message, waves, ..status };
     RollStatus { state: state(view.roll, &status, at, told), ..status }
+}
+
+/// What a roll has left half-way, which was stopped.
+fn left(view: &FleetView<'_, '_>) -> String {
+    let is_left = |object: &FleetObject| {
+        let failed = view.status.failure(object.uid()).is_some();
+        failed && object.legs.as_ref().is_some_and(|legs| legs.has_begun())
+    };
+    let left: Vec<String> = view.fleet.iter().filter(|object| is_left(object)).map(FleetObject::title).collect();
+    if view.status.direction != Direction::Stop || left.is_empty() {
+        return String::new();
+    }
+    format!("; failed, and left where they are: {}", some(&left))
 }
 
 /// Of one that is over.

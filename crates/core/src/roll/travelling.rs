@@ -2,7 +2,7 @@
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::job_write::SeenJob;
+use super::job_write::{SeenJob, job_name};
 use super::legs::Legs;
 use super::planner::Planner;
 use super::questions::RollQuestion;
@@ -11,7 +11,8 @@ use super::standing::{Judge, Standing};
 use super::status::{Reservation, RollStatus, SeenStepJob, TIMED_OUT};
 use super::step_patch::Traveller;
 use super::stepping::{StepWrite, Stepping};
-use crate::definition::JobSource;
+use super::turning::CHANGED;
+use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
 
 /// What waves run, each as if it were an object.
 pub(super) fn runs(roll: &FleetRoll, status: &RollStatus) -> Vec<FleetObject> {
@@ -31,10 +32,13 @@ pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject
     let all = || fleet.iter().chain(&runs);
     let mut questions = Vec::new();
     for reservation in &status.reserved {
-        let object = all().find(|object| object.uid == reservation.uid);
-        let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else { continue };
-        if let Some(seen) = traveller.seen_job(reservation) {
-            questions.push(RollQuestion::of_job(&seen.name));
+        let object = all().find(|object| object.uid == reservation.uid && !object.is_going);
+        questions.extend(reservation.job.as_ref().map(|seen| RollQuestion::of_job(&seen.name)));
+        let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else {
+            questions.extend(jobs_of(roll, reservation).iter().map(|title| RollQuestion::of_job(title)));
+            continue;
+        };
+        if traveller.seen_job(reservation).is_some() {
             continue;
         }
         let Some(wanted) = traveller.wanted_job(reservation) else { continue };
@@ -46,12 +50,34 @@ pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject
     questions
 }
 
+/// What the Jobs of a reservation may be called, whose object is there no more.
+fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<String> {
+    let journey = roll.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.journey.as_ref());
+    let mut titles = Vec::new();
+    for step in journey.into_iter().flat_map(|journey| &journey.steps) {
+        let JourneyAct::Job { job, undo } = &step.act else { continue };
+        let title =
+            |job: &JourneyJob, way| format!("{}/{}", job.namespace(), job_name(roll, reservation, &step.name, way));
+        titles.push(title(job, StepWay::Done));
+        titles.extend(undo.as_ref().map(|undo| title(undo, StepWay::Undone)));
+    }
+    titles
+}
+
+/// Whether a Job of a reservation may run, whose object is there no more: it keeps its place until that has ended.
+pub(super) fn may_run(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+    let seen = reservation.job.iter().map(|seen| seen.name.clone());
+    let mut titles = seen.chain(jobs_of(planner.roll, reservation));
+    titles.any(|title| matches!(SeenJob::of(&title, &planner.facts.answers), SeenJob::Runs | SeenJob::Unknown(_)))
+}
+
 /// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
 pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     let mut reserved = planner.status.reserved.clone();
     for reservation in &mut reserved {
         let Some(traveller) = planner.traveller(reservation) else { continue };
-        reservation.job = match (traveller.seen_job(reservation), traveller.wanted_job(reservation)) {
+        let (before, wanted) = (reservation.job.clone(), traveller.wanted_job(reservation));
+        reservation.job = match (before.as_ref().filter(|job| traveller.is_at(job)), wanted) {
             (Some(seen), _) => Some(seen.clone()),
             (None, Some(wanted)) => {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
@@ -61,12 +87,18 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
             }
             (None, None) => None,
         };
+        if before != reservation.job {
+            reservation.tried = before.or(reservation.tried.take());
+        }
     }
     planner.status.reserved = reserved;
 }
 
 /// Writes down what waves have run.
 pub(super) fn note_runs(planner: &mut Planner<'_>) {
+    if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
+        return;
+    }
     let judge = planner.judge();
     let mut changes = Vec::new();
     for reservation in &planner.status.reserved {
@@ -113,7 +145,7 @@ pub(super) fn turned(
 /// Whether an object on a journey stays under way, by what is seen of it.
 pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
     if traveller.object.is_going {
-        return false;
+        return may_run(planner, reservation);
     }
     let judge = planner.judge();
     if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
@@ -130,6 +162,10 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
 /// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
 pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
     if planner.rests || planner.status.started.is_none() {
+        return Vec::new();
+    }
+    if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
+        // What its steps are is not known.
         return Vec::new();
     }
     let judge = planner.judge();
@@ -166,10 +202,18 @@ impl Judge<'_> {
             };
         }
         match legs.forward() {
-            Some(_) => self.answered_step(object).unwrap_or(Standing::Old),
+            Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
             None if legs.has_begun() => Standing::New,
             None => Standing::Outside,
         }
+    }
+
+    /// Which journey it has to go before the one that it could go now.
+    fn held(&self, legs: &Legs) -> Option<Standing> {
+        let (leg, why) = legs.held()?;
+        let wave = self.roll.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
+        let why = format!("it goes with wave {wave} first, and the journey of that is not about it now: {why}");
+        Some(Standing::Waiting(why))
     }
 
     /// Who has said no to it, and is not to be asked again yet.

@@ -3,7 +3,7 @@
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::status::RollPhase;
-use super::travelling::turned;
+use super::travelling::{may_run, turned};
 
 pub(super) fn turns(planner: &Planner<'_>) -> bool {
     wanted(planner) != planner.status.direction
@@ -31,6 +31,10 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
             planner.facts.remembered.healthy.remove(&uid);
             continue;
         }
+        if planner.object(&reservation.uid).is_none() && may_run(planner, &reservation) {
+            reserved.push(reservation);
+            continue;
+        }
         let turns = match wanted {
             Direction::Back => !reservation.back && landed,
             Direction::Forward | Direction::Stop => reservation.back && !landed,
@@ -55,6 +59,27 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     }
     planner.status.phase = RollPhase::Rolling;
 }
+
+/// The definition, or what a wave runs, is another one than when the roll began: what the steps are that were counted is
+/// not known any more.
+pub(super) fn note_changed(planner: &mut Planner<'_>) {
+    if !planner.roll.has_steps() {
+        return;
+    }
+    let now = planner.roll.digest_of_steps();
+    match &planner.status.steps {
+        Some(before) if *before != now => planner.halt(
+            CHANGED,
+            "its journeys are not those with which it began: put the definition and the waves back as they were. \
+             pointsman roll resume goes on with those of now, step by step from where each object is"
+                .to_owned(),
+        ),
+        _ => planner.status.steps = Some(now),
+    }
+}
+
+/// Why a roll halts whose journeys have changed.
+pub(super) const CHANGED: &str = "Changed";
 
 /// Where the fleet is to go.
 fn wanted(planner: &Planner<'_>) -> Direction {

@@ -66,6 +66,32 @@ impl Journey {
         self.when.as_ref()?.unmet(&mut GatedValue(object))
     }
 
+    /// Whether a text of it has these words, which a roll fills in.
+    pub(crate) fn mentions(&self, words: &str) -> bool {
+        let found = std::cell::Cell::new(false);
+        let note = |text: &str| {
+            found.set(found.get() || text.contains(words));
+            text.to_owned()
+        };
+        drop(self.filled(&note));
+        for step in &self.steps {
+            match &step.act {
+                JourneyAct::Set(fields) => {
+                    fields
+                        .iter()
+                        .filter_map(|(_, value)| value.as_ref())
+                        .for_each(|value| drop(note(&value.to_string())));
+                }
+                JourneyAct::Wait { .. } => {}
+                JourneyAct::Job { job, undo } => {
+                    let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
+                    jobs.flat_map(|job| &job.env).for_each(|(_, value)| drop(note(value)));
+                }
+            }
+        }
+        found.get()
+    }
+
     /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
     pub(crate) fn floor(&self, done: usize) -> usize {
         let all = self.steps.iter().enumerate().take(done);
@@ -86,11 +112,12 @@ impl JourneyStep {
     }
 
     /// How long it may take, where it says so.
-    pub(crate) fn timeout(&self) -> Option<Duration> {
-        match &self.act {
-            JourneyAct::Set(_) => None,
-            JourneyAct::Wait { timeout, .. } => *timeout,
-            JourneyAct::Job { job, .. } => job.timeout,
+    pub(crate) fn timeout(&self, way: StepWay) -> Option<Duration> {
+        match (&self.act, way) {
+            (JourneyAct::Set(_), _) => None,
+            (JourneyAct::Wait { timeout, .. }, _) => *timeout,
+            (JourneyAct::Job { job, .. }, StepWay::Done) => job.timeout,
+            (JourneyAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
         }
     }
 }

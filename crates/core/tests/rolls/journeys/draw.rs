@@ -40,6 +40,8 @@ pub(super) enum Event {
     Deny(Option<usize>),
     Delete(usize),
     Create,
+    /// Somebody changes the label by which a wave selects objects.
+    Relabel(usize),
     Resume,
     Pause,
     Forward,
@@ -106,6 +108,7 @@ impl Draft {
             91 => Event::Deny(if random.percent(60) { Some(object) } else { None }),
             92 if random.percent(40) => Event::Delete(object),
             93 if random.percent(40) => Event::Create,
+            94 if random.percent(50) => Event::Relabel(object),
             94 => Event::Pause,
             95..98 if turns => *random.pick(&[Event::Back, Event::Back, Event::Forward, Event::Stop]).unwrap(),
             _ => Event::Step(runner),

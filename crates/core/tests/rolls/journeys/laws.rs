@@ -6,7 +6,7 @@ use pointsman_core::roll::{Direction, JobWrite, RollPhase, RollStatus};
 use serde_json::{Value, json};
 
 use super::draw::{Draft, Drawn, Event};
-use super::harbour::{Call, Harbour, Pilot, seen_jobs};
+use super::harbour::{Call, Harbour, Pilot, SimJob, seen_jobs};
 use super::stations;
 use crate::boat::ANNOTATION;
 
@@ -26,6 +26,10 @@ pub(super) struct Voyage<'a> {
     before: BTreeMap<String, Value>,
     /// The roll was told to go another way, or may do so by itself.
     turned: bool,
+    /// Objects whose Jobs somebody did by hand, whose labels somebody changed, and that were left when the roll stopped.
+    by_hand: BTreeSet<String>,
+    relabelled: BTreeSet<String>,
+    left: BTreeSet<String>,
     met: BTreeSet<&'static str>,
     broken: Option<(&'static str, String)>,
 }
@@ -42,6 +46,9 @@ impl<'a> Voyage<'a> {
             pilots: (0..draft.runners).map(|_| Pilot::started(harbour.now)).collect(),
             harbour,
             turned: draft.on_failure != "Pause",
+            by_hand: BTreeSet::new(),
+            relabelled: BTreeSet::new(),
+            left: BTreeSet::new(),
             met: BTreeSet::new(),
             broken: None,
         }
@@ -98,6 +105,7 @@ impl<'a> Voyage<'a> {
             Event::ByHand(at) => {
                 if let Some(object) = harbour.objects.get_mut(&name(at)) {
                     object["status"]["level"] = json!("v2");
+                    self.by_hand.insert(name(at));
                 }
             }
             Event::Deny(at) => harbour.denied = at.map(name),
@@ -107,12 +115,32 @@ impl<'a> Voyage<'a> {
                 harbour.create(false);
                 self.before.insert(name(at), harbour.objects[&name(at)].clone());
             }
+            Event::Relabel(at) => self.relabel(&name(at)),
             Event::Resume => harbour.resume(),
             Event::Pause => harbour.set("paused", json!(true)),
             Event::Forward => self.turns("Forward"),
             Event::Back => self.turns("Back"),
             Event::Stop => self.turns("Stop"),
         }
+    }
+
+    /// An object is a canary, or is none any more.
+    fn relabel(&mut self, name: &str) {
+        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        let is_canary = !object["metadata"]["labels"]["roll"].is_null();
+        for object in [Some(object), self.before.get_mut(name)].into_iter().flatten() {
+            let metadata = object["metadata"].as_object_mut().unwrap();
+            let labels = metadata.entry("labels").or_insert(json!({})).as_object_mut().unwrap();
+            if is_canary {
+                labels.remove("roll");
+            } else {
+                labels.insert("roll".to_owned(), json!("canary"));
+            }
+            if labels.is_empty() {
+                metadata.remove("labels");
+            }
+        }
+        self.relabelled.insert(name.to_owned());
     }
 
     fn turns(&mut self, direction: &str) {
@@ -157,9 +185,12 @@ impl<'a> Voyage<'a> {
         if wave == "again" { &self.draft.more } else { &self.draft.steps }
     }
 
-    /// The waves that an object goes with.
-    fn waves(&self, object: &Value) -> Vec<&'static str> {
-        let first = if object["metadata"]["labels"]["roll"].is_null() { "rest" } else { "canary" };
+    /// The waves that an object goes with: the one that it has begun with, whatever its labels say since.
+    fn waves(&self, object: &Value, steps: &[&BTreeMap<String, usize>]) -> Vec<&'static str> {
+        let has_begun = |wave: &&str| steps.iter().any(|steps| steps.contains_key(*wave));
+        let is_canary = self.draft.canaries > 0 && !object["metadata"]["labels"]["roll"].is_null();
+        let first = ["canary", "rest"].into_iter().find(has_begun);
+        let first = first.unwrap_or(if is_canary { "canary" } else { "rest" });
         [Some(first), (!self.draft.more.is_empty()).then_some("again")].into_iter().flatten().collect()
     }
 
@@ -171,11 +202,9 @@ impl<'a> Voyage<'a> {
         let running: Vec<String> = self.harbour.running();
         let about = |title: &String| node(&self.harbour.jobs[title].body);
         let busy: BTreeSet<String> = running.iter().filter_map(about).collect();
-        let all = self.harbour.objects.iter();
-        let under_way: Vec<&String> = all
-            .filter(|(name, object)| busy.contains(*name) || self.is_half_way(object))
-            .map(|(name, _)| name)
-            .collect();
+        // Who is deleted keeps its place until its Job has ended.
+        let half = self.harbour.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
+        let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
         if under_way.len() > self.draft.at_once {
             let what = format!("{under_way:?} are under way");
             self.breaks("the budget is never passed", what);
@@ -190,7 +219,7 @@ impl<'a> Voyage<'a> {
     fn goes_one_step(&mut self, before: &Value, name: &str) {
         let now = self.harbour.objects[name].clone();
         let (was, is) = (steps_of(before), steps_of(&now));
-        let waves = self.waves(&now);
+        let waves = self.waves(&now, &[&was, &is]);
         let done = |steps: &BTreeMap<String, usize>, wave: &str| steps.get(wave).copied().unwrap_or_default();
         let changed: Vec<&&str> = waves.iter().filter(|wave| done(&was, wave) != done(&is, wave)).collect();
         let [wave] = changed.as_slice() else {
@@ -249,13 +278,14 @@ impl<'a> Voyage<'a> {
     /// Waves go one after the other, and what is between them is run before.
     fn is_the_turn_of(&mut self, name: &str, wave: &str) {
         let from_the_beginning = |at: usize| format!("b-{at}");
-        let others: Vec<String> = (0..self.draft.objects).map(from_the_beginning).collect();
+        let others = (0..self.draft.objects).map(from_the_beginning);
+        let others: Vec<String> = others.filter(|name| !self.relabelled.contains(name)).collect();
         if self.turned || !others.contains(&name.to_owned()) {
             return;
         }
         let is_open = |other: &String, wave: &str| {
             let object = self.harbour.objects.get(other)?;
-            let goes = self.waves(object).contains(&wave);
+            let goes = self.waves(object, &[&steps_of(object)]).contains(&wave);
             let done = steps_of(object).get(wave).copied().unwrap_or_default();
             (goes && done < self.drawn(wave).len()).then_some(())
         };
@@ -298,6 +328,11 @@ impl<'a> Voyage<'a> {
         let at = self.drawn(wave).iter().position(is_it).unwrap();
         let undoes = env(&job.body, "LEVEL").as_deref() == Some("v1");
         self.met.extend(undoes.then_some("undone"));
+        let of_it =
+            |other: &SimJob| self::told(&other.body) == told && env(&other.body, "LEVEL").as_deref() == Some("v2");
+        if undoes && !self.harbour.jobs.values().chain(&self.harbour.gone).any(of_it) {
+            return self.breaks("a Job undoes what a Job has done", told);
+        }
         let Some(object) = self.harbour.objects.get(&name) else { return };
         let done = steps_of(object).get(wave).copied().unwrap_or_default();
         if done != at + usize::from(undoes) {
@@ -310,14 +345,19 @@ impl<'a> Voyage<'a> {
         if !status.is_over() {
             return;
         }
-        let half = self.harbour.objects.iter().find(|(_, object)| self.is_half_way(object));
+        // What could not be taken back when the roll was stopped is named.
+        if status.direction == Direction::Stop {
+            self.left.extend(status.failures.iter().filter_map(|one| Some(one.object.strip_prefix("n/")?.to_owned())));
+        }
+        let is_half = |(name, object): &(&String, &Value)| self.is_half_way(object) && !self.left.contains(*name);
+        let half = self.harbour.objects.iter().find(is_half);
         if let Some(name) = half.map(|(name, _)| name.clone()) {
             self.breaks("nothing is half done at an end", name);
         }
         if status.phase == RollPhase::Complete {
             let is_left = |object: &Value| {
                 let steps = steps_of(object);
-                self.waves(object).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
+                self.waves(object, &[&steps]).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
             };
             let left = self.harbour.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
             if let Some(name) = left {
@@ -332,7 +372,7 @@ impl<'a> Voyage<'a> {
         self.harbour.denied = None;
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_500 {
-            self.harbour.now += 3;
+            self.harbour.now += 6;
             for title in self.harbour.running() {
                 self.harbour.ends(&title, true);
             }
@@ -351,7 +391,12 @@ impl<'a> Voyage<'a> {
             }
             if helped < 12 {
                 (helped, still) = (helped + 1, 0);
-                self.harbour.resume();
+                // Nobody resumes a roll that is to stop: it ends by itself.
+                if status.direction == Direction::Stop {
+                    self.harbour.set("paused", json!(false));
+                } else {
+                    self.harbour.resume();
+                }
                 continue;
             }
             let what = format!("{:?}, and says {:?}", status.phase, status.message);
@@ -371,7 +416,10 @@ impl<'a> Voyage<'a> {
         let away = all.clone().find(|(name, object)| {
             let was = &self.before[*name];
             let is_stuck = is_for_good && !steps_of(object).is_empty();
-            !is_stuck && (object["metadata"] != was["metadata"] || object["spec"] != was["spec"])
+            !is_stuck
+                && (object["metadata"] != was["metadata"]
+                    || object["spec"] != was["spec"]
+                    || (object["status"] != was["status"] && !self.by_hand.contains(*name)))
         });
         match away.map(|(name, object)| format!("{name}: {object} and not {}", self.before[name])) {
             Some(what) => self.breaks("back is the way there in reverse", what),

@@ -5,6 +5,7 @@ mod draw;
 mod fields;
 mod harbour;
 mod laws;
+mod refused;
 mod stations;
 
 use draw::Draft;
