@@ -62,7 +62,7 @@ pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut d
 }
 
 /// What is known of a collection, and from where on it is watched.
-struct Known {
+struct KnownObjects {
     collection: String,
     seen: Seen,
     version: String,
@@ -80,9 +80,9 @@ enum WatchEnd {
 async fn read<'k>(
     cluster: &Cluster,
     facts: &[WatchedFact],
-    known: &'k mut Option<Known>,
+    known: &'k mut Option<KnownObjects>,
     tell: &mut dyn FnMut(FactNews),
-) -> Result<&'k mut Known, CallError> {
+) -> Result<&'k mut KnownObjects, CallError> {
     let now = match known.take() {
         Some(now) => now,
         None => {
@@ -93,7 +93,7 @@ async fn read<'k>(
             let (seen, version) = list(cluster, facts, &collection).await?;
             tell(FactNews::Seen(seen.facts()));
             tell_of_strays(&seen, tell);
-            Known { collection, seen, version }
+            KnownObjects { collection, seen, version }
         }
     };
     Ok(known.insert(now))
@@ -103,10 +103,10 @@ async fn read<'k>(
 async fn watch(
     cluster: &Cluster,
     facts: &[WatchedFact],
-    known: &mut Known,
+    known: &mut KnownObjects,
     tell: &mut dyn FnMut(FactNews),
 ) -> Result<WatchEnd, CallError> {
-    let Known { collection, seen, version } = known;
+    let KnownObjects { collection, seen, version } = known;
     let path = format!(
         "{collection}watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
         WATCH.as_secs()

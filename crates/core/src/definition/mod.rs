@@ -53,7 +53,9 @@ pub(crate) use healthy::Health;
 pub(crate) use journeys::{
     JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, StepWay, bad_manifest,
 };
-pub(crate) use operation::{Condition, Fragment, Level, Operation, is_set};
+#[cfg(feature = "laws")]
+pub(crate) use operation::Condition;
+pub(crate) use operation::{Fragment, Level, Operation, is_set};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;

@@ -173,8 +173,8 @@ impl FleetRoll {
         self.hop_refused(&self.to, self.from.as_deref()?)
     }
 
-    /// The waves that take an object along, in their order: those with which it has gone a part of its way, whatever its
-    /// labels say by now; and by its labels, for each other journey the first one that has it.
+    /// The waves that take an object along, in their order: those with which it has gone a part of its way, whatever
+    /// its labels say by now; and by its labels, for each other journey the first one that has it.
     pub(super) fn waves_of(
         &self,
         namespace: Option<&str>,

@@ -8,7 +8,7 @@ use super::patch::FleetMove;
 use super::plan::plan;
 use super::standing::Standing;
 use super::status::RollStatus;
-use super::step_patch::{Half, Traveller};
+use super::traveller::{Doneness, Traveller};
 
 /// An object, when it goes, and how it stands.
 #[derive(Clone, Debug)]
@@ -53,5 +53,5 @@ pub fn forecast<'a>(
 fn first_write(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Option<FleetMove> {
     let Some(legs) = &object.legs else { return Some(FleetMove::forward(roll, object, now)) };
     let traveller = Traveller { roll, object, legs, leg: legs.forward()? };
-    traveller.writes_next().then(|| traveller.forward(now, Half::Whole))
+    traveller.writes_next().then(|| traveller.forward(now, Doneness::Whole))
 }

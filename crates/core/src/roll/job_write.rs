@@ -1,15 +1,12 @@
 //! The Jobs of a journey: what each is called, how it is made, and what is seen of it.
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::answers::RollAnswers;
-use super::fleet_roll::FleetRoll;
 use super::questions::RollQuestion;
-use super::status::Reservation;
-use super::step_patch::Traveller;
+use super::traveller::Traveller;
 use crate::apimachinery::excerpt;
-use crate::definition::{JobSource, JourneyJob, StepWay, bad_manifest};
+use crate::definition::{JobSource, JourneyJob, bad_manifest};
 
 /// A Job that is to be made.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -64,19 +61,6 @@ impl SeenJob {
         }
         Self::Runs
     }
-}
-
-/// The name of the Job of a step: the same one for whoever looks for it, and another one for another attempt.
-pub(super) fn job_name(roll: &FleetRoll, reservation: &Reservation, step: &str, way: StepWay) -> String {
-    let mut hash = Sha256::new();
-    let way = if way == StepWay::Done { "done" } else { "undone" };
-    let attempt = reservation.attempt.to_string();
-    for part in [&roll.uid, &reservation.uid, &reservation.wave, step, way, &attempt] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    let digits: String = hash.finalize().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect();
-    format!("pointsman-{digits}")
 }
 
 /// The Job itself.
@@ -170,7 +154,3 @@ fn taken(members: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
         _ => Map::new(),
     }
 }
-
-/// Bytes of the hash in a name: as long as Kubernetes' own hashes need not be, and far below the 63 characters of a
-/// label.
-const DIGITS: usize = 10;

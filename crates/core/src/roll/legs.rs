@@ -24,7 +24,8 @@ pub(super) struct Legs {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Leg {
     pub(super) wave: usize,
-    /// Whether the object goes it: by its labels, or because it has gone a part of it. Other waves may have it under way.
+    /// Whether the object goes it: by its labels, or because it has gone a part of it. Other waves may have it under
+    /// way.
     is_own: bool,
     /// Whether its wave says which objects it is for.
     is_chosen: bool,
@@ -45,8 +46,8 @@ pub(super) struct Leg {
 }
 
 impl Legs {
-    /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is, since
-    /// it may be under way with them from before somebody changed its labels.
+    /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is,
+    /// since it may be under way with them from before somebody changed its labels.
     pub(super) fn of(object: &Value, roll: &FleetRoll, waves: &[usize], mark: Option<&RollMark>) -> Self {
         let mut all = Self::default();
         for (at, wave) in roll.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
@@ -139,6 +140,11 @@ impl Legs {
 }
 
 impl Leg {
+    /// Whether the leg is where a way leads.
+    pub(super) fn has_landed(&self, back: bool) -> bool {
+        if back { self.done <= self.floor } else { self.is_done() }
+    }
+
     /// What does not hold that has to before a step is done, or undone.
     pub(super) fn unmet(&self, step: usize, way: StepWay) -> Option<&str> {
         let unmet = match way {

@@ -9,8 +9,8 @@ use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
 use super::standing::{Judge, Standing};
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
-use super::step_patch::Traveller;
 use super::telling::InTheWay;
+use super::traveller::Traveller;
 
 /// A plan that is being made.
 pub(super) struct Planner<'a> {

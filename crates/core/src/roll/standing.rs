@@ -6,9 +6,13 @@ use std::time::Duration;
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
+use super::job_write::{SeenJob, job_write};
+use super::legs::Legs;
 use super::moment::{Moment, rfc3339, wall};
-use super::status::{Reservation, RollStatus};
-use super::step_patch::Traveller;
+use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, TIMED_OUT};
+use super::stepping::{StepWrite, Stepping};
+use super::traveller::{Doneness, Traveller, WantedJob};
+use crate::definition::{JourneyAct, JourneyStep, StepWay};
 
 /// How an object stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -233,6 +237,217 @@ impl Judge<'_> {
 
 /// How long the health of an object may be that of before its last step.
 const UNANSWERED: Duration = Duration::from_secs(60);
+
+/// Objects on journeys.
+impl Judge<'_> {
+    /// How an object on a journey stands that is not under way.
+    pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
+        if let Some(failure) = self.status.failure(&object.uid) {
+            return Standing::Failed(failure.message.clone());
+        }
+        if self.back {
+            return match (legs.back(), legs.has_begun()) {
+                (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
+                (None, true) => Standing::New,
+                (None, false) => Standing::Old,
+            };
+        }
+        match legs.forward() {
+            Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
+            None if legs.has_begun() => Standing::New,
+            None => Standing::Outside,
+        }
+    }
+
+    /// Which journey it has to go before the one that it could go now.
+    fn held(&self, legs: &Legs) -> Option<Standing> {
+        let (leg, why) = legs.held()?;
+        let wave = self.roll.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
+        let why = format!("it goes with wave {wave} first, and the journey of that is not about it now: {why}");
+        Some(Standing::Waiting(why))
+    }
+
+    /// Who has said no to it, and is not to be asked again yet.
+    fn answered_step(&self, object: &FleetObject) -> Option<Standing> {
+        if self.facts.remembered.is_due(&object.uid, self.now) {
+            return None;
+        }
+        self.answered(object)
+    }
+
+    /// Why an object that is under way on its journey fails: a word, and a sentence.
+    pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
+        let late = || match self.on_the_way(traveller, reservation) {
+            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
+            _ => None,
+        };
+        self.trouble(traveller, reservation).or_else(late).filter(|_| !traveller.object.is_going)
+    }
+
+    /// How an object stands that is under way on its journey.
+    pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Standing {
+        let object = traveller.object;
+        if let Some((_, why)) = self.trouble(traveller, reservation) {
+            return Standing::Failed(why);
+        }
+        if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
+            if !traveller.legs.is_run {
+                return self.after_landing(object, reservation, self.since(object, reservation));
+            }
+            return if reservation.back { Standing::Old } else { Standing::New };
+        }
+        match self.status.failure(&object.uid).filter(|_| reservation.back) {
+            Some(failure) => Standing::Failed(failure.message.clone()),
+            None if traveller.has_begun(reservation) => Standing::Moving(self.waits(traveller, reservation)),
+            None => Standing::Reserved,
+        }
+    }
+
+    /// What comes next of an object that is under way.
+    pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Stepping {
+        let leg = traveller.leg;
+        if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
+            // It was begun with when the roll went the other way, and nobody knows what it does half-way through.
+            let seen = SeenJob::of(&other.name, &self.facts.answers);
+            let is_whole = seen == SeenJob::Complete && leg.unmet(other.step, StepWay::Done).is_none();
+            return match seen {
+                SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
+                SeenJob::Runs => {
+                    Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
+                }
+                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) if other.back => {
+                    self.counts(traveller, StepWay::Undone, Doneness::Whole)
+                }
+                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
+                    self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
+                }
+            };
+        }
+        if leg.half && !reservation.back {
+            return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
+        }
+        let landed = leg.has_landed(reservation.back);
+        let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
+        let way = if reservation.back { StepWay::Undone } else { StepWay::Done };
+        let is_begun = traveller.seen_job(reservation).is_some();
+        if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
+            return Stepping::Waits { why, spent: false };
+        }
+        match (&step.act, traveller.wanted_job(reservation)) {
+            (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
+                Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
+                None => self.counts(traveller, way, Doneness::Whole),
+            },
+            (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
+            (JourneyAct::Set(_), _) if reservation.back => {
+                match traveller.not_left().filter(|_| !self.is_known(traveller)) {
+                    Some(why) => Stepping::Held(why),
+                    None => self.counts(traveller, way, Doneness::Whole),
+                }
+            }
+            _ => self.counts(traveller, way, Doneness::Whole),
+        }
+    }
+
+    /// What comes next where that is a Job.
+    fn of_job(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &Reservation,
+        wanted: &WantedJob<'_>,
+        step: &JourneyStep,
+    ) -> Stepping {
+        let (title, way) = (&wanted.title, if reservation.back { StepWay::Undone } else { StepWay::Done });
+        let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
+        let unmet = traveller.leg.unmet(wanted.step, way);
+        // Whoever has done it by hand has done it.
+        let is_done = wanted.job.until.is_some() && unmet.is_none();
+        match (SeenJob::of(title, &self.facts.answers), unmet) {
+            (SeenJob::Unknown(why), _) => Stepping::Waits { why, spent: false },
+            (SeenJob::Runs, _) => Stepping::Waits { why: format!("job {title} runs"), spent: false },
+            (SeenJob::Complete, Some(why)) => {
+                Stepping::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
+            }
+            (SeenJob::Complete, None) => self.counts(traveller, way, Doneness::Whole),
+            (SeenJob::Absent, _) if is_done && !is_ours => self.counts(traveller, way, Doneness::ByHand),
+            _ if is_done => self.counts(traveller, way, Doneness::Whole),
+            (SeenJob::Failed(why), _) => Stepping::Fails(format!("job {title} failed: {why}")),
+            (SeenJob::Absent, _) if wanted.is_known => {
+                Stepping::Fails(format!("job {title} is gone, and nobody knows what it has done"))
+            }
+            (SeenJob::Absent, _) => {
+                if let Some(why) = traveller.changed() {
+                    return Stepping::Held(why);
+                }
+                match job_write(traveller, &step.name, wanted.job, &wanted.name, &self.facts.answers) {
+                    Ok(write) => Stepping::Next(StepWrite::Job(Box::new(write))),
+                    Err(why) => Stepping::Waits { why, spent: false },
+                }
+            }
+        }
+    }
+
+    /// Whether somebody was told that a field of an object is not what the roll left there, and has gone on.
+    fn is_known(&self, traveller: Traveller<'_>) -> bool {
+        let mut held = self.status.failures.iter().filter(|one| one.reason == HELD && one.cleared);
+        held.any(|one| one.uid == traveller.object.uid)
+    }
+
+    /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
+    fn counts(&self, traveller: Traveller<'_>, way: StepWay, half: Doneness) -> Stepping {
+        let done = traveller.leg.done;
+        let is_half = half == Doneness::Unknown;
+        Stepping::Next(match way {
+            StepWay::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
+            StepWay::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
+            StepWay::Done => StepWrite::Move(traveller.forward(self.now, half)),
+            StepWay::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
+            StepWay::Undone => StepWrite::Move(traveller.back(self.now)),
+        })
+    }
+
+    /// Why an object that is under way does not get on: a word, and a sentence.
+    pub(super) fn trouble(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &Reservation,
+    ) -> Option<(&'static str, String)> {
+        let place = traveller.told(reservation);
+        let (why, reason) = match self.stepping(traveller, reservation) {
+            Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
+            Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
+            Stepping::Landed => return None,
+            Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
+            Stepping::Next(_) => (self.facts.remembered.answer(&traveller.object.uid)?.message.clone(), TIMED_OUT),
+        };
+        let is_begun = traveller.has_begun(reservation) || reservation.back;
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        let timeout = own.unwrap_or(self.roll.timeout);
+        let since = self.since(traveller.object, reservation);
+        let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
+        let is_refused = !is_begun && self.facts.remembered.answer(&traveller.object.uid).is_some();
+        (lasted > timeout && !is_refused)
+            .then(|| (reason, format!("{place}: not done within {}: {why}", shown(timeout))))
+    }
+
+    /// Since when an object is at the step that it is at.
+    pub(super) fn since(&self, object: &FleetObject, reservation: &Reservation) -> u64 {
+        let marked = object.mark_of(self.roll).and_then(|mark| mark.moved());
+        let reserved = wall(&reservation.since).or(marked).unwrap_or(self.now.wall);
+        marked.unwrap_or(reserved).max(reserved).max(self.status.resumed_at())
+    }
+
+    /// What is said of an object that is on a step.
+    pub(super) fn waits(&self, traveller: Traveller<'_>, reservation: &Reservation) -> String {
+        let place = traveller.told(reservation);
+        let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
+        match (self.stepping(traveller, reservation), refused) {
+            (Stepping::Waits { why, .. } | Stepping::Fails(why) | Stepping::Held(why), _) => format!("{place}: {why}"),
+            (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
+            (Stepping::Next(_) | Stepping::Landed, _) => place,
+        }
+    }
+}
 
 /// A duration as people write it.
 pub(super) fn shown(duration: Duration) -> String {

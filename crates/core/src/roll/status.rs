@@ -300,7 +300,7 @@ impl RollStatus {
         let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
         for reservation in self.reserved.iter_mut().filter(|one| is_spent(&one.uid)) {
             reservation.attempt = self.attempt;
-            reservation.tried = reservation.job.take().or(reservation.tried.take());
+            reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
         }
         self.failures.retain(|failure| failure.reason == HELD);
         self.failures.iter_mut().for_each(|failure| failure.cleared = true);
@@ -370,6 +370,9 @@ pub(super) const JOB_FAILED: &str = "JobFailed";
 
 /// The reason of a failure where something took too long.
 pub(super) const TIMED_OUT: &str = "TimedOut";
+
+/// Why a roll halts whose journeys have changed.
+pub(super) const CHANGED: &str = "Changed";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(value: &u32) -> bool {

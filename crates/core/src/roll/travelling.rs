@@ -2,16 +2,16 @@
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::job_write::{SeenJob, job_name};
+use super::job_name::job_name;
+use super::job_write::SeenJob;
 use super::legs::Legs;
 use super::planner::Planner;
 use super::questions::RollQuestion;
 use super::roll_write::RollWrite;
-use super::standing::{Judge, Standing};
-use super::status::{Reservation, RollStatus, SeenStepJob, TIMED_OUT};
-use super::step_patch::Traveller;
+use super::standing::Standing;
+use super::status::{CHANGED, Reservation, RollStatus, SeenStepJob};
 use super::stepping::{StepWrite, Stepping};
-use super::turning::CHANGED;
+use super::traveller::Traveller;
 use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
 
 /// What waves run, each as if it were an object.
@@ -88,7 +88,7 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
             (None, None) => None,
         };
         if before != reservation.job {
-            reservation.tried = before.or(reservation.tried.take());
+            reservation.tried = before.or_else(|| reservation.tried.take());
         }
     }
     planner.status.reserved = reserved;
@@ -186,69 +186,4 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
         }
     };
     planner.status.reserved.iter().filter_map(write).collect()
-}
-
-impl Judge<'_> {
-    /// How an object on a journey stands that is not under way.
-    pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
-        if let Some(failure) = self.status.failure(&object.uid) {
-            return Standing::Failed(failure.message.clone());
-        }
-        if self.back {
-            return match (legs.back(), legs.has_begun()) {
-                (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
-                (None, true) => Standing::New,
-                (None, false) => Standing::Old,
-            };
-        }
-        match legs.forward() {
-            Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
-            None if legs.has_begun() => Standing::New,
-            None => Standing::Outside,
-        }
-    }
-
-    /// Which journey it has to go before the one that it could go now.
-    fn held(&self, legs: &Legs) -> Option<Standing> {
-        let (leg, why) = legs.held()?;
-        let wave = self.roll.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
-        let why = format!("it goes with wave {wave} first, and the journey of that is not about it now: {why}");
-        Some(Standing::Waiting(why))
-    }
-
-    /// Who has said no to it, and is not to be asked again yet.
-    fn answered_step(&self, object: &FleetObject) -> Option<Standing> {
-        if self.facts.remembered.is_due(&object.uid, self.now) {
-            return None;
-        }
-        self.answered(object)
-    }
-
-    /// Why an object that is under way on its journey fails: a word, and a sentence.
-    pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
-        let late = || match self.on_the_way(traveller, reservation) {
-            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
-            _ => None,
-        };
-        self.trouble(traveller, reservation).or_else(late).filter(|_| !traveller.object.is_going)
-    }
-
-    /// How an object stands that is under way on its journey.
-    pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Standing {
-        let object = traveller.object;
-        if let Some((_, why)) = self.trouble(traveller, reservation) {
-            return Standing::Failed(why);
-        }
-        if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
-            if !traveller.legs.is_run {
-                return self.after_landing(object, reservation, self.since(object, reservation));
-            }
-            return if reservation.back { Standing::Old } else { Standing::New };
-        }
-        match self.status.failure(&object.uid).filter(|_| reservation.back) {
-            Some(failure) => Standing::Failed(failure.message.clone()),
-            None if traveller.has_begun(reservation) => Standing::Moving(self.waits(traveller, reservation)),
-            None => Standing::Reserved,
-        }
-    }
 }

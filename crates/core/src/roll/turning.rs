@@ -2,7 +2,7 @@
 
 use super::fleet_roll::Direction;
 use super::planner::Planner;
-use super::status::RollPhase;
+use super::status::{CHANGED, RollPhase};
 use super::travelling::{may_run, turned};
 
 pub(super) fn turns(planner: &Planner<'_>) -> bool {
@@ -60,8 +60,8 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     planner.status.phase = RollPhase::Rolling;
 }
 
-/// The definition, or what a wave runs, is another one than when the roll began: what the steps are that were counted is
-/// not known any more.
+/// The definition, or what a wave runs, is another one than when the roll began: what the steps are that were counted
+/// is not known any more.
 pub(super) fn note_changed(planner: &mut Planner<'_>) {
     if !planner.roll.has_steps() {
         return;
@@ -77,9 +77,6 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
         _ => planner.status.steps = Some(now),
     }
 }
-
-/// Why a roll halts whose journeys have changed.
-pub(super) const CHANGED: &str = "Changed";
 
 /// Where the fleet is to go.
 fn wanted(planner: &Planner<'_>) -> Direction {

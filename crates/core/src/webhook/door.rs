@@ -26,6 +26,9 @@ pub enum Endpoint {
     Validate,
 }
 
+/// What is changed of an object, and what whoever writes it is warned of.
+type PatchAndWarnings = (Vec<PatchOperation>, Vec<String>);
+
 /// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
 ///
 /// The three calls of an API server come through [`handle`](Self::handle). The other functions decide the same about
@@ -318,7 +321,7 @@ impl Webhook {
         new: &str,
         old: Option<&str>,
         facts: &KnownFacts,
-    ) -> Result<Option<Result<(Vec<PatchOperation>, Vec<String>), FactUnknown>>, ConvertError> {
+    ) -> Result<Option<Result<PatchAndWarnings, FactUnknown>>, ConvertError> {
         let write = Write::new(parse(new)?, old.map(parse).transpose()?);
         let text = |member: &str| write.new.json().get(member).and_then(|text| Some(text.as_str()?.into_owned()));
         let (api_version, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());

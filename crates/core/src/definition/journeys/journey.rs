@@ -68,28 +68,19 @@ impl Journey {
 
     /// Whether a text of it has these words, which a roll fills in.
     pub(crate) fn mentions(&self, words: &str) -> bool {
-        let found = std::cell::Cell::new(false);
-        let note = |text: &str| {
-            found.set(found.get() || text.contains(words));
-            text.to_owned()
-        };
-        drop(self.filled(&note));
-        for step in &self.steps {
-            match &step.act {
-                JourneyAct::Set(fields) => {
-                    fields
-                        .iter()
-                        .filter_map(|(_, value)| value.as_ref())
-                        .for_each(|value| drop(note(&value.to_string())));
-                }
-                JourneyAct::Wait { .. } => {}
-                JourneyAct::Job { job, undo } => {
-                    let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
-                    jobs.flat_map(|job| &job.env).for_each(|(_, value)| drop(note(value)));
-                }
+        // Gates are filled in with the journey; what is set, and variables of Jobs, for each object.
+        let without = self.filled(&|text| text.replace(words, ""));
+        let in_steps = self.steps.iter().any(|step| match &step.act {
+            JourneyAct::Set(fields) => {
+                fields.iter().filter_map(|(_, value)| value.as_ref()).any(|value| value.to_string().contains(words))
             }
-        }
-        found.get()
+            JourneyAct::Wait { .. } => false,
+            JourneyAct::Job { job, undo } => {
+                let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
+                jobs.flat_map(|job| job.env.iter()).any(|(_, value)| value.contains(words))
+            }
+        });
+        in_steps || format!("{without:?}") != format!("{self:?}")
     }
 
     /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.

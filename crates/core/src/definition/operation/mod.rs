@@ -25,7 +25,9 @@ mod when;
 mod wrap;
 
 pub(super) use compiler::Compiler;
-pub(crate) use condition::{Condition, is_set};
+#[cfg(feature = "laws")]
+pub(crate) use condition::Condition;
+pub(crate) use condition::is_set;
 pub(super) use implied::filled;
 pub(crate) use mapping::{Fact, Fragment, Level, Operation};
 pub(super) use nulls::nulls;

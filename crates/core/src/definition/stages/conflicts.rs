@@ -17,10 +17,7 @@ pub(super) fn against(one: &MutationStage, two: &MutationStage) -> Option<String
 pub(super) fn labels_of(one: &MutationStage, selecting: &MutationStage) -> Option<String> {
     let keys = || selecting.selection.labels.requirements.iter().map(|requirement| &requirement.key);
     one.operations().find_map(|operation| {
-        let place = match operation {
-            StageOperation::Set { place, .. } | StageOperation::Unset { place } => place,
-            _ => return None,
-        };
+        let (StageOperation::Set { place, .. } | StageOperation::Unset { place }) = operation else { return None };
         let key = match (&place.root, place.path.names()) {
             (FieldRoot::Object, [first, second, key, ..]) if **first == *"metadata" && **second == *"labels" => key,
             _ => return None,

@@ -26,7 +26,8 @@ pub(super) struct Voyage<'a> {
     before: BTreeMap<String, Value>,
     /// The roll was told to go another way, or may do so by itself.
     turned: bool,
-    /// Objects whose Jobs somebody did by hand, whose labels somebody changed, and that were left when the roll stopped.
+    /// Objects whose Jobs somebody did by hand, whose labels somebody changed, and that were left when the roll
+    /// stopped.
     by_hand: BTreeSet<String>,
     relabelled: BTreeSet<String>,
     left: BTreeSet<String>,

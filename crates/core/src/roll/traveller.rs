@@ -1,4 +1,5 @@
-//! The one write of an object by which a step of its journey is done, or undone, and written down as such.
+//! An object on a leg of its journey: which step comes next, and the one write by which that is done, or undone, and
+//! written down as such.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +7,22 @@ use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
+use super::job_name::job_name;
 use super::legs::{Leg, Legs};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::seen_field::{FieldPatch, SeenField};
+use super::status::{Reservation, SeenStepJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{JourneyAct, Path};
+use crate::definition::{JourneyAct, JourneyJob, JourneyStep, Path, StepWay};
 
 /// How far a step came that counts as done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Half {
+pub(super) enum Doneness {
     Whole,
     /// Nobody knows: it counts so that it can be undone.
-    Half,
+    Unknown,
     /// It was done before a Job was run for it: nothing is there to undo.
     ByHand,
 }
@@ -33,9 +36,115 @@ pub(super) struct Traveller<'a> {
     pub(super) leg: &'a Leg,
 }
 
+/// A Job that has to be looked for before it is known what comes next.
+pub(super) struct WantedJob<'a> {
+    /// With its namespace.
+    pub(super) title: String,
+    pub(super) job: &'a JourneyJob,
+    pub(super) step: usize,
+    pub(super) name: String,
+    /// Whether it was seen before.
+    pub(super) is_known: bool,
+}
+
 impl<'a> Traveller<'a> {
+    /// An object that is under way.
+    pub(super) fn of(roll: &'a FleetRoll, object: &'a FleetObject, reservation: &Reservation) -> Option<Self> {
+        let legs: &Legs = object.legs.as_deref()?;
+        let wave = roll.waves.iter().position(|wave| wave.name == reservation.wave)?;
+        Some(Self { roll, object, legs, leg: legs.under_way(wave)? })
+    }
+
+    fn steps(self) -> &'a [JourneyStep] {
+        let journey = self.roll.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
+        journey.map_or(&[], |journey| journey.steps.as_slice())
+    }
+
+    /// Whether the last step waits for what the object says.
+    pub(super) fn is_answered(self) -> bool {
+        self.steps().last().is_some_and(|step| matches!(step.act, JourneyAct::Wait { .. }))
+    }
+
+    /// The Job that was seen of the step that is under way, whichever way it went.
+    pub(super) fn seen_job(self, reservation: &Reservation) -> Option<&SeenStepJob> {
+        reservation.job.as_ref().filter(|job| self.is_at(job))
+    }
+
+    /// Whether a Job is of the step that is under way.
+    pub(super) fn is_at(self, job: &SeenStepJob) -> bool {
+        job.step + usize::from(job.back) == self.leg.done
+    }
+
+    /// Whether a step that runs a Job counted as done without one: nothing is there to undo.
+    fn was_by_hand(self, step: usize) -> bool {
+        self.object.mark_of(self.roll).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
+    }
+
+    /// Whether any Job of the step at hand was seen, in this attempt or the one before.
+    pub(super) fn was_tried(self, reservation: &Reservation, step: usize) -> bool {
+        [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)
+    }
+
+    /// Whether anything of the leg is done, or was begun with.
+    pub(super) fn has_begun(self, reservation: &Reservation) -> bool {
+        let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
+        done || self.seen_job(reservation).is_some()
+    }
+
+    /// The step that comes next, and its index.
+    pub(super) fn next_step(self, reservation: &Reservation) -> Option<(usize, &'a JourneyStep)> {
+        let at = match reservation.back {
+            true if self.leg.done > self.leg.floor => self.leg.done.checked_sub(1)?,
+            true => return None,
+            false => self.leg.done,
+        };
+        Some((at, self.steps().get(at)?))
+    }
+
+    /// The Job of the step that comes next.
+    pub(super) fn wanted_job(self, reservation: &Reservation) -> Option<WantedJob<'a>> {
+        let (step, it) = self.next_step(reservation)?;
+        let JourneyAct::Job { job, undo } = &it.act else { return None };
+        let (job, way) = if reservation.back { (undo.as_ref()?, StepWay::Undone) } else { (job, StepWay::Done) };
+        if reservation.back && self.was_by_hand(step) {
+            return None;
+        }
+        let name = job_name(self.roll, reservation, &it.name, way);
+        let known = self.seen_job(reservation).filter(|seen| seen.back == reservation.back);
+        let title = known.map_or_else(|| format!("{}/{name}", job.namespace()), |seen| seen.name.clone());
+        Some(WantedJob { title, job, step, name, is_known: known.is_some() })
+    }
+
+    /// Whether the step under way can be undone, and something is there to undo.
+    pub(super) fn can_go_back(self, reservation: &Reservation) -> bool {
+        let is_held =
+            |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && self.seen_job(reservation).is_some();
+        let floor = self.leg.floor;
+        !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
+    }
+
+    /// The step that comes next, in words.
+    pub(super) fn told(self, reservation: &Reservation) -> String {
+        self.at_hand(reservation).map_or_else(
+            || "the end".to_owned(),
+            |(step, way)| match way {
+                StepWay::Done => format!("step {}", step.name),
+                StepWay::Undone => format!("undoing step {}", step.name),
+            },
+        )
+    }
+
+    /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
+    pub(super) fn at_hand(self, reservation: &Reservation) -> Option<(&'a JourneyStep, StepWay)> {
+        let way = |back| if back { StepWay::Undone } else { StepWay::Done };
+        match self.seen_job(reservation) {
+            Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
+            None => self.next_step(reservation).map(|(_, step)| (step, way(reservation.back))),
+        }
+    }
+
     /// The next step is done by this write; its fields are written where it has any.
-    pub(super) fn forward(self, now: Moment, half: Half) -> FleetMove {
+    pub(super) fn forward(self, now: Moment, half: Doneness) -> FleetMove {
         let mut patch = FieldPatch::new(&self.object.uid);
         let mut mark = self.mark(now);
         let (step, place) = (self.leg.done, self.place(self.leg.done));
@@ -45,11 +154,11 @@ impl<'a> Traveller<'a> {
             patch.write(field, seen, value.as_ref());
             mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
         }
-        if half == Half::ByHand {
+        if half == Doneness::ByHand {
             mark.kept.entry(place).or_default();
         }
         mark.step.insert(self.wave().to_owned(), step + 1);
-        mark.half.extend((half == Half::Half).then(|| self.wave().to_owned()));
+        mark.half.extend((half == Doneness::Unknown).then(|| self.wave().to_owned()));
         self.written(patch, Some(mark))
     }
 
