@@ -35,7 +35,9 @@ fn the_whole_object_is_printed_and_right_as_it_is() {
         assert_eq!(again, "shoot--garden--aws/kube-scheduler: right as it is\n", "{form}");
     }
     let args = ["-f", "manifests/examples/gardener/kube-apiserver.yaml", "--fact", "csi=true", "--whole"];
-    let whole = yaml(&pointsman(&[&["mutate"], &KINDS[..], &args].concat()).data());
+    let answer = pointsman(&[&["mutate"], &KINDS[..], &args].concat());
+    assert!(answer.stderr.contains("stage csi replaces or removes what was sent: /spec"), "{}", answer.stderr);
+    let whole = yaml(&answer.stdout);
     let pod = &whole["spec"]["template"]["spec"];
     assert!(pod["containers"][0].get("env").is_none());
     assert_eq!(pod["volumes"].as_array().unwrap().len(), 1);
