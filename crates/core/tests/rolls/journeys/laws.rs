@@ -343,12 +343,12 @@ impl<'a> Voyage<'a> {
 
     /// At an end nothing is half done, and what is complete is.
     fn is_settled(&mut self, status: &RollStatus) {
-        if !status.is_over() {
-            return;
-        }
-        // What could not be taken back when the roll was stopped is named.
+        // What could not be taken back when the roll was stopped is named, until somebody who has read it resumes.
         if status.direction == Direction::Stop {
             self.left.extend(status.failures.iter().filter_map(|one| Some(one.object.strip_prefix("n/")?.to_owned())));
+        }
+        if !status.is_over() {
+            return;
         }
         let is_half = |(name, object): &(&String, &Value)| self.is_half_way(object) && !self.left.contains(*name);
         let half = self.harbour.objects.iter().find(is_half);
