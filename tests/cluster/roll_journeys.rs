@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::roll_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
-use crate::support::process::Process;
+use crate::support::process::{Process, eventually};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -332,7 +332,8 @@ fn aborted(scene: &Scene<'_>) {
     yard.seen(|seen| seen.holds.insert(held.to_owned()));
     starts(scene);
     let mut running_on = scene.rolls_on("one");
-    scene.eventually(|| yard.jobs().contains_key(held).then_some(()));
+    // Behind both masters, each of which has to stay healthy for a minute.
+    eventually("the kubelets begin", Duration::from_secs(240), || yard.jobs().contains_key(held).then_some(()));
     assert_eq!(host(scene, "controller-0")["spec"]["administrative"], "locked");
     scene.does(&["abort"]);
     sleep(Duration::from_secs(3));
