@@ -162,7 +162,7 @@ impl Webhook {
     /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
     /// assert_eq!(
     ///     unknown.to_string(),
-    ///     "whether label moved of namespaces is "true" is not known yet, and stage moved hangs on it, try again"
+    ///     r#"whether label moved of namespaces is "true" is not known yet, and stage moved hangs on it, try again"#
     /// );
     /// facts.say("moved", Truth::False);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
