@@ -47,6 +47,8 @@ pub(super) struct RefusedMove {
     pub(super) message: String,
     /// It is about time: the object is not to be handed over now.
     pub(super) passes: bool,
+    /// It was found out before anything was written.
+    is_ahead: bool,
     /// When somebody was asked last.
     asked: Duration,
 }
@@ -64,7 +66,30 @@ impl Remembered {
     /// and then by a dry run, since objects are mended, and is under way again once nobody minds.
     pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
         let passes = PASSES.iter().any(|words| message.contains(words));
-        self.answers.insert(uid.to_owned(), RefusedMove { message: message.to_owned(), passes, asked: now.steady });
+        let (message, is_ahead) = (message.to_owned(), false);
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+    }
+
+    /// Something stands against the journey of an object, which is not begun with.
+    pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: Moment) {
+        self.ahead(uid, message, false, now);
+    }
+
+    /// The same, where it is about time.
+    pub(super) fn put_off(&mut self, uid: &str, message: &str, now: Moment) {
+        self.ahead(uid, message, true, now);
+    }
+
+    fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: Moment) {
+        let (message, is_ahead) = (message.to_owned(), true);
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+    }
+
+    /// Nothing stands against the journey of an object any more: it is tried.
+    pub(super) fn allowed_ahead(&mut self, uid: &str, now: Moment) {
+        if self.is_due(uid, now) || self.answers.get(uid).is_some_and(|answer| answer.is_ahead) {
+            self.answers.remove(uid);
+        }
     }
 
     /// Nobody minds any more.

@@ -96,6 +96,7 @@ impl Runner {
             Some(RollWrite::Move(write)) => self.patch(write, world),
             Some(RollWrite::Try(write)) => self.ask(&write, world),
             Some(RollWrite::Job(job)) => panic!("labels need no Job: {job:?}"),
+            Some(RollWrite::Object(write)) => panic!("labels need no other object: {write:?}"),
         }
     }
 

@@ -27,7 +27,7 @@ fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
         (json!([]), "has no step"),
         (json!([{"when": {"field": "spec.flag", "is": true}}]), "has no step"),
         (json!([wait, {"when": {"field": "spec.flag", "is": true}}]), "`when` is the first step"),
-        (json!([{"name": "a"}]), "one of `when`, `set`, `unset`, `wait` and `job`"),
+        (json!([{"name": "a"}]), "one of `when`, `set`, `unset`, `wait`, `job`, `convert`"),
         (json!([{"set": {"fields": {"spec.locks": 1}}}]), "no \"locks\" there, did you mean \"lock\"?"),
         (json!([{"set": {"fields": {"spec.flag": "x"}}}]), "spec.flag can never be \"x\""),
         (json!([{"set": {"fields": {"status.level": "x"}}}]), "a status is the controller's"),
@@ -49,6 +49,17 @@ fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
         (json!([{"job": job, "irreversible": "x"}, set]), "set-2 can be undone, and comes after job-1, which cannot"),
         (json!([{"wait": {"until": {"field": "status.levle", "is": "a"}}}]), "wait.until: status.levle"),
         (json!([{"wait": {"until": {"field": "status.level", "is": "a"}, "timeout": "soon"}}]), "is not a duration"),
+        (json!([{"wait": {"on": "deployments.apps/{name}"}}]), "has one of `until` and `rolledOut: true`"),
+        (json!([{"wait": {"on": "services/{name}", "rolledOut": true}}]), "only deployments.apps are rolled out"),
+        (json!([{"wait": {"on": "nowhere", "until": {"field": "a", "is": 1}}}]), "is no object: write source, target"),
+        (json!([{"wait": {"rolledOut": true}}]), "wait: has an `until`"),
+        (json!([{"convert": {}}]), "the definition has no `becomes`"),
+        (json!([{"recreate": {"resource": "statefulsets.apps", "name": "a", "selector": {"a": "b"}}}]), "without a gap"),
+        (json!([{"recreate": {"resource": "deployments.apps", "name": "{nam}", "selector": {"a": "b"}}}]), "no name"),
+        (json!([{"recreate": {"resource": "deployments.apps", "name": "a", "selector": {}}}]), "names no label"),
+        (json!([{"delete": {"resource": "pods", "labels": "a=b"}, "irreversible": "x"}]), "has to hold {name}"),
+        (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
+        (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and `labels`"),
     ];
     for (steps, why) in cases {
         let error = defined(&steps).unwrap_err().to_string();
