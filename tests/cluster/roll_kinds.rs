@@ -9,7 +9,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::installations::{REPLICAS, Town};
+use crate::support::installations::{LABEL, REPLICAS, Town};
 use crate::support::process::eventually;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{MATTERMOST, Sample};
@@ -81,8 +81,7 @@ fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
     assert_eq!(target["spec"]["version"], before.object["spec"]["version"]);
     assert_eq!(target["spec"]["ingressName"], before.object["spec"]["ingressName"]);
     let deployment = scene.call_get(&format!("{}/{name}", scene.deployments()));
-    let label = format!("{}/installation", scene.group);
-    assert_eq!(deployment["spec"]["selector"]["matchLabels"][&label], name);
+    assert_eq!(deployment["spec"]["selector"]["matchLabels"][LABEL], name);
     // All but the labels of the selector is what it was.
     let stripped = |deployment: &Value| {
         let mut spec = deployment["spec"].clone();
@@ -231,9 +230,8 @@ fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
     assert_eq!(deployment["metadata"]["labels"], was.deployment["metadata"]["labels"]);
     let annotations = deployment["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
     assert!(annotations.keys().all(|key| !key.contains("pointsman")), "{annotations:?}");
-    let label = format!("{}/installation", scene.group);
     let sets = scene.items(&apps(scene, "replicasets"));
-    let new = sets.iter().filter(|set| set["metadata"]["labels"][&label] == name).count();
+    let new = sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
     assert_eq!(new, 0, "no ReplicaSet of the new Deployment is left of {name}");
     let uid = was.object["metadata"]["uid"].as_str().unwrap();
     for plural in ["deployments", "services", "persistentvolumeclaims"] {
@@ -273,6 +271,8 @@ fn refused(scene: &Scene<'_>) {
     let (state, why) = unmoved("blue");
     assert_eq!(state, "Refused");
     assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
+    let told = scene.call_get(&format!("{}/blue", scene.installations()))["status"]["migration"]["error"].clone();
+    assert_eq!(told, why.as_str());
     let (state, why) = unmoved("full");
     assert_eq!(state, "Refused");
     assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");

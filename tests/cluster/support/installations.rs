@@ -45,7 +45,6 @@ impl Town {
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(TownSeen::default())));
         let pods = format!("/api/v1/namespaces/{}/pods", scene.ns);
         let (targets, deployments) = (scene.all("v1beta1"), scene.deployments());
-        let label = format!("{}/installation", scene.group);
         let works = [
             works(scene, &ends, {
                 let seen = seen.clone();
@@ -53,7 +52,7 @@ impl Town {
             }),
             works(scene, &ends, {
                 let seen = seen.clone();
-                move |client| new_operator(client, &targets, &deployments, &label, &seen)
+                move |client| new_operator(client, &targets, &deployments, &seen)
             }),
         ];
         Self { ends, seen, works: works.into_iter().collect(), _controllers: controllers(scene) }
@@ -131,12 +130,12 @@ fn kubelet(client: &Client, pods: &str, seen: &Mutex<TownSeen>) {
 }
 
 /// A Mattermost is stable once its Deployment is its own, and rolled out. Its Service is taken over at once.
-fn new_operator(client: &Client, targets: &str, deployments: &str, label: &str, seen: &Mutex<TownSeen>) {
+fn new_operator(client: &Client, targets: &str, deployments: &str, seen: &Mutex<TownSeen>) {
     let list = client.call(Method::GET, targets, None).body;
     for target in list["items"].as_array().into_iter().flatten() {
         let name = target["metadata"]["name"].as_str().unwrap();
         let deployment = client.call(Method::GET, &format!("{deployments}/{name}"), None).body;
-        let is_its = deployment["spec"]["selector"]["matchLabels"][label] == name;
+        let is_its = deployment["spec"]["selector"]["matchLabels"][LABEL] == name;
         let is_out = deployment["status"]["availableReplicas"] == deployment["spec"]["replicas"];
         let is_never = seen.lock().unwrap().never.iter().any(|never| never == name);
         let state = if is_its && is_out && !is_never { "stable" } else { "reconciling" };
@@ -267,3 +266,6 @@ fn owners(installation: &Value) -> Value {
 
 /// Pods of an installation.
 pub(crate) const REPLICAS: usize = 2;
+
+/// A label by which the new Deployments select their Pods.
+pub(crate) const LABEL: &str = "installation.mattermost.com/installation";

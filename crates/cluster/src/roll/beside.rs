@@ -34,6 +34,12 @@ pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Resu
             let path = format!("{one}?{manager}");
             cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await.map(drop)
         }
+        ObjectCall::Tell(patch) => {
+            // Who has no right to it has said it in the Roll.
+            let path = format!("{one}/status?{manager}");
+            let _ = cluster.patch(&path, PatchForm::Merge, patch, Extent::Metadata).await;
+            Ok(())
+        }
         ObjectCall::Delete { uid, resource_version, propagation } => {
             let options = json!({
                 "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),

@@ -1,11 +1,12 @@
 //! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
 
 use super::beside::{
-    self, Ahead, Beside, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers, refused_ahead,
+    self, Ahead, Beside, ObjectCall, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers, refused_ahead,
 };
 use super::fleet_roll::{Direction, FleetRoll};
 use super::planner::Planner;
 use super::questions::RollQuestion;
+use super::roll_write::RollWrite;
 use super::standing::Judge;
 use super::status::Reservation;
 use super::stepping::{StepWrite, Stepping};
@@ -113,6 +114,30 @@ pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: Traveller<'_>) -> 
 /// Whether an object that is there no more has become another one.
 pub(super) fn has_become(planner: &Planner<'_>, reservation: &Reservation) -> bool {
     beside::has_become(planner.roll, reservation, &planner.facts.answers)
+}
+
+/// Owners of objects that are refused by their own fields are told why, once in a run.
+pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RollWrite> {
+    let Some(pair) = planner.roll.pair.as_deref().filter(|_| planner.status.started.is_some() && !planner.rests) else {
+        return Vec::new();
+    };
+    let mut writes = Vec::new();
+    for object in planner.fleet {
+        let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
+        let Some(why) = legs.refused.as_ref().filter(|why| legs.told.as_ref() != Some(*why)) else { continue };
+        let Some(patch) = pair.tells(why).filter(|_| planner.facts.remembered.tells(object.uid(), why)) else { continue };
+        writes.push(RollWrite::Object(Box::new(ObjectWrite {
+            plural: pair.source.resource.plural.clone(),
+            group: pair.source.resource.group.clone(),
+            version: Some(pair.source.version().to_owned()),
+            namespace: object.namespace().map(str::to_owned),
+            name: object.name().to_owned(),
+            call: ObjectCall::Tell(patch),
+            of: object.title(),
+            uid: object.uid().to_owned(),
+        })));
+    }
+    writes
 }
 
 /// Whether something is left of an object that is there no more.

@@ -37,6 +37,8 @@ pub struct RollFacts {
 pub struct Remembered {
     /// Since when objects that are under way were seen healthy, without a break, by uid.
     pub(super) healthy: BTreeMap<String, Duration>,
+    /// What owners of objects were told in their status, by uid.
+    told: BTreeMap<String, String>,
     /// Who said no to which object, by uid.
     answers: BTreeMap<String, RefusedMove>,
 }
@@ -95,6 +97,11 @@ impl Remembered {
     /// Nobody minds any more.
     pub fn allowed(&mut self, uid: &str) {
         self.answers.remove(uid);
+    }
+
+    /// The owner of an object is told why it is refused. Whether that is new.
+    pub(super) fn tells(&mut self, uid: &str, why: &str) -> bool {
+        self.told.insert(uid.to_owned(), why.to_owned()).as_deref() != Some(why)
     }
 
     /// Who has said no to an object.

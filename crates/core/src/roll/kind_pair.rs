@@ -1,6 +1,6 @@
 //! The two kinds of a roll over objects of which others become.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::apimachinery::ResourceName;
 use crate::definition::{Gate, Kind, Path};
@@ -15,7 +15,7 @@ pub(super) struct KindPair {
     /// What holds of objects that do not become others, and why.
     refusals: Vec<(Gate, String)>,
     /// The field of the status of an object that is told why it is refused.
-    pub(super) told: Option<Path>,
+    told: Option<Path>,
 }
 
 /// One of two such kinds.
@@ -79,6 +79,19 @@ impl KindPair {
     pub(super) fn refuses(&self, object: &Value) -> Option<String> {
         let refusal = self.refusals.iter().find(|(gate, _)| gate.unmet_of(object).is_none());
         refusal.map(|(_, message)| message.clone())
+    }
+
+    /// What the status of an object says of why it is refused.
+    pub(super) fn told_of(&self, object: &Value) -> Option<String> {
+        let path = self.told.as_ref()?;
+        let found = path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
+        found.and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// A merge patch by which it says so. Nothing where there is no place for it.
+    pub(super) fn tells(&self, why: &str) -> Option<Value> {
+        let names = self.told.as_ref()?.names();
+        Some(names.iter().rev().fold(json!(why), |value, name| json!({name.as_ref(): value})))
     }
 
     /// What has to be looked up for an object to become another one.

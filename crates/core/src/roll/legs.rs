@@ -21,6 +21,8 @@ pub(super) struct Legs {
     pub(super) facts: Vec<WantedFact>,
     /// Why it does not become one, by its own fields.
     pub(super) refused: Option<String>,
+    /// What its status says of that.
+    pub(super) told: Option<String>,
     /// It is no object: what a wave runs stands for it.
     pub(super) is_run: bool,
 }
@@ -56,7 +58,8 @@ impl Legs {
     pub(super) fn of(object: &Value, roll: &FleetRoll, waves: &[usize], mark: Option<&RollMark>) -> Self {
         let facts = roll.pair.as_ref().map(|pair| pair.wanted(object)).unwrap_or_default();
         let refused = roll.pair.as_ref().and_then(|pair| pair.refuses(object));
-        let mut all = Self { facts, refused, ..Self::default() };
+        let told = roll.pair.as_ref().and_then(|pair| pair.told_of(object));
+        let mut all = Self { facts, refused, told, ..Self::default() };
         for (at, wave) in roll.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
             let Some(journey) = &wave.journey else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();

@@ -30,6 +30,8 @@ pub enum ObjectCall {
     Create(Value),
     /// A JSON Patch (RFC 6902), whose tests name what was seen.
     Patch(Value),
+    /// A merge patch of its status, by which its owner is told something. Who may not write it, or does not, goes on.
+    Tell(Value),
     /// It goes, if it still is what was seen.
     Delete {
         /// Its uid.
@@ -67,7 +69,7 @@ impl ObjectWrite {
     pub fn told(&self) -> String {
         let done = match &self.call {
             ObjectCall::Create(_) => "created",
-            ObjectCall::Patch(_) => "changed",
+            ObjectCall::Patch(_) | ObjectCall::Tell(_) => "changed",
             ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
             ObjectCall::Delete { .. } => "deleted",
         };
