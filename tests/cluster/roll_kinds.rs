@@ -246,47 +246,75 @@ fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
 fn refused(scene: &Scene<'_>) {
     let town = Town::begins(scene);
     scene.installs("blue", &json!({"blueGreen": {"enable": true}}));
-    scene.installs("full", &json!({}));
     scene.installs("secret", &json!({"database": {"secret": "nowhere"}}));
-    ["blue", "full", "secret"].iter().for_each(|name| scene.serves(&town, name));
+    ["blue", "secret"].iter().for_each(|name| scene.serves(&town, name));
+    let all = ["blue", "secret"].map(|name| before(scene, name));
+    starts(scene, &scene.ns, &json!({}));
+    runs_once(scene);
+    let (state, why) = unmoved(scene, "blue");
+    assert_eq!(state, "Refused");
+    assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
+    let told = scene.call_get(&format!("{}/blue", scene.installations()))["status"]["migration"]["error"].clone();
+    assert_eq!(told, why.as_str(), "its owner is told");
+    let (state, why) = unmoved(scene, "secret");
+    assert_eq!(state, "Waiting");
+    assert!(why.contains("there is no secret") && why.contains("/nowhere"), "{why}");
+    for (name, was) in ["blue", "secret"].iter().zip(&all) {
+        is_untouched(scene, name, was);
+    }
+    scene.installs("full", &json!({}));
+    scene.serves(&town, "full");
+    let was = before(scene, "full");
     let quota = json!({"metadata": {"name": "tight"}, "spec": {"hard": {"pods": "7"}}});
     scene.post(&core(scene, "resourcequotas"), &quota).ok();
     scene.eventually(|| {
         let quota = scene.call_get(&format!("{}/tight", core(scene, "resourcequotas")));
         (quota["status"]["used"]["pods"] == "6").then_some(())
     });
-    let all = ["blue", "full", "secret"].map(|name| before(scene, name));
-    starts(scene, &scene.ns, &json!({}));
+    runs_once(scene);
+    let (state, why) = unmoved(scene, "full");
+    assert_eq!(state, "Refused");
+    assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");
+    is_untouched(scene, "full", &was);
+    // With its Secret, and with room, they go.
+    let secret = json!({"metadata": {"name": "nowhere"}, "stringData": {"DB_CONNECTION_STRING": "postgres://a"}});
+    scene.post(&core(scene, "secrets"), &secret).ok();
+    scene.call(Method::DELETE, &format!("{}/tight", core(scene, "resourcequotas")), None).ok();
+    let mut runs_on = scene.rolls_on("test");
+    eventually("both have gone", Duration::from_secs(200), || {
+        (status(scene, &scene.ns)["became"] == 2).then_some(())
+    });
+    runs_on.interrupt();
+    runs_on.end(Duration::from_secs(10));
+    has_become(scene, &town, "full", &was);
+    let target = scene.get("v1beta1", "secret").ok();
+    assert_eq!(target["spec"]["database"]["external"]["secret"], "nowhere", "{target:#}");
+    scene.leaves_town(&[&scene.ns]);
+}
+
+fn runs_once(scene: &Scene<'_>) {
     let namespace = format!("--namespace={}", scene.ns);
     let (code, text, errors) = scene.command(&["roll", "run", &scene.ns, "--once", "--holder=test", &namespace]);
     assert_eq!(code, 0, "{text}{errors}");
+}
+
+/// How an object stands that is not moved, and why.
+#[track_caller]
+fn unmoved(scene: &Scene<'_>, name: &str) -> (String, String) {
     let status = status(scene, &scene.ns);
-    let unmoved = |name: &str| {
-        let all = status["unmoved"].as_array().unwrap();
-        let object = format!("{}/{name}", scene.ns);
-        let one =
-            all.iter().find(|one| one["object"] == object.as_str()).unwrap_or_else(|| panic!("{name}: {status:#}"));
-        (one["state"].as_str().unwrap().to_owned(), one["message"].as_str().unwrap().to_owned())
-    };
-    let (state, why) = unmoved("blue");
-    assert_eq!(state, "Refused");
-    assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
-    let told = scene.call_get(&format!("{}/blue", scene.installations()))["status"]["migration"]["error"].clone();
-    assert_eq!(told, why.as_str());
-    let (state, why) = unmoved("full");
-    assert_eq!(state, "Refused");
-    assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");
-    let (state, why) = unmoved("secret");
-    assert_eq!(state, "Waiting");
-    assert!(why.contains("there is no secret") && why.contains("/nowhere"), "{why}");
-    for (name, was) in ["blue", "full", "secret"].iter().zip(&all) {
-        let now = before(scene, name);
-        assert_eq!(now.object["spec"], was.object["spec"], "{name}");
-        assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
-        assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
-        assert_eq!(scene.get("v1beta1", name).code, 404);
-    }
-    scene.leaves_town(&[&scene.ns]);
+    let object = format!("{}/{name}", scene.ns);
+    let mut all = status["unmoved"].as_array().into_iter().flatten();
+    let one = all.find(|one| one["object"] == object.as_str()).unwrap_or_else(|| panic!("{name}: {status:#}"));
+    (one["state"].as_str().unwrap().to_owned(), one["message"].as_str().unwrap().to_owned())
+}
+
+#[track_caller]
+fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
+    let now = before(scene, name);
+    assert_eq!(now.object["spec"], was.object["spec"], "{name}");
+    assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
+    assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
+    assert_eq!(scene.get("v1beta1", name).code, 404);
 }
 
 /// S36 and S38.
