@@ -20,7 +20,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     scenario("a_migration_that_is_killed_after_each_write_ends_the_same_way", killed),
     scenario("a_migration_goes_back_from_wherever_it_is", back),
     scenario("what_stands_against_a_migration_is_said_before_anything_changes", refused),
-    scenario("no_object_is_deleted_while_something_belongs_to_it_or_another_is_in_its_place", belongs),
+    scenario("a_deployment_that_somebody_else_makes_meanwhile_is_not_deleted", contested),
+    scenario("no_object_is_deleted_while_something_belongs_to_it", belongs),
 ];
 
 const fn scenario(name: &'static str, run: fn(&Scene<'_>)) -> Scenario {
@@ -185,7 +186,7 @@ fn killed(scene: &Scene<'_>) {
 /// S32: each installation is killed one write later than the one before, and goes back from there.
 fn back(scene: &Scene<'_>) {
     let town = Town::begins(scene);
-    let writes: Vec<usize> = (4..26).step_by(3).collect();
+    let writes: Vec<usize> = (3..21).step_by(2).collect();
     let name = |at: usize| format!("mm-{at}");
     writes.iter().for_each(|at| drop(scene.installs(&name(*at), &json!({}))));
     writes.iter().for_each(|at| scene.serves(&town, &name(*at)));
@@ -195,12 +196,13 @@ fn back(scene: &Scene<'_>) {
         let was = before(scene, &name);
         starts(scene, &roll, &json!({"select": {"labels": format!("one={name}")}}));
         killed_after_each_write(scene, &roll, at, || status(scene, &roll)["phase"] == "Complete");
-        let is_there = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None).is_ok();
-        if !is_there {
+        let now = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
+        if !now.is_ok() || !now.body["metadata"]["deletionTimestamp"].is_null() {
             // Behind the last step there is no way back on this way.
             continue;
         }
-        scene.commanded(&["roll", "back", &roll]);
+        let path = format!("/apis/pointsman.dev/v1/rolls/{roll}");
+        scene.call(Method::PATCH, &path, Some((MERGE, json!({"spec": {"direction": "Back"}}).to_string()))).ok();
         taken.push((name, roll, was));
     }
     assert!(taken.len() >= 6, "{} went back", taken.len());
@@ -281,9 +283,7 @@ fn refused(scene: &Scene<'_>) {
     scene.post(&core(scene, "secrets"), &secret).ok();
     scene.call(Method::DELETE, &format!("{}/tight", core(scene, "resourcequotas")), None).ok();
     let mut runs_on = scene.rolls_on("test");
-    eventually("both have gone", Duration::from_secs(200), || {
-        (status(scene, &scene.ns)["became"] == 2).then_some(())
-    });
+    eventually("both have gone", Duration::from_secs(200), || (status(scene, &scene.ns)["became"] == 2).then_some(()));
     runs_on.interrupt();
     runs_on.end(Duration::from_secs(10));
     has_become(scene, &town, "full", &was);
@@ -317,7 +317,42 @@ fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
     assert_eq!(scene.get("v1beta1", name).code, 404);
 }
 
-/// S36 and S38.
+/// S36: the old operator does not leave its Deployment alone.
+fn contested(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    let made = scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    let was = before(scene, name);
+    starts(scene, &scene.ns, &json!({}));
+    let path = format!("{}/{name}", scene.deployments());
+    let is_gone = || scene.call(Method::GET, &path, None).code == 404;
+    let is_deleted = |write: &String| write.starts_with("DELETE") && write.contains("/deployments/");
+    let mut writes = Vec::new();
+    while !writes.iter().any(is_deleted) {
+        writes.extend(killed_after_each_write(scene, &scene.ns, 1, || false));
+    }
+    scene.eventually(|| is_gone().then_some(()));
+    let other = scene.post(&scene.deployments(), &scene.old_deployment(&made)).ok()["metadata"]["uid"].clone();
+    let namespace = format!("--namespace={}", scene.ns);
+    let (code, ..) = scene.command(&["roll", "run", &scene.ns, "--once", "--holder=test", &namespace]);
+    assert_eq!(code, 1);
+    let told = status(scene, &scene.ns);
+    assert_eq!((&told["phase"], &told["reason"]), (&json!("Paused"), &json!("Stuck")));
+    let said = format!("step deployment: somebody else created deployments.apps {}/{name}", scene.ns);
+    assert!(told["message"].as_str().unwrap().contains(&said), "{told:#}");
+    assert_eq!(scene.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
+    let orphan = json!({"propagationPolicy": "Orphan"}).to_string();
+    scene.call(Method::DELETE, &path, Some((crate::support::scene::JSON, orphan))).ok();
+    scene.eventually(|| is_gone().then_some(()));
+    scene.does(&["resume"]);
+    let (code, text, errors) = runs(scene, &scene.ns);
+    assert_eq!(code, 0, "{text}{errors}");
+    has_become(scene, &town, name, &was);
+    scene.leaves_town(&[&scene.ns]);
+}
+
+/// S38.
 fn belongs(scene: &Scene<'_>) {
     let town = Town::begins(scene);
     scene.installs("mm-owns", &json!({}));

@@ -26,7 +26,7 @@ impl Fleet {
             objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
         };
         let read_in = |stored: &str, served: &[&str]| roll.read_in(stored, served).map(str::to_owned);
-        let (plural, group) = roll.source().unwrap_or((kind.plural(), kind.group()));
+        let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
         let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
         Ok(Self { crd, version, objects })
     }

@@ -215,6 +215,7 @@ impl RollRunner<'_> {
             },
             unfrozen: if status.started.is_none() { unfrozen(self.cluster, &roll).await? } else { None },
             answers,
+            ahead: false,
         };
         let had_trouble = facts.trouble.is_some();
         let planned = plan(&roll, &status, &fleet.objects, facts, self.clock.now());

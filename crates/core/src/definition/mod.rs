@@ -37,6 +37,7 @@ mod version;
 mod yaml;
 
 pub use becomes::Becoming;
+pub(crate) use becomes::Retirement;
 pub use checks::{BadHttpAddress, HttpAddress};
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};

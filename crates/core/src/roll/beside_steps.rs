@@ -1,7 +1,8 @@
 //! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
 
 use super::beside::{
-    self, Ahead, Beside, ObjectCall, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers, refused_ahead,
+    self, Ahead, Beside, ObjectCall, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers,
+    refused_ahead,
 };
 use super::fleet_roll::{Direction, FleetRoll};
 use super::planner::Planner;
@@ -125,7 +126,9 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RollWrite> {
     for object in planner.fleet {
         let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
         let Some(why) = legs.refused.as_ref().filter(|why| legs.told.as_ref() != Some(*why)) else { continue };
-        let Some(patch) = pair.tells(why).filter(|_| planner.facts.remembered.tells(object.uid(), why)) else { continue };
+        let Some(patch) = pair.tells(why).filter(|_| planner.facts.remembered.tells(object.uid(), why)) else {
+            continue;
+        };
         writes.push(RollWrite::Object(Box::new(ObjectWrite {
             plural: pair.source.resource.plural.clone(),
             group: pair.source.resource.group.clone(),

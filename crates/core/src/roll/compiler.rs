@@ -75,14 +75,10 @@ impl<'a> RollCompiler<'a> {
         let order = order.flatten();
         let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
         let observe = if has_journeys { self.kind.admission.observe.clone() } else { Vec::new() };
-        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
         let of_order = order.as_ref().map(|(field, _)| field);
-        let looked_at = health.fields().into_iter().chain(of_order).chain(journeys);
-        let looked_at: Vec<&Path> = looked_at.chain(observe.iter().map(VersionSource::path)).collect();
-        let versions = match &pair {
-            Some(_) => self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect(),
-            None => self.kind.versions_alike(&looked_at),
-        };
+        let looked_at = health.fields().into_iter().chain(of_order);
+        let looked_at = looked_at.chain(observe.iter().map(VersionSource::path));
+        let versions = self.read_in(looked_at, &waves, pair.is_some());
         self.accepted(&spec.accept, &waves);
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
@@ -120,6 +116,20 @@ impl<'a> RollCompiler<'a> {
             pair: pair.map(Box::new),
             versions,
         })
+    }
+
+    /// The versions in which all that is looked at is the same.
+    fn read_in<'f>(
+        &self,
+        looked_at: impl Iterator<Item = &'f Path>,
+        waves: &'f [Wave],
+        of_source: bool,
+    ) -> Vec<String> {
+        if of_source {
+            return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
+        }
+        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
+        self.kind.versions_alike(&looked_at.chain(journeys).collect::<Vec<_>>())
     }
 
     /// What a healthy object looks like, which it has to be for less than the time that it has for that.

@@ -28,6 +28,8 @@ pub struct RollFacts {
     pub others: Vec<(String, Vec<String>)>,
     /// Why what the roll freezes would not be frozen; in words. It does not begin.
     pub unfrozen: Option<String>,
+    /// What stands against the journey of each object was looked up as well: see [`super::ahead_questions`].
+    pub ahead: bool,
     /// What was found in the cluster of what the roll has to know.
     pub answers: RollAnswers,
 }

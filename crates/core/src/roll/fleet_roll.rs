@@ -277,6 +277,12 @@ impl FleetRoll {
         all
     }
 
+    /// Whether any step runs a Job.
+    pub(super) fn runs_jobs(&self) -> bool {
+        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        steps.into_iter().any(|step| matches!(step.act, JourneyAct::Job { .. }))
+    }
+
     /// Whether any of its waves goes a journey, or runs something.
     pub(super) fn has_steps(&self) -> bool {
         self.waves.iter().any(|wave| wave.journey.is_some())

@@ -88,6 +88,11 @@ impl KindPair {
         found.and_then(Value::as_str).map(str::to_owned)
     }
 
+    /// Whether owners of objects are told in their status why these are refused.
+    pub(super) fn tells_owners(&self) -> bool {
+        self.told.is_some()
+    }
+
     /// A merge patch by which it says so. Nothing where there is no place for it.
     pub(super) fn tells(&self, why: &str) -> Option<Value> {
         let names = self.told.as_ref()?.names();

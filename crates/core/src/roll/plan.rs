@@ -53,7 +53,8 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let told = tells(&mut planner);
     standings.truncate(seen);
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
-    let moves = moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
+    let moves =
+        moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
     let writes = reserved.into_iter().chain(moves).collect();
     RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::beside::Progress;
+use super::beside::{Ahead, Progress, refused_ahead};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -256,11 +256,26 @@ impl Judge<'_> {
         if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
             return Standing::Refused(why.clone());
         }
+        if let Some(standing) = self.ahead(object, legs) {
+            return standing;
+        }
         match legs.forward() {
             Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
             None if legs.has_begun() => Standing::New,
             None => Standing::Outside,
         }
+    }
+
+    /// What stands against its journey, where that was looked up of every object.
+    fn ahead(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+        if !self.facts.ahead || legs.has_begun() {
+            return None;
+        }
+        let traveller = Traveller { roll: self.roll, object, legs, leg: legs.forward()? };
+        Some(match refused_ahead(traveller, &self.facts.answers)? {
+            Ahead::Refused(why) => Standing::Refused(why),
+            Ahead::Waits(why) => Standing::Waiting(why),
+        })
     }
 
     /// Which journey it has to go before the one that it could go now.

@@ -1,5 +1,6 @@
 //! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
 
+use super::beside;
 use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
@@ -55,6 +56,23 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         // Of what is asked for twice, everything would be found twice.
         if !asked.iter().any(|one| one.is_same(&question)) {
             asked.push(question);
+        }
+    }
+    asked
+}
+
+/// What has to be looked up to tell of every object whether anything stands against its journey. Whoever has that told
+/// says so in [`super::RollFacts::ahead`].
+#[must_use]
+pub fn ahead_questions(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<RollQuestion> {
+    let mut asked: Vec<RollQuestion> = Vec::new();
+    for object in fleet {
+        let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
+        let Some(leg) = legs.forward() else { continue };
+        for question in beside::ahead_questions(Traveller { roll, object, legs, leg }) {
+            if !asked.iter().any(|one| one.is_same(&question)) {
+                asked.push(question);
+            }
         }
     }
     asked

@@ -125,6 +125,7 @@ impl Runner {
             others: Vec::new(),
             unfrozen: None,
             answers,
+            ahead: false,
         };
         let now = self.moment(world);
         let again = world.now.is_multiple_of(8).then(|| facts.clone());

@@ -33,6 +33,15 @@ pub struct Becoming<K> {
     pub(super) health: Option<Health>,
     /// The field of its status that is told why an object does not become another one.
     pub(super) told: Option<Path>,
+    /// What is said to whoever makes a new object of it.
+    pub(super) retirement: Option<Retirement>,
+}
+
+/// What is said to whoever makes a new object of the kind that goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Retirement {
+    Warn,
+    Deny,
 }
 
 /// A condition under which an object does not become another one.
@@ -74,6 +83,7 @@ impl<K> Becoming<K> {
             source_schema: self.source_schema,
             health: self.health,
             told: self.told,
+            retirement: self.retirement,
         }
     }
 
@@ -163,6 +173,11 @@ impl<K> Becoming<K> {
     /// The field of its status that is told why an object is refused.
     pub(crate) fn told(&self) -> Option<&Path> {
         self.told.as_ref()
+    }
+
+    /// What is said to whoever makes a new object of the kind that goes.
+    pub(crate) fn retirement(&self) -> Option<Retirement> {
+        self.retirement
     }
 
     /// Why an object of the kind that goes may be refused.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::becoming::{Becoming, Bridge, KindRefusal};
+use super::becoming::{Becoming, Bridge, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
@@ -65,6 +65,9 @@ struct SourceSpec {
     healthy: Option<Spanned<HealthySpec>>,
     /// The field of its status that a roll writes it to why an object is refused, such as `status.migration.error`.
     told: Option<String>,
+    /// `warn` or `deny`: what `pointsman roll policies` has the API server say to whoever makes a new object of it.
+    #[schemars(with = "Option<String>")]
+    retire: Option<Spanned<String>>,
 }
 
 /// A fact: whether a Secret in the namespace of the object has a key. It is false where the object names none.
@@ -107,6 +110,7 @@ impl BecomesSpec {
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
         kept_names_fit(&[&source, target], line(&spec.from.crd), problems);
+        let retirement = spec.from.retire.as_ref().and_then(|said| retirement(said, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
         let health = spec.from.healthy.as_ref().and_then(|one| HealthySpec::compile(one, &source_schema, problems));
@@ -147,6 +151,7 @@ impl BecomesSpec {
             source_schema,
             health,
             told,
+            retirement,
             bridge,
         })
     }
@@ -185,6 +190,17 @@ impl BecomesSpec {
             facts.push(Fact { name: name.clone(), secret, key: key.clone() });
         }
         facts
+    }
+}
+
+fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
+    match said.value.as_str() {
+        "warn" => Some(Retirement::Warn),
+        "deny" => Some(Retirement::Deny),
+        other => {
+            problems.add(line(said), format!("becomes.from.retire: {other:?} is not known: write warn or deny"));
+            None
+        }
     }
 }
 

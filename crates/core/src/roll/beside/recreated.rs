@@ -29,11 +29,13 @@ impl<'a> SavedDeployment<'a> {
             && self.revision.pointer("/data/generation") == deployment.pointer("/metadata/generation")
     }
 
-    pub(super) fn old(&self) -> &'a Value {
+    /// As it was.
+    pub(super) fn before(&self) -> &'a Value {
         self.revision.pointer("/data/old").unwrap_or(&Value::Null)
     }
 
-    pub(super) fn new(&self) -> &'a Value {
+    /// As it is to be.
+    pub(super) fn made(&self) -> &'a Value {
         self.revision.pointer("/data/new").unwrap_or(&Value::Null)
     }
 }
@@ -77,7 +79,7 @@ pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>
 
 /// The one that was put back.
 pub(super) fn restored(saved: &SavedDeployment<'_>) -> Value {
-    annotated(saved.old().clone(), RESTORED, saved.uid())
+    annotated(saved.before().clone(), RESTORED, saved.uid())
 }
 
 /// As it was, without what an API server or a controller says of it.

@@ -70,8 +70,8 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> Progress {
     let saved = SavedDeployment::read(revision);
     match seen {
         None => {
-            let name = text(saved.new(), "/metadata/name");
-            step.next(&recreation.resource, None, name, ObjectCall::Create(saved.new().clone()))
+            let name = text(saved.made(), "/metadata/name");
+            step.next(&recreation.resource, None, name, ObjectCall::Create(saved.made().clone()))
         }
         Some(_) if is_new => Progress::Done,
         Some(object) if saved.is_of(object) => step.delete(&recreation.resource, None, object, Propagation::Orphan),
@@ -127,13 +127,13 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> Progress {
     };
     let saved = SavedDeployment::read(revision);
     let Some(object) = seen else {
-        let name = text(saved.old(), "/metadata/name");
+        let name = text(saved.before(), "/metadata/name");
         return step.next(&recreation.resource, None, name, ObjectCall::Create(restored(&saved)));
     };
-    if selector_of(object) == selector_of(saved.new()) {
+    if selector_of(object) == selector_of(saved.made()) {
         return step.delete(&recreation.resource, None, object, Propagation::Orphan);
     }
-    if selector_of(object) != selector_of(saved.old()) {
+    if selector_of(object) != selector_of(saved.before()) {
         return Progress::Stuck(format!("somebody else created {deployment}: look at it, and take it out of the way"));
     }
     if let Some(why) = not_rolled_out(object) {

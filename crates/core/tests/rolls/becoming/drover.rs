@@ -16,7 +16,7 @@ use super::village::{Village, owners};
 /// A village, its Roll, and what time it is.
 pub(super) struct County {
     pub(super) village: Village,
-    pub(super) kind: Kind,
+    pub(super) kind: &'static Kind,
     pub(super) roll: Value,
     pub(super) version: u64,
     pub(super) now: u64,
@@ -46,7 +46,7 @@ pub(super) enum Deed {
 }
 
 impl County {
-    pub(super) fn new(village: Village, kind: Kind, roll: Value) -> Self {
+    pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
         Self { village, kind, roll, version: 1, now: 1_795_000_000, refuses: false, lease: None }
     }
 
@@ -94,7 +94,9 @@ impl County {
                 let found: Vec<Value> = self.village.get(&question.plural, name).cloned().into_iter().collect();
                 answers.saw(question, &found);
             }
-            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => answers.saw(question, &labelled(labels)),
+            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+                answers.saw(question, &labelled(labels))
+            }
             WantedObjects::Referring(uid) => {
                 let found = self.village.belonging(uid).into_iter();
                 let found: Vec<Value> =
@@ -104,14 +106,12 @@ impl County {
             WantedObjects::Becoming { name, .. } => {
                 let to = OtherKind { group: "example.com", kind: "House", version: None };
                 let hut = self.village.get("huts", name);
-                let house =
-                    hut.map(|hut| Webhook::become_by(&self.kind, &hut.to_string(), to, &Facts::default()).unwrap());
-                answers.became(
-                    question,
-                    house.map_or(Became::Waits("gone".to_owned()), |house| {
-                        Became::Object(serde_json::from_str(&house.text).unwrap())
-                    }),
-                );
+                let became = |hut: &Value| {
+                    let house = Webhook::become_by(self.kind, &hut.to_string(), to, &Facts::default()).unwrap();
+                    Became::Object(serde_json::from_str(&house.text).unwrap())
+                };
+                let gone = || Became::Waits("gone".to_owned());
+                answers.became(question, hut.map_or_else(gone, became));
             }
         }
     }
@@ -163,7 +163,7 @@ impl Drover {
     }
 
     fn look(&mut self, county: &County) -> Deed {
-        let (roll, status) = (answered_roll(&county.roll, &county.kind).unwrap(), county.status());
+        let (roll, status) = (answered_roll(&county.roll, county.kind).unwrap(), county.status());
         let fleet: Vec<FleetObject> =
             county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
         let facts = RollFacts {

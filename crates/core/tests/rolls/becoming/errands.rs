@@ -37,12 +37,17 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
         }
         "deployments" if !orphans => Some("its Pods go with it"),
         "deployments" => {
-            let is_saved = county.village.all("controllerrevisions").any(|saved| {
-                saved["metadata"]["labels"]["pointsman.dev/journey"] == write.uid.as_str()
-                    && [&saved["data"]["old"], &saved["data"]["new"]]
-                        .iter()
-                        .any(|one| one["spec"]["selector"] == object["spec"]["selector"])
-            });
+            let mine = &write.uid;
+            let saved = county.village.all("controllerrevisions");
+            let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == mine.as_str());
+            let has_all = |saved: &Value| {
+                let [old, new] = [&saved["data"]["old"], &saved["data"]["new"]];
+                let is_old = old["spec"]["selector"] == object["spec"]["selector"];
+                // What somebody changed since is saved as well.
+                let is_whole = old["metadata"]["labels"] == object["metadata"]["labels"];
+                if is_old { is_whole } else { new["spec"]["selector"] == object["spec"]["selector"] }
+            };
+            let is_saved = saved.into_iter().any(has_all);
             (!is_saved).then_some("nothing is saved of it")
         }
         "replicasets" => is_controlled(object).then_some("somebody controls it"),

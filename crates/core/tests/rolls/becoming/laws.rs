@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::drover::{County, Deed, Drover};
 use super::errands::{must_not_go, write};
-use super::settlers::{Happening, Plot, kind};
+use super::settlers::{HOUSE, Happening, Plot};
 use super::village::{No, PODS, Village, name, old_deployment};
 
 /// A property that does not hold.
@@ -32,7 +32,7 @@ pub(super) struct Chronicle<'a> {
 
 impl<'a> Chronicle<'a> {
     pub(super) fn new(plot: &'a Plot) -> Self {
-        let county = County::new(Village::settled(plot.huts), kind(), plot.roll());
+        let county = County::new(Village::settled(plot.huts), &HOUSE, plot.roll());
         let before = (0..plot.huts).map(|at| (name(at), told(&county.village, &name(at))));
         Self {
             plot,
@@ -227,9 +227,9 @@ impl<'a> Chronicle<'a> {
     fn is_one_or_the_other(&mut self, name: &str, phase: RollPhase) {
         let village = &self.county.village;
         let saved = village.all("controllerrevisions").count();
-        let is_half = village.get("huts", name).is_some_and(|hut| {
-            !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null()
-        });
+        let is_half = village
+            .get("huts", name)
+            .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null());
         if village.get("huts", name).is_some() && !is_half {
             self.met.insert("home");
             if told(village, name) != self.before[name] {

@@ -13,7 +13,7 @@ use settlers::Plot;
 
 #[test]
 fn histories_of_kinds_that_become_others_keep_every_property() {
-    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLS", 1_500) / 3);
+    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLS", 1_500) / 10);
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
         let plot = Plot::draw(seed);
@@ -29,6 +29,6 @@ fn histories_of_kinds_that_become_others_keep_every_property() {
     }
     println!("{count} histories of kinds that become others: {ends:?}");
     for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed"] {
-        assert!(count < 400 || ends.contains_key(end), "{end}: {ends:?}");
+        assert!(count < 100 || ends.contains_key(end), "{end}: {ends:?}");
     }
 }

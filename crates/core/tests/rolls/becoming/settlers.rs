@@ -1,5 +1,7 @@
 //! What happens in a history: how many there are, and who does what when.
 
+use std::sync::LazyLock;
+
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
 use serde_json::{Value, json};
@@ -119,10 +121,12 @@ impl Plot {
 }
 
 /// Huts become houses.
-pub(super) fn kind() -> Kind {
-    let read = |file: &str| Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") });
+pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| {
+    let read = |file: &str| {
+        Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
+    };
     Kind::load("house.yaml", DEFINITION, &mut |file| read(file)).unwrap_or_else(|error| panic!("{error}"))
-}
+});
 
 fn crd(group: &str, kind: &str) -> String {
     let plural = format!("{}s", kind.to_lowercase());

@@ -79,11 +79,15 @@ impl Village {
         let mut next = self.get(plural, name).ok_or(No::Stale)?.clone();
         for operation in patch.as_array().unwrap() {
             let path = operation["path"].as_str().unwrap();
-            if let Some((at, rest)) = path.strip_prefix("/metadata/ownerReferences/").map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
+            if let Some((at, rest)) =
+                path.strip_prefix("/metadata/ownerReferences/").map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+            {
                 let at: usize = at.parse().unwrap();
                 let owners = next["metadata"]["ownerReferences"].as_array_mut().ok_or(No::Stale)?;
                 match operation["op"].as_str().unwrap() {
-                    "test" if owners.get(at).is_none_or(|owner| owner[rest] != operation["value"]) => return Err(No::Stale),
+                    "test" if owners.get(at).is_none_or(|owner| owner[rest] != operation["value"]) => {
+                        return Err(No::Stale);
+                    }
                     "test" => {}
                     "remove" => drop(owners.remove(at)),
                     _ => owners[at] = operation["value"].clone(),
@@ -107,7 +111,14 @@ impl Village {
     }
 
     /// Deletes what is meant. With `Orphan` it is there until the garbage collector has looked.
-    pub(super) fn delete(&mut self, plural: &str, name: &str, uid: &str, version: &str, orphan: bool) -> Result<(), No> {
+    pub(super) fn delete(
+        &mut self,
+        plural: &str,
+        name: &str,
+        uid: &str,
+        version: &str,
+        orphan: bool,
+    ) -> Result<(), No> {
         let object = self.get(plural, name).ok_or(No::Stale)?;
         if object["metadata"]["uid"] != uid || object["metadata"]["resourceVersion"] != version {
             return Err(No::Stale);
