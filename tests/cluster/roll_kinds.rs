@@ -33,6 +33,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
+    Scenario::new("nobody_changes_an_object_on_its_way_and_the_printed_rights_are_enough", guarded)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
     Scenario::new("who_never_gets_stable_goes_back_and_the_others_go_on", never_stable)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -336,6 +340,69 @@ fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
     assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
     assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
     assert_eq!(scene.get("v1beta1", name).code, 404);
+}
+
+/// S37, and what a runner may do that has the printed rights and no others.
+fn guarded(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    town.seen.lock().unwrap().never.push(name.to_owned());
+    let was = before(scene, name);
+    let file = scene.migration(&scene.ns, &json!({})).display().to_string();
+    let (user, account) = (format!("system:serviceaccount:{}:mover", scene.ns), format!("{}/mover", scene.ns));
+    let role: Value = serde_saphyr::from_str(&scene.commanded(&["roll", "rights", "-f", &file])).unwrap();
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    scene.post(&format!("{rbac}/clusterroles"), &role).ok();
+    let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+    let role = &role["metadata"]["name"];
+    let reference = json!({"kind": "ClusterRole", "name": role, "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": role}, "subjects": [subject], "roleRef": reference});
+    scene.post(&format!("{rbac}/clusterrolebindings"), &binding).ok();
+    let flag = format!("--service-account={account}");
+    let policies = scene.commanded(&["roll", "policies", "-f", &file, &flag]);
+    let policies: Vec<Value> = serde_saphyr::from_multiple(&policies).unwrap();
+    let place = |policy: &Value| {
+        let plural = format!("{}s", policy["kind"].as_str().unwrap().to_lowercase()).replace("policys", "policies");
+        format!("/apis/admissionregistration.k8s.io/v1/{plural}")
+    };
+    assert_eq!(policies.len(), 4);
+    policies.iter().for_each(|policy| drop(scene.post(&place(policy), policy).ok()));
+    scene.commanded(&["roll", "start", "-f", &file]);
+    let text = std::fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let kubeconfig = scene.dir.join("mover");
+    let as_user = format!("{{token: secret-token, as: '{user}'}}");
+    std::fs::write(&kubeconfig, text.replace("{token: secret-token}", &as_user)).unwrap();
+    let mut runs_on = run_through(scene, &scene.ns, &kubeconfig);
+    eventually("it waits for the target", Duration::from_secs(60), || {
+        scene.does(&["objects"]).contains("step stable").then_some(())
+    });
+    let one = format!("{}/{name}", scene.installations());
+    let changed = json!({"spec": {"version": "5.32.0"}}).to_string();
+    let refused = scene.eventually(|| {
+        let answer = scene.call(Method::PATCH, &one, Some((MERGE, changed.clone())));
+        (!answer.is_ok()).then(|| answer.fails(403))
+    });
+    assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");
+    let state = json!({"status": {"state": "reconciling"}}).to_string();
+    scene.call(Method::PATCH, &format!("{one}/status"), Some((MERGE, state))).ok();
+    let mut another = was.object.clone();
+    another["metadata"] = json!({"name": "mm-late", "namespace": scene.ns});
+    let refused = scene.post(&scene.installations(), &another).fails(403);
+    assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
+    town.seen.lock().unwrap().never.clear();
+    assert_eq!(runs_on.end(Duration::from_secs(120)), Some(0), "{}", log(scene));
+    has_become(scene, &town, name, &was);
+    for policy in &policies {
+        let path = format!("{}/{}", place(policy), policy["metadata"]["name"].as_str().unwrap());
+        scene.call(Method::DELETE, &path, None);
+    }
+    scene.leaves_town(&[&scene.ns]);
+}
+
+fn log(scene: &Scene<'_>) -> String {
+    std::fs::read_to_string(scene.log_of("killed")).unwrap_or_default()
 }
 
 /// S34, smaller.

@@ -141,7 +141,7 @@ impl BecomesSpec {
         };
         Some(Becoming {
             source_names: bare_names(&source.document),
-            source_plural: source.plural,
+            source_plural: source.plural.clone(),
             source_api_version,
             source_kind,
             from: from.value.clone(),
@@ -149,6 +149,7 @@ impl BecomesSpec {
             facts,
             refusals,
             source_schema,
+            is_namespaced: source.is_namespaced(),
             health,
             told,
             retirement,
