@@ -94,3 +94,38 @@ fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
     assert_eq!(running.status.phase, RollPhase::Complete);
     assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
 }
+
+/// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is
+/// moved a second time, and whoever has resumed the roll is not asked about the rest.
+#[test]
+fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
+    let most = json!({"name": "most", "select": {"labels": "frozen notin (true)"}, "atOnce": 10, "then": "approval"});
+    let waves = json!([most, {"name": "rest"}]);
+    let roll = roll_of(&json!({"from": OLD, "waves": waves}));
+    let boats = boats(300);
+    let fleet = seen(&boats, &roll);
+    let (status, remembered) = (RollStatus::default(), Remembered::default());
+    let mut running = Running { roll, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+    while running.status.counts.new < 300 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let moved = running.calls[0];
+    for (boat, seen) in running.boats.iter_mut().zip(&mut running.fleet) {
+        boat.labelled(OLD, "kustomize-controller", "Apply", running.now.wall);
+        *seen = FleetObject::of(&boat.value(), &running.roll).unwrap();
+    }
+    let plan = running.plans();
+    running.writes(plan);
+    let status = &running.status;
+    assert_eq!((status.phase, status.failures.len()), (RollPhase::Paused, 50), "{status:?}");
+    assert!(status.message.ends_with("after it was moved to 2.17.0; and 299 more"), "{}", status.message);
+    running.status.resume(running.now);
+    for _ in 0..5 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let status = &running.status;
+    assert_eq!((status.halted.is_none(), status.failures.len(), status.counts.held), (true, 50, 300), "{status:?}");
+    assert_eq!(running.calls[0], moved);
+}
